@@ -1,0 +1,255 @@
+"""The compiled kernels: everything that loops over rows or classes.
+
+They are ordinary Python functions compiled by Numba. They release the interpreter lock, so disjoint parts
+of a search run on threads. All of them visit classes in order of first appearance in the table and keep
+that order, so that sums of floats never depend on the path by which a class table was derived.
+
+A packed key is one machine word for each entry of the tuple `keys`, and a measure is one number a class for
+each entry of the tuple `measures`: Numba compiles the same source once for each tuple length, so the usual
+case (one word, one measure) pays nothing for the general one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Words = tuple[NDArray[np.uint64], ...]
+Measures = tuple[NDArray[np.int64], ...]
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function, once for each machine: the result is kept on disk."""
+    return cast("Function", numba.njit(cache=True, nogil=True)(function))
+
+
+@kernel
+def pack(codes: NDArray[np.int32], shift: int, word: NDArray[np.uint64]) -> None:
+    """Write one attribute's codes into its bit field of every packed key."""
+    for i in range(codes.size):
+        word[i] |= np.uint64(codes[i]) << np.uint64(shift)
+
+
+@kernel
+def unpack(word: NDArray[np.uint64], shift: int, mask: int, codes: NDArray[np.int32]) -> None:
+    """Read one attribute's codes from its bit field of every packed key."""
+    for i in range(word.size):
+        codes[i] = np.int32((word[i] >> np.uint64(shift)) & np.uint64(mask))
+
+
+@kernel
+def group(
+    keys: Words,
+    measures: Measures,
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    layout: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    changes: NDArray[np.uint64],
+    cardinalities: NDArray[np.int64],
+    slots: NDArray[np.int32],
+    out_keys: Words,
+    out_measures: Measures,
+    groups: NDArray[np.int32],
+) -> int:
+    """Generalize packed keys from the levels `source` to `target` and merge those that become equal.
+
+    Return the number of groups. `layout` has a row (word, shift, mask) for each attribute, ordered by word;
+    `changes[offsets[j, from, to] + code]` holds the bits that generalizing attribute j flips in its word.
+    `slots` is room for an open-addressing table; `groups` receives the group of every key unless it is empty.
+    """
+    attributes = layout.shape[0]
+    words = len(keys)
+    tail = words - 1
+    # Only the attributes that move, as (shift, mask, offset), word by word.
+    moves = np.empty((attributes, 3), np.int64)
+    stops = np.zeros(words, np.int64)
+    moving = 0
+    domain = 1.0
+    for j in range(attributes):
+        domain *= cardinalities[j, target[j]]
+        if source[j] != target[j]:
+            moves[moving, 0] = layout[j, 1]
+            moves[moving, 1] = layout[j, 2]
+            moves[moving, 2] = offsets[j, source[j], target[j]]
+            moving += 1
+        for w in range(layout[j, 0], words):
+            stops[w] = moving
+    rows = keys[0].size
+    bits = 1
+    while (1 << bits) < 2.0 * min(float(rows), domain):
+        bits += 1
+    last = np.int64((1 << bits) - 1)
+    down = np.uint64(64 - bits)
+    slots[: last + 1] = -1
+    remember = groups.size > 0
+    count = 0
+    for i in range(rows):
+        mixed = np.uint64(0)
+        value = np.uint64(0)
+        f = 0
+        for w in range(words):
+            old = value = keys[w][i]
+            while f < stops[w]:
+                code = np.int64((old >> np.uint64(moves[f, 0])) & np.uint64(moves[f, 1]))
+                value ^= changes[moves[f, 2] + code]
+                f += 1
+            if w < tail:  # The candidate's leading words wait one past the groups found so far.
+                out_keys[w][count] = value
+                mixed = (mixed ^ value) * np.uint64(0x9E3779B97F4A7C15)
+                mixed ^= mixed >> np.uint64(32)
+        slot = np.int64(((mixed ^ value) * np.uint64(0x9E3779B97F4A7C15)) >> down)
+        while True:
+            found = np.int64(slots[slot])
+            if found < 0:
+                found = count
+                slots[slot] = found
+                out_keys[tail][found] = value
+                for q in range(len(measures)):
+                    out_measures[q][found] = measures[q][i]
+                count += 1
+                break
+            same = out_keys[tail][found] == value
+            for w in range(tail):
+                same &= out_keys[w][found] == out_keys[w][count]
+            if same:
+                for q in range(len(measures)):
+                    out_measures[q][found] += measures[q][i]
+                break
+            slot = (slot + 1) & last
+        if remember:
+            groups[i] = found
+    return count
+
+
+@kernel
+def merge_histograms(
+    groups: NDArray[np.int32],
+    group_count: int,
+    starts: NDArray[np.int64],
+    classes: NDArray[np.int32],
+    counts: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Add up the histograms of classes that became one group.
+
+    Histograms are stored value by value: value v occurs `counts[e]` times in class `classes[e]` for the
+    entries e from `starts[v]` to `starts[v + 1]`. Groups therefore see their values in ascending order, and
+    nothing needs sorting.
+    """
+    last = np.full(group_count, -1, np.int64)
+    where = np.empty(group_count, np.int64)
+    out_starts = np.zeros(starts.size, np.int64)
+    out_classes = np.empty(classes.size, np.int32)
+    out_counts = np.empty(classes.size, np.int64)
+    filled = 0
+    for value in range(starts.size - 1):
+        for e in range(starts[value], starts[value + 1]):
+            if counts[e] == 0:
+                continue
+            g = groups[classes[e]]
+            if last[g] == value:
+                out_counts[where[g]] += counts[e]
+            else:
+                last[g] = value
+                where[g] = filled
+                out_classes[filled] = g
+                out_counts[filled] = counts[e]
+                filled += 1
+        out_starts[value + 1] = filled
+    return out_starts, out_classes[:filled], out_counts[:filled]
+
+
+@kernel
+def below(counts: NDArray[np.int64], smallest: int, rejected: NDArray[np.uint8]) -> None:
+    """Reject every class with fewer records than `smallest`, and clear the mark of every other."""
+    for i in range(counts.size):
+        rejected[i] = counts[i] < smallest
+
+
+@kernel
+def tally(
+    counts: NDArray[np.int64],
+    rejected: NDArray[np.uint8],
+    out: NDArray[np.int64],
+) -> None:
+    """Sum up what every quality model and every bound needs to know about the classes of one node.
+
+    `out` receives: classes, kept classes, suppressed records, the sum of squared sizes, and the same over
+    kept classes. Classes without relevant records do not exist for anyone.
+    """
+    classes = kept = suppressed = squares = kept_squares = 0
+    for i in range(counts.size):
+        size = counts[i]
+        if size == 0:
+            continue
+        classes += 1
+        squares += size * size
+        if rejected[i]:
+            suppressed += size
+        else:
+            kept += 1
+            kept_squares += size * size
+    out[0] = classes
+    out[1] = kept
+    out[2] = suppressed
+    out[3] = squares
+    out[4] = kept_squares
+
+
+@kernel
+def value_counts(
+    keys: Words,
+    counts: NDArray[np.int64],
+    rejected: NDArray[np.uint8],
+    layout: NDArray[np.int64],
+    levels: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> None:
+    """Count the suppressed records by generalized value of each attribute.
+
+    The counts of attribute j stand from `starts[j, levels[j]]` on; only that stretch is touched.
+    """
+    attributes = layout.shape[0]
+    for j in range(attributes):
+        out[starts[j, levels[j]] : starts[j, levels[j] + 1]] = 0
+    for i in range(counts.size):
+        if rejected[i]:
+            for j in range(attributes):
+                word = keys[layout[j, 0]][i]
+                code = np.int64((word >> np.uint64(layout[j, 1])) & np.uint64(layout[j, 2]))
+                out[starts[j, levels[j]] + code] += counts[i]
+
+
+@kernel
+def room(
+    counts: NDArray[np.int64],
+    groups: NDArray[np.int32],
+    group_count: int,
+    smallest: int,
+    sums: NDArray[np.int64],
+    parts: NDArray[np.int64],
+) -> int:
+    """Bound the classes of at least `smallest` records at any node between two others.
+
+    `counts` are the classes of the lower node and `groups` tells which class of the upper node each is part
+    of. A class in between that is large enough either contains a class that already is, or consists of two
+    or more smaller ones that lie in the same class of the upper node.
+    """
+    sums[:group_count] = 0
+    parts[:group_count] = 0
+    total = 0
+    for i in range(counts.size):
+        if counts[i] >= smallest:
+            total += 1
+        elif counts[i] > 0:
+            sums[groups[i]] += counts[i]
+            parts[groups[i]] += 1
+    for g in range(group_count):
+        total += min(sums[g] // smallest, parts[g] // 2)
+    return total

@@ -1,0 +1,116 @@
+"""The sample: the encoded, collapsed input that models, quality models and strategies read."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.classes import kernels
+from veil.classes.encoding import Encoding, Levels
+from veil.classes.table import ClassTable, Histogram, Workspace, collapse, roll_up
+from veil.errors import PlanError, did_you_mean
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """A further column (sensitive, or a response variable) as codes in the order of its values."""
+
+    name: str
+    codes: NDArray[np.int32]
+    values: tuple[object, ...]
+
+
+class Sample:
+    """The input of a search: class table of the bottom node, and facts derived from it once.
+
+    Parameters
+    ----------
+    encoding
+        The quasi-identifiers.
+    codes
+        Level-0 codes of every row, one array for each quasi-identifier.
+    attributes
+        Further columns whose histograms the models need.
+    subset
+        Which rows belong to the research subset; None if there is none, so that every row counts.
+    squares
+        Whether the squared multiplicities of original rows ride along (the Kullback-Leibler model needs them).
+    """
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        codes: list[NDArray[np.int32]],
+        attributes: tuple[Attribute, ...] = (),
+        subset: NDArray[np.bool_] | None = None,
+        *,
+        squares: bool = False,
+    ) -> None:
+        self.encoding = encoding
+        self.attributes = attributes
+        self.has_subset = subset is not None
+        further = [(attribute.codes, len(attribute.values)) for attribute in attributes]
+        self.table, self.row_class = collapse(encoding, codes, further, subset, squares=squares)
+        self.rows = int(self.row_class.size)
+        self.records = int(self.table.count.sum())
+        self._index = {attribute.name: i for i, attribute in enumerate(attributes)}
+
+    def workspace(self) -> Workspace:
+        """Scratch memory for roll-ups of this sample; each thread sees its own."""
+        table, encoding = self.table, self.encoding
+        return Workspace(len(table), encoding.words, len(table.measures), encoding.value_count)
+
+    def histogram(self, table: ClassTable, name: str) -> Histogram:
+        """Histogram of the named further attribute in a class table."""
+        return table.histograms[self._position(name)]
+
+    def attribute(self, name: str) -> Attribute:
+        """The named further attribute."""
+        return self.attributes[self._position(name)]
+
+    def _position(self, name: str) -> int:
+        if name not in self._index:
+            raise PlanError(f"column {name!r} is not a sensitive attribute.{did_you_mean(name, self._index)}")
+        return self._index[name]
+
+    def distribution(self, name: str) -> NDArray[np.int64]:
+        """How many relevant records of the whole input have each value of a further attribute."""
+        histogram = self.histogram(self.table, name)
+        sums = np.concatenate([[0], np.cumsum(histogram.counts)])
+        return np.diff(sums[histogram.starts])
+
+    @functools.cached_property
+    def frequencies(self) -> tuple[tuple[NDArray[np.int64], ...], ...]:
+        """`frequencies[j][level][code]`: relevant records with a generalized value, ignoring suppression."""
+        encoding, table = self.encoding, self.table
+        everything = np.ones(len(table), np.uint8)
+        flat = np.zeros(encoding.value_count, np.int64)
+        kernels.value_counts(
+            table.keys, table.count, everything, encoding.layout, np.array(table.levels),
+            encoding.value_starts, flat,
+        )  # fmt: skip
+        result = []
+        for j, hierarchy in enumerate(encoding.hierarchies):
+            start = encoding.value_starts[j, 0]
+            levels = [flat[start : start + len(hierarchy.labels[0])].copy()]
+            for level, map_ in enumerate(hierarchy.maps):
+                sums = np.bincount(map_, weights=levels[-1], minlength=len(hierarchy.labels[level + 1]))
+                levels.append(sums.astype(np.int64))
+            result.append(tuple(levels))
+        return tuple(result)
+
+    @functools.cached_property
+    def distinct(self) -> tuple[tuple[int, ...], ...]:
+        """`distinct[j][level]`: number of different generalized values that occur in the data."""
+        return tuple(
+            tuple(int(np.count_nonzero(frequency)) for frequency in levels) for levels in self.frequencies
+        )
+
+    def classes_of_rows(self, levels: Levels) -> tuple[ClassTable, NDArray[np.int32]]:
+        """Class table of a node together with the class of every row."""
+        work = self.workspace()
+        table = roll_up(self.encoding, self.table, levels, work, groups=True)
+        return table, work.groups[self.row_class]

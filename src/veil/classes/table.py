@@ -1,0 +1,165 @@
+"""Class tables: the distinct generalized rows of a table, with what must be known about their records."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.classes import kernels
+from veil.classes.encoding import Encoding, Levels
+
+_NOTHING = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histogram:
+    """How often each value of one further attribute occurs in each class, value by value.
+
+    Value v occurs `counts[e]` times in class `classes[e]`, for the entries e from `starts[v]` to
+    `starts[v + 1]`. Only what occurs is stored.
+    """
+
+    starts: NDArray[np.int64]
+    classes: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+    @property
+    def domain(self) -> int:
+        """Number of different values in the whole input."""
+        return int(self.starts.size - 1)
+
+    def merge(self, groups: NDArray[np.int32], count: int) -> Histogram:
+        """Histogram after classes have been merged into groups."""
+        return Histogram(*kernels.merge_histograms(groups, count, self.starts, self.classes, self.counts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassTable:
+    """The equivalence classes of one node of the lattice, in order of first appearance in the data.
+
+    `measures` add up when classes merge: the relevant records (those of the research subset if there is
+    one), then all records if there is a subset, then the sum of squared multiplicities of original rows.
+    """
+
+    levels: Levels
+    keys: kernels.Words
+    measures: kernels.Measures
+    histograms: tuple[Histogram, ...]
+
+    def __len__(self) -> int:
+        return int(self.keys[0].size)
+
+    @property
+    def count(self) -> NDArray[np.int64]:
+        """Relevant records of each class."""
+        return self.measures[0]
+
+    @property
+    def squares(self) -> NDArray[np.int64]:
+        """Sum, over the original rows in each class, of the squared number of records with that row."""
+        return self.measures[1]
+
+    @property
+    def population(self) -> NDArray[np.int64]:
+        """All records of each class, whether or not they are in the research subset."""
+        return self.measures[-1] if len(self.measures) == 3 else self.measures[0]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the table holds."""
+        arrays = [*self.keys, *self.measures]
+        for histogram in self.histograms:
+            arrays += [histogram.starts, histogram.classes, histogram.counts]
+        return sum(array.nbytes for array in arrays)
+
+
+class Workspace(threading.local):
+    """Scratch memory of one thread, large enough for any roll-up of the table it was made for."""
+
+    def __init__(self, rows: int, words: int, measures: int, values: int) -> None:
+        slots = 2
+        while slots < 2 * rows:
+            slots *= 2
+        self.slots = np.empty(slots, np.int32)
+        self.keys = tuple(np.empty(rows + 1, np.uint64) for _ in range(words))
+        self.measures = tuple(np.empty(rows, np.int64) for _ in range(measures))
+        self.groups = np.empty(rows, np.int32)
+        self.rejected = np.empty(rows, np.uint8)
+        self.value_counts = np.empty(values, np.int64)
+        self.tally = np.empty(5, np.int64)
+        self.sums = np.empty(rows, np.int64)
+        self.parts = np.empty(rows, np.int64)
+
+
+def collapse(
+    encoding: Encoding,
+    codes: list[NDArray[np.int32]],
+    further: list[tuple[NDArray[np.int32], int]],
+    subset: NDArray[np.bool_] | None,
+    *,
+    squares: bool,
+) -> tuple[ClassTable, NDArray[np.int32]]:
+    """Turn rows into the class table of the bottom node. Also return the class of every row.
+
+    `further` are the codes and domain sizes of attributes whose histograms ride along.
+    """
+    rows = codes[0].size
+    words = tuple(np.zeros(rows, np.uint64) for _ in range(encoding.words))
+    for j, column in enumerate(codes):
+        word, shift, _ = encoding.layout[j]
+        kernels.pack(column, int(shift), words[word])
+    ones = np.ones(rows, np.int64)
+    relevant = ones if subset is None else subset.astype(np.int64)
+    work = Workspace(rows, encoding.words, 2, 0)
+    bottom = np.zeros(len(codes), np.int64)
+    count = kernels.group(
+        words, (relevant, ones), bottom, bottom, encoding.layout, encoding.offsets, encoding.changes,
+        encoding.cardinalities, work.slots, work.keys, work.measures, work.groups,
+    )  # fmt: skip
+    counts, population = (measure[:count].copy() for measure in work.measures)
+    measures: tuple[NDArray[np.int64], ...] = (counts,)
+    if squares or subset is not None:
+        measures += (counts * counts,)
+    if subset is not None:
+        measures += (population,)
+    row_class = work.groups
+    histograms = tuple(
+        _by_value(column, domain, relevant).merge(row_class, count) for column, domain in further
+    )
+    keys = tuple(word[:count].copy() for word in work.keys)
+    return ClassTable(tuple(bottom.tolist()), keys, measures, histograms), row_class
+
+
+def _by_value(codes: NDArray[np.int32], domain: int, relevant: NDArray[np.int64]) -> Histogram:
+    """Histogram of single rows, each a class of its own."""
+    order = np.argsort(codes, kind="stable").astype(np.int32)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=domain))])
+    return Histogram(starts.astype(np.int64), order, relevant[order])
+
+
+def roll_up(
+    encoding: Encoding, table: ClassTable, levels: Levels, work: Workspace, *, groups: bool = False
+) -> ClassTable:
+    """Derive the class table of a more general node. The result lives in `work` until the next roll-up."""
+    remember = groups or bool(table.histograms)
+    where = work.groups[: len(table)] if remember else _NOTHING
+    count = kernels.group(
+        table.keys, table.measures, np.array(table.levels), np.array(levels), encoding.layout,
+        encoding.offsets, encoding.changes, encoding.cardinalities, work.slots, work.keys, work.measures, where,
+    )  # fmt: skip
+    histograms = tuple(histogram.merge(where, count) for histogram in table.histograms)
+    return ClassTable(
+        levels,
+        tuple(word[:count] for word in work.keys),
+        tuple(measure[:count] for measure in work.measures),
+        histograms,
+    )
+
+
+def keep(table: ClassTable) -> ClassTable:
+    """Copy a table out of scratch memory."""
+    keys = tuple(word.copy() for word in table.keys)
+    return ClassTable(table.levels, keys, tuple(m.copy() for m in table.measures), table.histograms)

@@ -1,0 +1,122 @@
+"""What a privacy model is: parameters with their ranges, facts for people, and a decision on classes.
+
+A model is declared without data (`KAnonymity(5)`); `bind` meets it with a sample and returns a criterion
+that the search calls at every node. Models never learn how the search works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable
+from veil.published import Published
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One promise, whether it holds on a published table, and what was measured."""
+
+    promise: str
+    holds: bool
+    measured: str
+
+    def __str__(self) -> str:
+        return f"{'holds' if self.holds else 'BROKEN'}: {self.promise} (found: {self.measured})"
+
+
+@dataclass(frozen=True)
+class Strength:
+    """The strongest parameter of a model that a table already satisfies."""
+
+    model: str
+    parameter: str
+    value: float | int
+    attribute: str | None = None
+
+
+class Subset(Protocol):
+    """A choice of rows."""
+
+    def mask(self, table: pa.Table) -> NDArray[np.bool_]:
+        """Tell for each row of the table whether it is chosen."""
+
+
+class ClassCriterion(Protocol):
+    """A decision on each class by itself."""
+
+    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+        """Set the mark of every class that violates the model; leave the other marks alone."""
+
+    # A criterion may also have a method `forbids(table) -> bool`, which tells that a node is out of the
+    # question whatever is suppressed.
+
+
+class SampleCriterion(Protocol):
+    """A decision on all classes together that are still there after the classes have been judged one by one."""
+
+    def suppress(
+        self, table: ClassTable, rejected: NDArray[np.uint8], losses: NDArray[np.float64] | None, star: int
+    ) -> None:
+        """Mark further classes for suppression until the model is fulfilled, if that can be done.
+
+        `losses` orders classes of equal size by what they cost (None: it does not matter); `star` is the
+        class without any information left, which is neither judged nor suppressed, or -1.
+        """
+
+    def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8], star: int) -> bool:
+        """Whether the classes that are not marked fulfil the model as a whole."""
+
+
+class PrivacyModel:
+    """Base of all privacy models. The docstring of a model states its definition.
+
+    Attributes
+    ----------
+    monotone_generalization
+        A class made of acceptable classes is acceptable. With nothing suppressed, a node that violates the
+        model then proves that every more specific node does.
+    monotone_suppression
+        A part of a rejected class is rejected. The records rejected at a node are then rejected at every
+        more specific one.
+    attacks
+        What the model defends against: "record linkage", "attribute linkage", "table linkage",
+        "probabilistic".
+    """
+
+    monotone_generalization: ClassVar[bool] = False
+    monotone_suppression: ClassVar[bool] = False
+    attacks: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """Sensitive attributes that the model speaks of."""
+        return ()
+
+    @property
+    def subset(self) -> Subset | None:
+        """The research subset that the model defines: the rows to release; the others are the population."""
+        return None
+
+    def minimal_class_size(self, sample: Sample) -> int:
+        """Return the size below which a class is rejected whatever else it holds."""
+        return 1
+
+    def bind(self, sample: Sample) -> ClassCriterion | SampleCriterion | None:
+        """Meet the model with the data. None: the minimal class size says it all."""
+        return None
+
+    def verify(self, published: Published) -> Finding:
+        """Check the promise on a published table, without any help from the engine."""
+        raise NotImplementedError
+
+    @classmethod
+    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+        """Return the strongest parameters for which the table fulfils the model, for each sensitive attribute."""
+        return []

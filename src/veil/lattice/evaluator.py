@@ -1,0 +1,119 @@
+"""Evaluating one node of the lattice: its classes, the privacy models' verdict, its score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.classes import kernels
+from veil.classes.encoding import Levels
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable, roll_up
+from veil.models.base import ClassCriterion, PrivacyModel, SampleCriterion
+from veil.quality.base import Evaluation, Node, QualityModel, Tally
+
+
+class Verdict(NamedTuple):
+    """What the privacy models say of a node.
+
+    `satisfied` is False where suppression cannot repair the node. `least` is a number of records that must be
+    suppressed at this node and at every more specific one.
+    """
+
+    node: Node
+    satisfied: bool
+    least: int
+
+
+class Evaluator:
+    """Models, quality and suppression limit met with a sample; strategies ask it about nodes."""
+
+    def __init__(
+        self, sample: Sample, models: Sequence[PrivacyModel], quality: QualityModel, limit: float
+    ) -> None:
+        self.sample = sample
+        self.encoding = sample.encoding
+        self.smallest = max([1, *(model.minimal_class_size(sample) for model in models)])
+        # The decimal number the user wrote, not its binary neighbour: 0.29 of 100 records are 29.
+        self.allowed = int(Fraction(str(limit)) * sample.records)
+        self.measure = quality.bind(sample)
+        self.work = sample.workspace()
+        # Class by class: those whose rejected records stay rejected further down, then the others.
+        self.steady: list[ClassCriterion] = []
+        self.monotone: list[ClassCriterion] = []
+        self.others: list[ClassCriterion] = []
+        # On the whole sample: with whether a failure proves that every more specific node fails as well.
+        self.on_sample: list[tuple[SampleCriterion, bool]] = []
+        for model in models:
+            criterion = model.bind(sample)
+            if criterion is None:
+                continue
+            if hasattr(criterion, "suppress"):
+                self.on_sample.append((criterion, model.monotone_generalization))
+            elif model.monotone_suppression:
+                self.steady.append(criterion)
+            elif model.monotone_generalization:
+                self.monotone.append(criterion)
+            else:
+                self.others.append(criterion)
+        by_class = [*self.steady, *self.monotone, *self.others]
+        self.forbidding = [criterion for criterion in by_class if hasattr(criterion, "forbids")]
+
+    def evaluate(
+        self, levels: Levels, source: ClassTable, *, score: bool = False
+    ) -> tuple[Evaluation, ClassTable]:
+        """Evaluate a node from the class table of any node at or below it.
+
+        Without `score`, only anonymous nodes are scored. The class table returned is scratch memory of the
+        calling thread until its next evaluation.
+        """
+        node, satisfied, least = self.judge(levels, source)
+        anonymous = satisfied and node.tally.suppressed <= self.allowed
+        value = self.measure.score(node) if anonymous or score else None
+        return Evaluation(levels, anonymous, node.tally, value, self.measure.base(node), least), node.table
+
+    def judge(self, levels: Levels, source: ClassTable) -> Verdict:
+        """Group a node and ask the privacy models."""
+        work = self.work
+        table = roll_up(self.encoding, source, levels, work, groups=self.measure.counts_classes)
+        rejected = work.rejected[: len(table)]
+        kernels.below(table.count, self.smallest, rejected)
+        tally = self._reject(self.steady, table, rejected)
+        least = tally.suppressed
+        if self.monotone:
+            # If every class of a more specific node were acceptable to these models, so would these be.
+            tally = self._reject(self.monotone, table, rejected)
+            least = max(least, 1 if tally.suppressed else 0)
+        if self.others:
+            tally = self._reject(self.others, table, rejected)
+        satisfied = not any(criterion.forbids(table) for criterion in self.forbidding)
+        if self.on_sample:
+            star = self.encoding.class_without_information(levels, table.keys)
+            losses = self.measure.class_losses(table)
+            untouched = tally.suppressed == 0
+            for criterion, monotone in self.on_sample:
+                if monotone and untouched and not criterion.fulfilled(table, rejected, star):
+                    least = max(least, 1)
+                criterion.suppress(table, rejected, losses, star)
+            # Looked at again: what one criterion suppresses may be what another one needed.
+            satisfied &= all(criterion.fulfilled(table, rejected, star) for criterion, _ in self.on_sample)
+            tally = self._reject([], table, rejected)
+        return Verdict(Node(levels, table, rejected, tally, work), satisfied, least)
+
+    def _reject(
+        self, criteria: list[ClassCriterion], table: ClassTable, rejected: NDArray[np.uint8]
+    ) -> Tally:
+        for criterion in criteria:
+            criterion.reject(table, rejected)
+        kernels.tally(table.count, rejected, self.work.tally)
+        return Tally(*self.work.tally.tolist())
+
+    def room(self, source: ClassTable, classes: int) -> int:
+        """Bound the kept classes of any node between `source` and the node evaluated from it just now."""
+        work = self.work
+        groups = work.groups[: len(source)]
+        return int(kernels.room(source.count, groups, classes, self.smallest, work.sums, work.parts))

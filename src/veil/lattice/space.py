@@ -1,0 +1,126 @@
+"""The part of the solution space that a search has seen, and what it has proved about the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.classes.encoding import Levels
+from veil.errors import PlanError
+from veil.quality.base import NO_BOUND, Evaluation, Score
+
+State = Literal["anonymous", "not anonymous", "pruned", "unseen"]
+
+LARGEST_LISTING = 5_000_000
+"""Spaces with more nodes than this are not listed node by node."""
+
+
+class Box(NamedTuple):
+    """All nodes between two corners, with what holds for every one of them."""
+
+    low: Levels
+    high: Levels
+    bound: Score
+    least: int
+
+
+class NodeRecord(NamedTuple):
+    """What is known about one node.
+
+    `score` is known for evaluated anonymous nodes; otherwise `bound` is a score that the node does not beat.
+    `suppressed` is exact for evaluated nodes and a lower bound for the others.
+    """
+
+    levels: Levels
+    state: State
+    score: Score | None
+    bound: Score
+    suppressed: int
+    evaluated: bool
+
+
+@dataclass
+class Space:
+    """Evaluated nodes, and boxes of nodes that were ruled out without looking at each."""
+
+    minimum: Levels
+    maximum: Levels
+    allowed: int
+    evaluated: dict[Levels, Evaluation] = field(default_factory=dict)
+    ruled_out: list[Box] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Number of nodes."""
+        return math.prod(high - low + 1 for low, high in zip(self.minimum, self.maximum, strict=True))
+
+    def __contains__(self, levels: Levels) -> bool:
+        return len(levels) == len(self.minimum) and all(
+            low <= level <= high
+            for low, level, high in zip(self.minimum, levels, self.maximum, strict=True)
+        )
+
+    def __getitem__(self, levels: Levels) -> NodeRecord:
+        """What is known about a node."""
+        if levels not in self:
+            raise PlanError(f"{levels} is not a node: levels run from {self.minimum} to {self.maximum}")
+        evaluation = self.evaluated.get(levels)
+        if evaluation is not None:
+            state: State = "anonymous" if evaluation.anonymous else "not anonymous"
+            bound = evaluation.base if evaluation.score is None else evaluation.score
+            return NodeRecord(levels, state, evaluation.score, bound, evaluation.tally.suppressed, True)
+        bound, least = NO_BOUND, -1
+        for box in self.ruled_out:
+            if all(a <= b <= c for a, b, c in zip(box.low, levels, box.high, strict=True)):
+                bound, least = max(bound, box.bound), max(least, box.least)
+        return self._unevaluated(levels, bound, least)
+
+    def _unevaluated(self, levels: Levels, bound: Score, least: int) -> NodeRecord:
+        state: State = "unseen" if least < 0 else "not anonymous" if least > self.allowed else "pruned"
+        return NodeRecord(levels, state, None, bound, max(0, least), False)
+
+    def __iter__(self) -> Iterator[NodeRecord]:
+        """All nodes, the first attribute varying slowest."""
+        if self.size > LARGEST_LISTING:
+            raise PlanError(f"{self.size} nodes are too many to list; read `evaluated`, or ask for single nodes")
+        cover = self._cover()
+        for levels in self.nodes():
+            if levels in self.evaluated:
+                yield self[levels]
+                continue
+            index = cover[tuple(level - low for level, low in zip(levels, self.minimum, strict=True))]
+            if index < 0:
+                yield self._unevaluated(levels, NO_BOUND, -1)
+            else:
+                box = self.ruled_out[index]
+                yield self._unevaluated(levels, box.bound, box.least)
+
+    def nodes(self) -> Iterator[Levels]:
+        """All level vectors, the first attribute varying slowest."""
+        shape = tuple(high - low + 1 for low, high in zip(self.minimum, self.maximum, strict=True))
+        for offset in np.ndindex(*shape):
+            yield tuple(low + step for low, step in zip(self.minimum, offset, strict=True))
+
+    def _cover(self) -> NDArray[np.int64]:
+        """For each node the index of a box that rules it out, or -1."""
+        shape = tuple(high - low + 1 for low, high in zip(self.minimum, self.maximum, strict=True))
+        cover = np.full(shape, -1, np.int64)
+        for index, box in enumerate(self.ruled_out):
+            slices = tuple(
+                slice(low - start, high - start + 1)
+                for low, high, start in zip(box.low, box.high, self.minimum, strict=True)
+            )
+            cover[slices] = index
+        return cover
+
+    def counts(self) -> dict[State, int]:
+        """How many nodes are in each state, without listing them: the boxes of an optimal search are disjoint."""
+        result: dict[State, int] = {"anonymous": 0, "not anonymous": 0, "pruned": 0, "unseen": 0}
+        for record in self:
+            result[record.state] += 1
+        return result

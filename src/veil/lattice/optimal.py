@@ -9,9 +9,10 @@ A box is the set of all nodes between a low and a high corner. Two facts hold fo
 
 The quality model turns both into a score that no node of the box can beat. A box that cannot contain a
 better node than the best one found so far, or that must suppress more than allowed, is dropped whole.
-Otherwise it is cut in two along one attribute: the lower half gets a new high corner and the upper half a new
-low corner, both of which are evaluated from the class table of the low corner. The box with the least bound
-is always cut first, so that no box is cut that any search with these bounds could have spared.
+Otherwise it is cut in two along one attribute: the lower half gets a new high corner, the upper half a new low
+corner, and both are evaluated from the class table of the old low corner (the new low corner only if the search
+comes back to its box). The box with the least bound is always cut first, so that no box is cut that any search
+with these bounds could have spared.
 
 With a monotone model and no suppression this is what Flash does with paths: the high corner's failure
 excludes everything below it, the low corner's success excludes everything above it.
@@ -29,6 +30,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from veil.classes.encoding import Levels
 from veil.classes.table import ClassTable, keep, roll_up
 from veil.lattice.evaluator import Evaluator
@@ -38,7 +42,7 @@ from veil.quality.base import Evaluation, Score
 BATCH = 4
 """Boxes cut in one round. Fixed, so that what is explored does not depend on the number of threads."""
 
-WORTH_A_THREAD = 40_000
+WORTH_A_THREAD = 20_000
 """Class visits in a round below which threads cost more than they save."""
 
 TABLE_MEMORY = 400 * 2**20
@@ -51,12 +55,20 @@ Progress = Callable[[int, int, Score | None], None]
 """Called with the number of evaluated nodes, the nodes decided so far, and the best score so far."""
 
 
-class _Open(NamedTuple):
-    """A box that may still hold the optimum; ordered by the best rank that any of its nodes can have."""
+class _Box(NamedTuple):
+    """A box that may still hold the optimum; ordered by the best rank that any of its nodes can have.
+
+    `origin` is the low corner that this box's low corner is yet to be evaluated from; None once it has been.
+    """
 
     rank: Rank
     high: Levels
     room: int
+    origin: Levels | None
+
+    @property
+    def low(self) -> Levels:
+        return self.rank[2]
 
 
 @dataclass
@@ -98,70 +110,74 @@ class _Search:
         self.started = time.perf_counter()
         self.best: Rank | None = None
         self.curve: list[tuple[float, Score]] = []
-        self.heap: list[_Open] = []
+        self.heap: list[_Box] = []
         self.decided = 0
-        self.spreads = [
-            [math.log(max(1, distinct)) for distinct in levels] for levels in evaluator.sample.distinct
-        ]
+        # How much an attribute tells on each level. Measured: bounds that count classes like boxes cut by
+        # entropy best, and bounds that price generalization by number of values.
+        tells = _entropy if self.measure.counts_classes else _log_distinct
+        self.spreads = [[tells(level) for level in levels] for levels in evaluator.sample.frequencies]
 
     def run(self, threads: int) -> Found:
         low, high = self.space.minimum, self.space.maximum
-        bottom = self.tables[low]
-        top, room = self._evaluate_high(high, bottom)
+        top, room = self._evaluate_high(high, self.tables[low])
         self._remember(top)
         if low != high:
-            self._remember(self.evaluator.evaluate(low, bottom)[0])
-        self._open(low, high, room)
+            self._remember(self.evaluator.evaluate(low, self.tables[low])[0])
+        self._open(low, high, room, None)
         with ThreadPoolExecutor(threads) as pool:
             while self.heap:
-                batch = []
-                while self.heap and len(batch) < BATCH:
-                    box = heapq.heappop(self.heap)
-                    if self._hopeless(box.rank):
-                        self._rule_out(box.rank[2], box.high, box.rank[0])
-                    else:
-                        batch.append(box)
-                work = sum(len(self.tables[box.rank[2]]) for box in batch)
+                batch = self._next_boxes()
+                work = sum(len(self.tables[box.origin or box.low]) for box in batch)
                 side_by_side = threads > 1 and len(batch) > 1 and work > WORTH_A_THREAD
                 run = pool.map if side_by_side else map
-                for box, halves in zip(batch, list(run(self._cut, batch)), strict=True):
-                    self._take(box, halves)
+                for box, result in zip(batch, list(run(self._look, batch)), strict=True):
+                    self._take(box, *result)
                 if self.progress:
                     self.progress(len(self.space.evaluated), self.decided, self.best and self.best[0])
         best = self.space.evaluated[self.best[2]] if self.best else None
         return Found(best, self.space, None, self.curve)
 
-    # One round: cut boxes (on any thread, changing nothing shared), then take in the halves (in order).
+    def _next_boxes(self) -> list[_Box]:
+        batch: list[_Box] = []
+        while self.heap and len(batch) < BATCH:
+            box = heapq.heappop(self.heap)
+            if self._hopeless(box.rank):
+                self._rule_out(box.low, box.high, box.rank[0])
+            else:
+                batch.append(box)
+        return batch
 
-    def _cut(self, box: _Open) -> _Halves:
-        low, high, room = box.rank[2], box.high, box.room
+    # One round: look into boxes (on any thread, changing nothing shared), then take in what was seen (in order).
+
+    def _look(self, box: _Box) -> tuple[Evaluation, int, ClassTable | None]:
+        """Evaluate the low corner of a box if that is still to be done, else the high corner of its lower half."""
+        if box.origin is None:
+            return (*self._evaluate_high(self._cut(box)[0], self.tables[box.low]), None)
+        evaluation, scratch = self.evaluator.evaluate(box.low, self.tables[box.origin])
+        table = keep(scratch)
+        room = box.room
+        if self.measure.counts_classes and box.low != box.high:
+            room = self._evaluate_high(box.high, table)[1]
+        return evaluation, room, table
+
+    def _take(self, box: _Box, evaluation: Evaluation, room: int, table: ClassTable | None) -> None:
+        self._remember(evaluation)
+        room = min(room, box.room)
+        if table is not None:
+            self.tables.add(table)
+            self._open(box.low, box.high, room, None)
+        else:
+            new_high, new_low = self._cut(box)
+            self._open(box.low, new_high, room, None)
+            self._open(new_low, box.high, box.room, box.low)
+
+    def _cut(self, box: _Box) -> tuple[Levels, Levels]:
+        """Return the high corner of the lower half and the low corner of the upper half."""
+        low, high = box.low, box.high
         attribute, level = self._where(low, high)
         new_high = (*high[:attribute], level, *high[attribute + 1 :])
         new_low = (*low[:attribute], level + 1, *low[attribute + 1 :])
-        source = self.tables[low]
-
-        below, below_room = self._evaluate_high(new_high, source)
-        above = table = None
-        above_room = room
-        least = self.space.evaluated[high].least
-        if not self._hopeless((self.measure.bound(new_low, least, room), sum(new_low), new_low)):
-            above, scratch = self.evaluator.evaluate(new_low, source)
-            table = keep(scratch)
-            if self.measure.counts_classes and new_low != high:
-                above_room = min(room, self._evaluate_high(high, table)[1])
-        return _Halves(new_high, below, min(room, below_room), new_low, above, table, above_room)
-
-    def _take(self, box: _Open, halves: _Halves) -> None:
-        low, high = box.rank[2], box.high
-        self._remember(halves.below)
-        if halves.above is None or halves.table is None:
-            least = self.space.evaluated[high].least
-            self._rule_out(halves.new_low, high, self.measure.bound(halves.new_low, least, box.room))
-        else:
-            self.tables.add(halves.table)
-            self._remember(halves.above)
-            self._open(halves.new_low, high, halves.above_room)
-        self._open(low, halves.new_high, halves.below_room)
+        return new_high, new_low
 
     def _evaluate_high(self, levels: Levels, source: ClassTable) -> tuple[Evaluation, int]:
         """Evaluate a high corner and bound the classes that nodes between it and the source can keep."""
@@ -179,14 +195,17 @@ class _Search:
             self.best = rank
             self.curve.append((time.perf_counter() - self.started, evaluation.score))
 
-    def _open(self, low: Levels, high: Levels, room: int) -> None:
-        corner = self.space.evaluated[low]
+    def _open(self, low: Levels, high: Levels, room: int, origin: Levels | None) -> None:
         least = self.space.evaluated[high].least
-        bound = max(corner.base, self.measure.bound(low, least, room))
-        if low == high or least > self.evaluator.allowed or self._hopeless((bound, sum(low), low)):
+        bound = self.measure.bound(low, least, room)
+        if origin is None:
+            bound = max(bound, self.space.evaluated[low].base)
+        rank = (bound, sum(low), low)
+        done = origin is None and low == high
+        if done or least > self.evaluator.allowed or self._hopeless(rank):
             self._rule_out(low, high, bound)
         else:
-            heapq.heappush(self.heap, _Open((bound, sum(low), low), high, room))
+            heapq.heappush(self.heap, _Box(rank, high, room, origin))
 
     def _hopeless(self, rank: Rank) -> bool:
         """Whether no node of a box can come before the best one so far: not even a tie would be won."""
@@ -194,11 +213,11 @@ class _Search:
 
     def _rule_out(self, low: Levels, high: Levels, bound: Score) -> None:
         self.decided += math.prod(b - a + 1 for a, b in zip(low, high, strict=True))
-        if low != high:
+        if low != high or low not in self.space.evaluated:
             self.space.ruled_out.append(Box(low, high, bound, self.space.evaluated[high].least))
 
     def _where(self, low: Levels, high: Levels) -> tuple[int, int]:
-        """Choose the attribute whose number of values differs most between the corners; cut in the middle."""
+        """Choose the attribute that tells most less at the high corner than at the low one; cut in the middle."""
         widths = [
             spread[a] - spread[b] if a < b else -1.0
             for spread, a, b in zip(self.spreads, low, high, strict=True)
@@ -212,20 +231,17 @@ class _Search:
         return attribute, level
 
 
-class _Halves(NamedTuple):
-    """What cutting a box yields: its lower half (new high corner) and its upper half (new low corner)."""
+def _log_distinct(frequencies: NDArray[np.int64]) -> float:
+    return math.log(max(1, int(np.count_nonzero(frequencies))))
 
-    new_high: Levels
-    below: Evaluation
-    below_room: int
-    new_low: Levels
-    above: Evaluation | None
-    table: ClassTable | None
-    above_room: int
+
+def _entropy(frequencies: NDArray[np.int64]) -> float:
+    shares = frequencies[frequencies > 0] / frequencies.sum()
+    return float(-np.sum(shares * np.log(shares)))
 
 
 class _Tables:
-    """Class tables of low corners, the most recently used first to stay."""
+    """Class tables of low corners; the newest are kept."""
 
     def __init__(self, evaluator: Evaluator, bottom: Levels) -> None:
         self.evaluator = evaluator

@@ -1,0 +1,147 @@
+"""A proposal for a column from its type and its values."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Literal
+
+import numpy.typing as npt
+import pyarrow as pa
+from pydantic import Field
+
+from veil.declare import declared
+from veil.hierarchies._axis import positions
+from veil.hierarchies._basic import Suppression
+from veil.hierarchies._common import present
+from veil.hierarchies._dates import Dates
+from veil.hierarchies._intervals import Intervals
+from veil.hierarchies._priority import Priority
+from veil.hierarchies._redaction import Redaction
+from veil.hierarchies.hierarchy import Hierarchy
+from veil.tables.text import canonical_text
+
+Proposal = Suppression | Intervals | Dates | Redaction | Priority
+
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
+_CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9./_-]*")
+_LONGEST_CODE = 12
+_INTERVALS = 20  # on level 1, about
+
+
+@declared
+class Auto:
+    """Propose a hierarchy for a column. The first rule that fits decides.
+
+    1. Dates: month, year, decade; times: day, month, year, decade; with a root.
+    2. True and false, and columns with at most `few` distinct values: suppression.
+    3. Numbers: intervals whose width is 1, 2 or 5 times a power of ten, about 20 of them on level 1, and
+       twice as wide on every further level.
+    4. Text that is all ISO dates: as dates.
+    5. Text of equal length that is all digits, such as postal codes: redaction from the right.
+    6. Text that is all numbers, written without leading zeros: as numbers.
+    7. Text that looks like codes (at most 12 letters, digits and signs without spaces, most with a digit):
+       redaction from the right.
+    8. Anything else: by frequency, the rarest values are suppressed first.
+
+    The proposal depends on the data. For a plan that is used again and again, call `propose` once and write
+    down what it returns.
+
+    >>> import numpy as np, pyarrow as pa
+    >>> Auto().build(pa.array(range(17, 91)), np.ones(74), "age").to_rows()[0]
+    ('17', '[15, 20[', '[10, 20[', '[0, 20[', '[0, 40[', '*')
+    """
+
+    few: Annotated[int, Field(ge=1, description="up to so many distinct values are simply suppressed")] = 5
+    kind: Literal["auto"] = Field(default="auto", repr=False, kw_only=True)
+
+    def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
+        """Build what is proposed."""
+        return self.propose(values, column).build(values, counts, column)
+
+    def propose(self, values: pa.Array, column: str = "") -> Proposal:
+        """The builder that fits the values, without building.
+
+        >>> Auto().propose(pa.array(["8010", "8020", "8045", "1010", "1020", "6020"]))
+        Redaction(align='left', start='right', character='*', padding='*', ...)
+        """
+        known = present(values, column)
+        kind = known.type
+        if pa.types.is_timestamp(kind):
+            return Dates(("day", "month", "year", "decade"), root=True)
+        if pa.types.is_date(kind):
+            return Dates(("month", "year", "decade"), root=True)
+        if pa.types.is_boolean(kind) or len(known) <= self.few:
+            return Suppression()
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            return _nice_intervals(known, column)
+        texts = [text or "" for text in canonical_text(known, column=column)]
+        if all(map(_ISO_DATE.fullmatch, texts)) and all(map(_is_date, texts)):
+            return Dates(("month", "year", "decade"), root=True)
+        if len({len(text) for text in texts}) == 1 and all(text.isdigit() for text in texts):
+            return Redaction()
+        if all(map(_PLAIN_NUMBER.fullmatch, texts)):
+            return _nice_intervals(known, column)
+        if _look_like_codes(texts):
+            return Redaction()
+        return Priority()
+
+
+def propose(values: pa.Array, column: str = "", *, few: int = 5) -> Proposal:
+    """Propose a builder for the distinct values of a column; see `Auto` for the rules.
+
+    >>> propose(pa.array([17, 25, 38, 44, 61, 90]), "age").widths
+    (5, 10, 20, 40)
+    """
+    return Auto(few).propose(values, column)
+
+
+def _nice_intervals(known: pa.Array, column: str) -> Proposal:
+    if pa.types.is_floating(known.type) and not all(map(_finite, known.to_pylist())):
+        return Priority()
+    axis, numerators, denominator = positions(known, column)
+    span = Fraction(max(numerators) - min(numerators), denominator)
+    width = _nice(span / _INTERVALS)
+    if axis.whole:
+        width = max(width, Fraction(2))
+    widths = [width]
+    while widths[-1] * 2 < span:
+        widths.append(widths[-1] * 2)
+    return Intervals(tuple(_number(each) for each in widths))
+
+
+def _nice(least: Fraction) -> Fraction:
+    """The smallest of 1, 2 and 5 times a power of ten that is not below."""
+    power = Fraction(1)
+    while power > least:
+        power /= 10
+    while power * 10 <= least:
+        power *= 10
+    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least)
+
+
+def _number(exact: Fraction) -> int | Decimal:
+    if exact.denominator == 1:
+        return int(exact)
+    return Decimal(exact.numerator) / Decimal(exact.denominator)
+
+
+def _finite(value: float) -> bool:
+    return value - value == 0
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _look_like_codes(texts: list[str]) -> bool:
+    with_digit = sum(any(map(str.isdigit, text)) for text in texts)
+    fits = all(len(text) <= _LONGEST_CODE and _CODE.fullmatch(text) for text in texts)
+    return fits and with_digit * 2 > len(texts)

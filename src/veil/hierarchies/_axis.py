@@ -1,0 +1,224 @@
+"""Exact positions of values on a number line or a time line.
+
+Interval borders must not depend on rounding: with steps of 0.1, the value 0.3 starts an interval, while the
+nearest doubles say that it just misses it. So values become integers over one common denominator, read from
+their decimal text, and all comparisons are between integers. Times are days since Monday, 1 January of the
+year 1, so that intervals of seven days begin on Mondays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BeforeValidator, TypeAdapter
+
+from veil.errors import HierarchyError
+from veil.tables.text import canonical_text
+
+
+def _read(value: Any) -> Any:
+    """Take numbers, dates and durations as they are or as text; floats by their shortest decimal text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        value = Decimal(repr(value))
+    if isinstance(value, str):
+        for read in (int, Decimal, date.fromisoformat, datetime.fromisoformat, _DURATION.validate_python):
+            try:
+                value = read(value)
+                break
+            except (ValueError, ArithmeticError):
+                continue
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise ValueError(f"a bound or width should be finite, not {value}")
+    return value
+
+
+def _point(value: Any) -> Any:
+    made = _read(value)
+    if isinstance(made, bool) or not isinstance(made, (int, Decimal, date)):
+        raise ValueError(f"a bound should be a number, a date or a time, not {value!r}")
+    return made
+
+
+def _moment_of(value: Any) -> Any:
+    made = _read(value)
+    if not isinstance(made, date):
+        raise ValueError(f"a bound should be a date or a time, not {value!r}")
+    return made
+
+
+def _step(value: Any) -> Any:
+    made = _read(value)
+    if isinstance(made, bool) or not isinstance(made, (int, Decimal, timedelta)):
+        raise ValueError(f"a width should be a number or a duration, not {value!r}")
+    return made
+
+
+_DURATION = TypeAdapter(timedelta)
+
+Point = Annotated[int | Decimal | datetime | date, BeforeValidator(_point)]
+Moment = Annotated[datetime | date, BeforeValidator(_moment_of)]
+Step = Annotated[int | Decimal | timedelta, BeforeValidator(_step)]
+
+_EPOCH_DAY = date(1970, 1, 1).toordinal() - 1
+_DAY_LENGTH = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What the positions of a column mean, and how a position is written."""
+
+    kind: Literal["number", "date", "timestamp"]
+    whole: bool
+    """Whether only whole positions are values, as for integers and dates."""
+
+    def show(self, position: Fraction) -> str:
+        """Write a position as the column writes its values.
+
+        >>> Axis("number", True).show(Fraction(5)), Axis("number", False).show(Fraction(1, 4))
+        ('5', '0.25')
+        >>> Axis("date", True).show(place(date(2020, 1, 31)))
+        '2020-01-31'
+        """
+        if self.kind == "number":
+            return _number_text(position)
+        try:
+            moment = datetime(1, 1, 1) + timedelta(microseconds=int(position * _DAY_LENGTH["us"]))
+        except OverflowError:
+            return f"day {_number_text(position)}"
+        return moment.date().isoformat() if position.denominator == 1 else moment.isoformat()
+
+    def point(self, point: Point, column: str) -> Fraction:
+        """The position of a bound that a person gave."""
+        temporal = isinstance(point, date)
+        if temporal != (self.kind != "number"):
+            expected = "a number" if self.kind == "number" else "a date"
+            raise HierarchyError(
+                f"the bound {point} of the intervals of column {column!r} should be {expected}"
+            )
+        return place(point)
+
+    def step(self, step: Step, column: str) -> Fraction:
+        """The length of a width that a person gave; on a time line a plain number counts days."""
+        if isinstance(step, timedelta) and self.kind == "number":
+            raise HierarchyError(f"the width {step} of the intervals of column {column!r} should be a number")
+        return length(step)
+
+
+def place(point: Point) -> Fraction:
+    """The exact position of a number, date or time."""
+    if isinstance(point, datetime):
+        return length(point.replace(tzinfo=None) - datetime(1, 1, 1))
+    if isinstance(point, date):
+        return Fraction(point.toordinal() - 1)
+    return Fraction(point)
+
+
+def length(step: Step) -> Fraction:
+    """The exact length of a step; times in days."""
+    if isinstance(step, timedelta):
+        return Fraction(step // timedelta(microseconds=1), _DAY_LENGTH["us"])
+    return Fraction(step)
+
+
+def positions(values: pa.Array, column: str) -> tuple[Axis, list[int], int]:
+    """Place values, none of them missing: the axis, integer numerators, and their common denominator."""
+    kind = values.type
+    if pa.types.is_integer(kind):
+        return Axis("number", True), values.to_pylist(), 1
+    if pa.types.is_date(kind):
+        days = values.cast(pa.date32()).cast(pa.int32()).to_pylist()
+        return Axis("date", True), [day + _EPOCH_DAY for day in days], 1
+    if pa.types.is_timestamp(kind):
+        if kind.tz is not None:
+            values = pc.local_timestamp(values)
+        day_length = _DAY_LENGTH[kind.unit]
+        ticks = values.cast(pa.int64()).to_pylist()
+        return Axis("timestamp", False), [tick + _EPOCH_DAY * day_length for tick in ticks], day_length
+    if pa.types.is_boolean(kind):
+        raise HierarchyError(
+            f"column {column!r} holds true and false, which are no numbers; use `suppression()`"
+        )
+    texts = [text for text in canonical_text(values, column=column) if text is not None]
+    if texts and not _is_number(texts[0]) and _is_iso(texts[0]):
+        moments = [place(_moment(text, column)) for text in texts]
+        day_length = _DAY_LENGTH["us"]
+        whole = all(moment.denominator == 1 for moment in moments)
+        axis = Axis("date" if whole else "timestamp", whole)
+        return axis, [int(each * day_length) for each in moments], day_length
+    numerators, denominator = _numbers(texts, column)
+    spelled = not (pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+    return Axis("number", spelled and denominator == 1), numerators, denominator
+
+
+def _numbers(texts: Sequence[str], column: str) -> tuple[list[int], int]:
+    parts: list[tuple[int, int]] = []
+    for text in texts:
+        try:
+            number = Decimal(text.strip())
+        except InvalidOperation:
+            raise HierarchyError(
+                f"the value {text!r} of column {column!r} is not a number; intervals need numbers or dates. "
+                "Replace it in the data, by a missing value for example, or use another kind of hierarchy"
+            ) from None
+        if not number.is_finite():
+            raise HierarchyError(
+                f"the value {text!r} of column {column!r} is not finite; it lies in no interval"
+            )
+        sign, digits, exponent = number.as_tuple()
+        whole = int("".join(map(str, digits)))
+        parts.append((-whole if sign else whole, int(exponent)))
+    lowest = min((exponent for _, exponent in parts if exponent < 0), default=0)
+    return [whole * 10 ** (exponent - lowest) for whole, exponent in parts], 10**-lowest
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return Decimal(text.strip()).is_finite()
+    except InvalidOperation:
+        return False
+
+
+def _is_iso(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _moment(text: str, column: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise HierarchyError(
+            f"the value {text!r} of column {column!r} is not a date such as 2020-01-31, as others are; "
+            "correct it in the data"
+        ) from None
+
+
+def _number_text(position: Fraction) -> str:
+    """The shortest text: plain digits if whole, else decimals, exact whenever they end."""
+    if position.denominator == 1:
+        return str(position.numerator)
+    short = repr(float(position)) if abs(position) < 10**300 else ""
+    if short and Fraction(Decimal(short)) == position:
+        return short
+    places, rest = 0, position.denominator
+    while rest % 10 == 0 or rest % 5 == 0 or rest % 2 == 0:
+        rest //= 10 if rest % 10 == 0 else 5 if rest % 5 == 0 else 2
+        places += 1
+    if rest > 1:
+        return short or str(position)
+    digits = abs(position.numerator) * 10**places // position.denominator
+    text = str(digits).rjust(places + 1, "0")
+    return ("-" if position < 0 else "") + text[:-places] + "." + text[-places:].rstrip("0")

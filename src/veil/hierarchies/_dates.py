@@ -1,0 +1,248 @@
+"""Dates and times, generalized to coarser and coarser units of the calendar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, timedelta
+from typing import Annotated, Literal, get_args
+
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, model_validator
+
+from veil.declare import declared
+from veil.errors import HierarchyError
+from veil.hierarchies._axis import Moment
+from veil.hierarchies._common import finish, present
+from veil.hierarchies.hierarchy import ROOT, Hierarchy
+from veil.tables.text import canonical_text
+
+Granularity = Literal[
+    "second",
+    "minute",
+    "hour",
+    "day",
+    "week_of_month",
+    "week_of_year",
+    "month",
+    "quarter",
+    "weekday",
+    "week",
+    "quarter_of_year",
+    "year",
+    "decade",
+    "century",
+    "millennium",
+]
+
+_YEARS = ("year", "decade", "century", "millennium")
+_DAY_UP = get_args(Granularity)[4:]
+
+# What each unit lies within as a whole. Weeks cross the borders of months and years, so they lie within
+# nothing but their own number; only ARX's label of a week, which names the calendar year, lies within it.
+_WITHIN: dict[str, tuple[str, ...]] = {
+    "second": ("minute", "hour", "day", *_DAY_UP),
+    "minute": ("hour", "day", *_DAY_UP),
+    "hour": ("day", *_DAY_UP),
+    "day": _DAY_UP,
+    "week_of_month": ("month", "quarter", "quarter_of_year", *_YEARS),
+    "week_of_year": ("week",),
+    "month": ("quarter", "quarter_of_year", *_YEARS),
+    "quarter": ("quarter_of_year", *_YEARS),
+    "year": _YEARS[1:],
+    "decade": _YEARS[2:],
+    "century": _YEARS[3:],
+}
+
+
+@declared
+class Dates:
+    """One level for each unit, from fine to coarse.
+
+    | unit | `style="iso"` | `style="arx"` |
+    |---|---|---|
+    | `second`, `minute`, `hour` | `2019-12-31T23:05:59`, `…T23:05`, `…T23` | `31.12.2019-23:05:59`, … |
+    | `day` | `2019-12-31` | `31.12.2019` |
+    | `week_of_month` | `2019-12 week 5` | `5/12.2019` |
+    | `week_of_year` | `2020-W01` | `01/2019` |
+    | `month` | `2019-12` | `12/2019` |
+    | `quarter` | `2019-Q4` | `Q4 2019` |
+    | `weekday`, `week`, `quarter_of_year` | `2`, `1`, `Q4` | `2`, `1`, `Q4` |
+    | `year` | `2019` | `2019` |
+    | `decade`, `century`, `millennium` | `[2010, 2020[`, … | `[2010, 2020[`, … |
+
+    Weeks follow ISO 8601 (from Monday; week 1 has at least four days in the year) or the rule of the USA
+    (from Sunday; week 1 holds 1 January). The last days of a year can lie in week 1 of the next: the iso
+    style then names the year of the week; the arx style names the calendar year, and so gives the same label
+    to the two ends of a year.
+
+    What lies before `bottom` is coded `<bottom`, what lies at or after `top` is coded `>=top`. There is no
+    root unless `root=True`. Text is read as ISO dates, or by `format` as of `datetime.strptime`.
+
+    >>> import numpy as np, pyarrow as pa
+    >>> Dates(("month", "year")).build(pa.array([date(2020, 1, 31)]), np.ones(1), "born").to_rows()
+    [('2020-01-31', '2020-01', '2020')]
+    """
+
+    units: Annotated[
+        tuple[Granularity, ...], Field(min_length=1, description="unit of each level, fine to coarse")
+    ]
+    style: Annotated[Literal["iso", "arx"], Field(description="how labels are written")] = "iso"
+    weeks: Annotated[Literal["iso", "us"], Field(description="when weeks start and which is the first")] = (
+        "iso"
+    )
+    bottom: Annotated[Moment | None, Field(description="earlier dates are coded")] = None
+    top: Annotated[Moment | None, Field(description="dates from here on are coded")] = None
+    format: Annotated[str | None, Field(description="how text columns write dates")] = None
+    root: Annotated[bool, Field(description="whether to add a last level `*`")] = False
+    kind: Literal["dates"] = Field(default="dates", repr=False, kw_only=True)
+
+    @model_validator(mode="after")
+    def _nested(self) -> Dates:
+        for finer, coarser in zip(self.units, self.units[1:], strict=False):
+            within = _WITHIN.get(finer, ())
+            if self.style == "arx" and finer == "week_of_year":
+                within = (*within, *_YEARS)
+            if coarser not in within:
+                choice = f" Choose from: {', '.join(within)}." if within else ""
+                raise ValueError(
+                    f"`units` of Dates: {coarser} cannot follow {finer}, as that can lie in two.{choice}"
+                )
+        if self.bottom is not None and self.top is not None and _moment(self.bottom) >= _moment(self.top):
+            raise ValueError(f"`bottom` of Dates should be before `top`, not {self.bottom} and {self.top}")
+        return self
+
+    def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
+        """Label each moment on each level."""
+        known = present(values, column)
+        pairs = sorted(zip(self._moments(known, column), canonical_text(known, column=column), strict=True))
+        moments = [moment for moment, _ in pairs]
+        columns: list[Sequence[str]] = [[text or "" for _, text in pairs]]
+        coded = [self._coded(moment) for moment in moments]
+        for unit in self.units:
+            label = _labeller(unit, self.style, self.weeks)
+            columns.append([code or label(moment) for code, moment in zip(coded, moments, strict=True)])
+        names = [column, *self.units]
+        if self.root:
+            columns.append([ROOT] * len(moments))
+            names.append("all")
+        return finish(columns, values, column, names=names)
+
+    def _moments(self, known: pa.Array, column: str) -> list[datetime]:
+        kind = known.type
+        if pa.types.is_date(kind):
+            return [_moment(day) for day in known.cast(pa.date32()).to_pylist()]
+        if pa.types.is_timestamp(kind):
+            if kind.tz is not None:
+                known = pc.local_timestamp(known)
+            # Rounded down before the cast, which would round moments before 1970 up.
+            moments: list[datetime] = (
+                pc.floor_temporal(known, unit="microsecond").cast(pa.timestamp("us"), safe=False).to_pylist()
+            )
+            return moments
+        return [self._parse(text or "", column) for text in canonical_text(known, column=column)]
+
+    def _parse(self, text: str, column: str) -> datetime:
+        try:
+            if self.format is not None:
+                return datetime.strptime(text, self.format)
+            return datetime.fromisoformat(text).replace(tzinfo=None)
+        except ValueError:
+            expected = self.format or "ISO 8601, such as 2020-01-31"
+            raise HierarchyError(
+                f"the value {text!r} of column {column!r} is not a date ({expected}); correct it in the "
+                "data, or say how dates are written there: dates(…, format='%d.%m.%Y')"
+            ) from None
+
+    def _coded(self, moment: datetime) -> str | None:
+        if self.bottom is not None and moment < _moment(self.bottom):
+            return f"<{self.bottom.isoformat()}"
+        if self.top is not None and moment >= _moment(self.top):
+            return f">={self.top.isoformat()}"
+        return None
+
+
+def dates(
+    *units: Granularity,
+    style: Literal["iso", "arx"] = "iso",
+    weeks: Literal["iso", "us"] = "iso",
+    bottom: datetime | date | None = None,
+    top: datetime | date | None = None,
+    format: str | None = None,
+    root: bool = False,
+) -> Dates:
+    """Dates and times by units of the calendar, from fine to coarse; see `Dates` for units and options.
+
+    >>> dates("month", "year", "decade", root=True).units
+    ('month', 'year', 'decade')
+    """
+    return Dates(units, style, weeks, bottom, top, format, root)
+
+
+def week_of(day: date, weeks: Literal["iso", "us"]) -> tuple[int, int]:
+    """The year a week belongs to, and its number in that year.
+
+    >>> week_of(date(2019, 12, 31), "us"), week_of(date(2021, 1, 1), "iso"), week_of(date(2021, 1, 1), "us")
+    ((2020, 1), (2020, 53), (2021, 1))
+    """
+    if weeks == "iso":
+        year, week, _ = day.isocalendar()
+        return year, week
+    saturday = day + timedelta(days=6 - day.isoweekday() % 7)  # the week with 1 January is the first
+    return saturday.year, (saturday.timetuple().tm_yday - 1) // 7 + 1
+
+
+def week_of_month(day: date, weeks: Literal["iso", "us"]) -> int:
+    """The number of the week in its month; with ISO weeks, days before a first week of four are in week 0."""
+    first = day.replace(day=1)
+    offset = first.isoweekday() - 1 if weeks == "iso" else first.isoweekday() % 7
+    counts = weeks == "us" or 7 - offset >= 4
+    return (day.day - 1 + offset) // 7 + (1 if counts else 0)
+
+
+def _labeller(unit: str, style: str, weeks: Literal["iso", "us"]) -> Callable[[datetime], str]:
+    if unit in ("decade", "century", "millennium"):
+        length = {"decade": 10, "century": 100, "millennium": 1000}[unit]
+        return lambda at: f"[{at.year // length * length}, {at.year // length * length + length}["
+    plain: dict[str, Callable[[datetime], str]] = {
+        "weekday": lambda at: str(at.isoweekday() if weeks == "iso" else at.isoweekday() % 7 + 1),
+        "week": lambda at: str(week_of(at.date(), weeks)[1]),
+        "quarter_of_year": lambda at: f"Q{_quarter(at)}",
+        "year": lambda at: f"{at.year:04}",
+    }
+    iso: dict[str, Callable[[datetime], str]] = {
+        "second": lambda at: at.isoformat(timespec="seconds"),
+        "minute": lambda at: at.isoformat(timespec="minutes"),
+        "hour": lambda at: at.isoformat(timespec="hours"),
+        "day": lambda at: at.date().isoformat(),
+        "week_of_month": lambda at: f"{at.year:04}-{at.month:02} week {week_of_month(at.date(), weeks)}",
+        "week_of_year": lambda at: "{:04}-W{:02}".format(*week_of(at.date(), weeks)),
+        "month": lambda at: f"{at.year:04}-{at.month:02}",
+        "quarter": lambda at: f"{at.year:04}-Q{_quarter(at)}",
+    }
+    arx: dict[str, Callable[[datetime], str]] = {
+        "second": lambda at: f"{_day(at)}-{at:%H:%M:%S}",
+        "minute": lambda at: f"{_day(at)}-{at:%H:%M}",
+        "hour": lambda at: f"{_day(at)}-{at:%H}:00",
+        "day": _day,
+        "week_of_month": lambda at: f"{week_of_month(at.date(), weeks)}/{at.month:02}.{at.year:04}",
+        "week_of_year": lambda at: f"{week_of(at.date(), weeks)[1]:02}/{at.year:04}",
+        "month": lambda at: f"{at.month:02}/{at.year:04}",
+        "quarter": lambda at: f"Q{_quarter(at)} {at.year:04}",
+    }
+    return ({**plain, **iso} if style == "iso" else {**plain, **arx})[unit]
+
+
+def _day(at: datetime) -> str:
+    return f"{at.day:02}.{at.month:02}.{at.year:04}"
+
+
+def _quarter(at: datetime) -> int:
+    return (at.month + 2) // 3
+
+
+def _moment(day: datetime | date) -> datetime:
+    if isinstance(day, datetime):
+        return day.replace(tzinfo=None)
+    return datetime(day.year, day.month, day.day)

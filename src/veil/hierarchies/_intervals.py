@@ -1,0 +1,297 @@
+"""Intervals of numbers, dates and times.
+
+Two forms. The short one gives the width of the intervals on each level. The long one lists the intervals of
+level 1, which repeat periodically in both directions, and says for each further level how many neighbours
+make a group. Both may bound the range: from the *snap* bound outwards the outermost interval is stretched to
+the *coding* bound; values beyond are coded `<bound` or `>=bound`; values beyond the *limit* are an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pydantic import BeforeValidator, Field, model_validator
+
+from veil.declare import declared
+from veil.errors import HierarchyError
+from veil.hierarchies._axis import Axis, Point, Step, length, place, positions
+from veil.hierarchies._common import finish, present
+from veil.hierarchies._labels import (
+    Group,
+    GroupLevel,
+    Label,
+    LabelChoice,
+    Members,
+    OwnLabel,
+    make_label,
+    unique_labels,
+)
+from veil.hierarchies._partition import Level, Line, Piece, Range, Side
+from veil.hierarchies.hierarchy import ROOT, Hierarchy
+from veil.tables.text import canonical_text
+
+_MILLISECONDS = 86_400_000  # in a day
+_SHOWN = 5
+
+
+@declared
+class Interval:
+    """The values from `lower` up to, but not including, `upper`."""
+
+    lower: Annotated[Point, Field(description="first value that belongs to the interval")]
+    upper: Annotated[Point, Field(description="first value that no longer belongs to it")]
+    label: Annotated[OwnLabel, Field(description="its label; by default made from the limits")] = None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Interval:
+        if isinstance(self.lower, date) != isinstance(self.upper, date) or place(self.lower) >= place(
+            self.upper
+        ):
+            raise ValueError(
+                f"`lower` of Interval should be less than `upper`, not {self.lower} and {self.upper}"
+            )
+        return self
+
+
+@declared
+class Bounds:
+    """One end of the range: the last interval stretches from `snap` to `coding`, coded values to `limit`."""
+
+    snap: Annotated[
+        Point | None, Field(description="the interval around this value is the outermost one")
+    ] = None
+    coding: Annotated[Point | None, Field(description="values beyond are coded <bound or >=bound")] = None
+    limit: Annotated[Point | None, Field(description="values beyond are refused")] = None
+
+
+def _interval(value: Any) -> Any:
+    if isinstance(value, (list, tuple)) and 2 <= len(value) <= 3:
+        return dict(zip(("lower", "upper", "label"), value, strict=False))
+    return value
+
+
+Listed = Annotated[Interval, BeforeValidator(_interval, json_schema_input_type=Interval | list[Point | str])]
+
+
+@declared
+class Intervals:
+    """Intervals by width (`widths`) or listed one by one (`listed`, with `groups` for the levels above).
+
+    Widths are aligned at their multiples, always give one level each, and end in a root `*`; bounds are
+    needed only for coding or limits. Listed intervals follow ARX: their range is what they cover unless
+    bounds say otherwise, levels end once a single interval is left, and a root `*` is added if the groups run
+    out before.
+
+    With `shares="range"` the share of a label is the part of the range (from limit to limit) that its
+    interval takes up; otherwise the part of the domain values that lie in it.
+
+    >>> import numpy as np, pyarrow as pa
+    >>> Intervals((5, 10)).build(pa.array([3, 7, 12]), np.ones(3), "age").to_rows()[1]
+    ('7', '[5, 10[', '[0, 10[', '*')
+    """
+
+    widths: Annotated[tuple[Step, ...], Field(description="width of the intervals on each level")] = ()
+    listed: Annotated[tuple[Listed, ...], Field(description="intervals of level 1, without gaps")] = ()
+    groups: Annotated[tuple[GroupLevel, ...], Field(description="groups that make the levels above")] = ()
+    lower: Annotated[Bounds, Field(description="lower end of the range")] = Bounds()
+    upper: Annotated[Bounds, Field(description="upper end of the range")] = Bounds()
+    label: Annotated[LabelChoice, Field(description="label of an interval")] = Label("interval")
+    shares: Annotated[Literal["rows", "range"], Field(description="what the share of a label measures")] = (
+        "rows"
+    )
+    kind: Literal["intervals"] = Field(default="intervals", repr=False, kw_only=True)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Intervals:
+        if bool(self.widths) == bool(self.listed):
+            raise ValueError("Intervals needs either `widths` or `listed` intervals")
+        if self.widths and self.groups:
+            raise ValueError("`groups` of Intervals go with `listed` intervals; give more `widths` instead")
+        if self.widths and length(self.widths[0]) <= 0:
+            raise ValueError(f"`widths` of Intervals should be greater than 0, not {self.widths[0]}")
+        for before, after in zip(self.widths, self.widths[1:], strict=False):
+            ratio = length(after) / length(before)
+            if ratio.denominator > 1 or ratio <= 1:
+                raise ValueError(
+                    f"`widths` of Intervals should be multiples of the one before, not {before}, {after}"
+                )
+        for left, right in zip(self.listed, self.listed[1:], strict=False):
+            if place(left.upper) != place(right.lower):
+                raise ValueError(
+                    f"`listed` of Intervals should have no gaps, but {right.lower} follows on {left.upper}"
+                )
+        if not self._range(place).is_ordered():
+            raise ValueError(
+                "bounds of Intervals should be ordered: lower limit ≤ lower coding ≤ lower snap < "
+                f"upper snap ≤ upper coding ≤ upper limit, not {self.lower} and {self.upper}"
+            )
+        if self.shares == "range" and (span := self._range(place).span or 0) <= 1:
+            found = (
+                f"from limit to limit it measures {span}"
+                if span
+                else "give both sides a limit, as Bounds(limit=…)"
+            )
+            raise ValueError(f"`shares='range'` of Intervals needs a range longer than 1: {found}")
+        return self
+
+    def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
+        """Place the values on the line, cut it level by level, and label the pieces."""
+        known = present(values, column)
+        axis, numerators, denominator = positions(known, column)
+        texts, numerators = _sorted(canonical_text(known), numerators)
+        levels, bounds = self._levels(axis, column), self._range(lambda point: axis.point(point, column))
+        line = Line(numerators, denominator, levels, bounds)
+        _check_limits(line, bounds, texts, axis, column)
+
+        columns: list[Sequence[str]] = [texts]
+        lengths: list[list[Fraction]] = []
+        before = np.arange(len(texts))
+        for number, level in enumerate(levels, start=1):
+            codes, pieces = line.cut(level)
+            _check_nested(before, codes, columns[-1], number, column)
+            labels = unique_labels(self._label(piece, axis, column) for piece in pieces)
+            columns.append([labels[code] for code in codes])
+            lengths.append([(piece.upper or Fraction(0)) - (piece.lower or Fraction(0)) for piece in pieces])
+            before = codes
+            rooted = len(pieces) + bool(values.null_count) == 1
+            if self.listed and rooted:
+                break
+        names = [column, *(f"width {width}" for width in self.widths)]
+        names += [f"level {level}" for level in range(len(names), len(columns))]
+        if self.widths or not rooted:
+            columns.append([ROOT] * len(texts))
+            names.append("all")
+        if self.shares == "rows" or bounds.span is None:
+            return finish(columns, values, column, names=names)
+        span = bounds.span
+        # The shares of single values need a unit; times are measured in milliseconds, as in ARX.
+        size = span if axis.kind == "number" else span * _MILLISECONDS
+        parts = [[1 / size] * len(texts), *([each / span for each in level] for level in lengths)]
+        if len(parts) < len(columns):
+            parts.append([Fraction(1)])
+        shares = [np.array(part, dtype=np.float64) for part in parts]
+        return finish(columns, values, column, names=names, shares=shares, domain_size=float(size))
+
+    def _levels(self, axis: Axis, column: str) -> list[Level]:
+        if self.widths:
+            steps = [axis.step(width, column) for width in self.widths]
+            return [Level((Fraction(0), step), (None,)) for step in steps]
+        cuts = [axis.point(each.lower, column) for each in self.listed]
+        cuts.append(axis.point(self.listed[-1].upper, column))
+        levels = [Level(tuple(cuts), tuple(each.label for each in self.listed))]
+        for groups in self.groups:
+            levels.append(levels[-1].grouped(groups))
+        return levels
+
+    def _range(self, locate: Callable[[Point], Fraction]) -> Range:
+        sides: list[Side] = []
+        for bounds, edge in ((self.lower, 0), (self.upper, -1)):
+            given = [
+                None if bound is None else locate(bound)
+                for bound in (bounds.snap, bounds.coding, bounds.limit)
+            ]
+            if self.listed:
+                end = self.listed[edge]
+                sides.append(Side.listed(locate(end.upper if edge else end.lower), *given))
+            else:
+                sides.append(Side.unlisted(*given))
+        return Range(*sides)
+
+    def _label(self, piece: Piece, axis: Axis, column: str) -> str:
+        if piece.where == "below" and piece.upper is not None:
+            return f"<{axis.show(piece.upper)}"
+        if piece.where == "above" and piece.lower is not None:
+            return f">={axis.show(piece.lower)}"
+        limits = [limit for limit in (piece.lower, piece.upper) if limit is not None]
+        members = Members([axis.show(limit) for limit in limits], limits, axis, limits)
+        return make_label(piece.label or self.label, members, column, open_end="upper")
+
+
+def intervals(
+    *widths: Step | float,
+    listed: Sequence[Interval | tuple[Any, ...]] = (),
+    groups: Sequence[int | Group | Sequence[int | Group]] = (),
+    lower: Bounds | None = None,
+    upper: Bounds | None = None,
+    bottom: Point | float | None = None,
+    top: Point | float | None = None,
+    label: str | Label = "interval",
+    shares: Literal["rows", "range"] = "rows",
+) -> Intervals:
+    """Intervals of numbers, dates or times.
+
+    Parameters
+    ----------
+    widths:
+        The width of the intervals on level 1, 2, …; each a multiple of the one before. Aligned at multiples
+        of the width; a root `*` comes on top. For dates a number counts days (weeks begin on Monday).
+    listed, groups:
+        The long form instead: the intervals of level 1, as `(lower, upper)` or `(lower, upper, label)`, and
+        how many neighbours make a group on the levels above.
+    lower, upper:
+        The ends of the range.
+    bottom, top:
+        Short for `lower=Bounds(coding=bottom)` and `upper=Bounds(coding=top)`: what lies beyond is coded.
+    label:
+        The label function, see `Label`.
+    shares:
+        `"rows"`, or `"range"` for shares of the range between the limits.
+
+    >>> intervals(5, 10, 20, top=90).widths
+    (5, 10, 20)
+    >>> import numpy as np, pyarrow as pa
+    >>> stages = intervals(listed=[(0, 18, "minor"), (18, 65, "adult"), (65, 120, "senior")])
+    >>> stages.build(pa.array([70, 7, 30]), np.ones(3), "age").to_rows()
+    [('7', 'minor', '*'), ('30', 'adult', '*'), ('70', 'senior', '*')]
+    """
+    given: dict[str, Any] = {
+        "widths": widths,
+        "listed": listed,
+        "groups": groups,
+        "label": label,
+        "shares": shares,
+    }
+    for name, bounds, short, coding in (("lower", lower, "bottom", bottom), ("upper", upper, "top", top)):
+        if bounds is not None and coding is not None:
+            raise HierarchyError(f"give either `{short}` or `{name}` to `intervals`, not both")
+        given[name] = Bounds(coding=coding) if bounds is None else bounds  # type: ignore[arg-type]
+    return Intervals(**given)
+
+
+def _sorted(texts: Iterable[str | None], numerators: Sequence[int]) -> tuple[list[str], list[int]]:
+    pairs = sorted((number, text or "") for number, text in zip(numerators, texts, strict=True))
+    return [text for _, text in pairs], [number for number, _ in pairs]
+
+
+def _check_limits(line: Line, bounds: Range, texts: Sequence[str], axis: Axis, column: str) -> None:
+    outside = line.outside()
+    if not len(outside):
+        return
+    named = ", ".join(repr(texts[at]) for at in outside[:_SHOWN])
+    rest = f" and {len(outside) - _SHOWN} more" if len(outside) > _SHOWN else ""
+    low, high = (
+        axis.show(side.limit) if side.limit is not None else "…" for side in (bounds.lower, bounds.upper)
+    )
+    raise HierarchyError(
+        f"{len(outside)} values of column {column!r} lie outside the range [{low}, {high}[ of its intervals: "
+        f"{named}{rest}. Move the limits (`lower=Bounds(limit=…)`, `upper=Bounds(limit=…)`), "
+        "code what lies beyond (`coding=…`), or list more intervals"
+    )
+
+
+def _check_nested(
+    below: npt.NDArray[np.intp], above: npt.NDArray[np.intp], labels: Sequence[str], level: int, column: str
+) -> None:
+    torn = np.flatnonzero((np.diff(above) != 0) & (np.diff(below) == 0))
+    if len(torn):
+        raise HierarchyError(
+            f"the groups on level {level} of the intervals of column {column!r} tear the interval "
+            f"{labels[torn[0]]!r} of level {level - 1} apart. The intervals below repeat: let the sizes of "
+            "the groups add up to a multiple of their number, or list intervals for the whole range"
+        )

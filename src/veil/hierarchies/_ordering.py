@@ -1,0 +1,138 @@
+"""Neighbours in an order, grouped level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import cycle
+from typing import Annotated, Any, Literal
+
+import numpy.typing as npt
+import pyarrow as pa
+from pydantic import Field
+
+from veil.declare import declared
+from veil.errors import HierarchyError
+from veil.hierarchies._axis import Axis, positions
+from veil.hierarchies._common import finish, natural_order, present
+from veil.hierarchies._labels import (
+    Group,
+    GroupLevel,
+    Label,
+    LabelChoice,
+    Members,
+    Text,
+    make_label,
+    unique_labels,
+)
+from veil.hierarchies.hierarchy import ROOT, Hierarchy
+from veil.tables.text import canonical_text
+
+_MEANS = ("mean", "mean_of_bounds", "geometric_mean", "geometric_mean_of_bounds")
+
+
+@declared
+class Ordering:
+    """Sort the values and cut the list into groups; then group the groups, level by level.
+
+    On each level the group sizes are used in turn, again and again. Levels end once a single group is left; a
+    root `*` is added if the levels run out before.
+
+    >>> import numpy as np, pyarrow as pa
+    >>> Ordering((2, 2)).build(pa.array(list("edcba")), np.ones(5), "grade").to_rows()[0]
+    ('a', '{a, b}', '{a, b, c, d}', '*')
+    """
+
+    groups: Annotated[tuple[GroupLevel, ...], Field(min_length=1, description="group sizes on each level")]
+    order: Annotated[
+        Literal["natural", "data"] | tuple[Text, ...],
+        Field(description="'natural' by type, 'data' by first appearance, or the values in their order"),
+    ] = "natural"
+    label: Annotated[LabelChoice, Field(description="label of a group")] = Label("set")
+    kind: Literal["ordering"] = Field(default="ordering", repr=False, kw_only=True)
+
+    def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
+        """Order the values and group them."""
+        known = present(values, column)
+        texts, ranks, places, axis = self._ordered(known, column)
+        columns: list[Sequence[str]] = [texts]
+        units = [[index] for index in range(len(texts))]
+        for sizes in self.groups:
+            if len(units) <= 1 and len(columns) > 1:
+                break
+            grouped: list[list[int]] = []
+            labels: list[str] = []
+            turn, start = cycle(sizes), 0
+            while start < len(units):
+                group = next(turn)
+                grouped.append([index for unit in units[start : start + group.size] for index in unit])
+                start += group.size
+                members = Members(
+                    [texts[index] for index in grouped[-1]],
+                    [ranks[index] for index in grouped[-1]],
+                    axis,
+                    [places[index] for index in grouped[-1]] if places else (),
+                )
+                labels.append(make_label(group.label or self.label, members, column))
+            units = grouped
+            names = unique_labels(labels)
+            columns.append([name for name, unit in zip(names, units, strict=True) for _ in unit])
+        if len(units) > 1 or (values.null_count and len(units) == 1):
+            columns.append([ROOT] * len(texts))
+        return finish(columns, values, column)
+
+    def _ordered(
+        self, known: pa.Array, column: str
+    ) -> tuple[list[str], list[int], list[Fraction], Axis | None]:
+        """Texts in the order asked for, their rank by type, and their places if a label needs them."""
+        texts = [text or "" for text in canonical_text(known, column=column)]
+        rank = {text: rank for rank, text in enumerate(texts[index] for index in natural_order(known))}
+        place: dict[str, Fraction] = {}
+        axis: Axis | None = None
+        if self._needs_places():
+            axis, numerators, denominator = positions(known, column)
+            place = {text: Fraction(each, denominator) for text, each in zip(texts, numerators, strict=True)}
+        if self.order == "natural":
+            texts.sort(key=rank.__getitem__)
+        elif self.order != "data":
+            position = {text: index for index, text in enumerate(self.order)}
+            absent = [text for text in texts if text not in position]
+            if absent:
+                named = ", ".join(map(repr, absent[:5])) + (
+                    f" and {len(absent) - 5} more" if len(absent) > 5 else ""
+                )
+                raise HierarchyError(
+                    f"the order given for column {column!r} does not list {len(absent)} of its values: "
+                    f"{named}. Add them where they belong"
+                )
+            texts.sort(key=position.__getitem__)
+        return texts, [rank[text] for text in texts], [place[text] for text in texts] if place else [], axis
+
+    def _needs_places(self) -> bool:
+        chosen = [self.label, *(group.label for level in self.groups for group in level)]
+        return any(label is not None and label.function in _MEANS for label in chosen)
+
+
+def ordering(
+    *groups: int | Group | Sequence[int | Group],
+    order: Literal["natural", "data"] | Sequence[Any] = "natural",
+    label: str | Label = "set",
+) -> Ordering:
+    """Groups of neighbours in an order.
+
+    Parameters
+    ----------
+    groups:
+        For each level a group size, or several that are used in turn: `ordering(2, [2, 3])`. A group may have
+        a label of its own: `ordering([Group(2, "low"), Group(3, "high")])`.
+    order:
+        `"natural"` (numbers by size, dates by time, text by character), `"data"` (first appearance), or a
+        list of all values.
+    label:
+        The label function, see `Label`.
+
+    >>> ordering(2, [2, 3], order=["low", "mid", "high"]).order
+    ('low', 'mid', 'high')
+    """
+    chosen = order if isinstance(order, str) else tuple(order)
+    return Ordering(groups, chosen, label)  # type: ignore[arg-type]

@@ -1,0 +1,360 @@
+"""The compiled hierarchy of one attribute: labels, level maps and the share of the domain each label covers.
+
+A hierarchy is a table. Column 0 lists the domain, one value a row, and column *i* the label of that value on
+level *i*. It must be a tree: values that share a label on one level share their labels on all later ones.
+Here the table is checked once and turned into integer codes, which is all the engine ever sees of it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from veil.errors import HierarchyError
+from veil.hierarchies._compile import (
+    check_repeats,
+    check_tree,
+    empty,
+    encode_labels,
+    first_rows,
+    parents,
+    texts,
+    to_arrow,
+    to_columns,
+)
+from veil.hierarchies._coverage import complain_uncovered
+from veil.tables.text import canonical_text
+
+Codes = npt.NDArray[np.int32]
+Counts = npt.NDArray[np.int64]
+Shares = npt.NDArray[np.float64]
+Label = str | None
+
+MISSING_WORD = "NULL"  # stands for the missing value in tables and files, in any letter case
+ROOT = "*"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hierarchy:
+    """The hierarchy of one attribute with levels 0 (original values) to `height`.
+
+    Attributes
+    ----------
+    labels:
+        `labels[level][code]`, the distinct labels of each level; level 0 is the domain. None is the missing
+        value.
+    maps:
+        `maps[level][code]`, the code on level + 1.
+    rows:
+        `rows[level][code]`, the number of domain values below a label.
+    shares:
+        `shares[level][code]`, the share of the domain that a label covers.
+    domain_size:
+        The size of the domain that the shares refer to.
+    level_names:
+        One name a level, for people; two hierarchies that differ only here are equal.
+    listed:
+        How many rows of the table list each domain value: 1, unless the table repeats itself.
+
+    By default a share is the number of table rows below a label divided by the number of table rows, so a
+    table and the builder that made it agree. Builders can be asked for other shares, which then travel with
+    the object. A value that a table lists twice (with equal labels) is one domain value but two rows of the
+    table, and shares count rows, as ARX does; `size` and `rows` count it once.
+
+    >>> sex = Hierarchy.from_rows([["female", "*"], ["male", "*"]])
+    >>> sex
+    Hierarchy(2 values, levels 2 → 1)
+    >>> sex.labels[1], sex.maps[0].tolist(), sex.shares[0].tolist()
+    (('*',), [0, 0], [0.5, 0.5])
+    """
+
+    labels: tuple[tuple[Label, ...], ...]
+    maps: tuple[Codes, ...]
+    rows: tuple[Counts, ...]
+    shares: tuple[Shares, ...]
+    domain_size: float
+    level_names: tuple[str, ...]
+    listed: Counts = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        if not len(self.listed):
+            object.__setattr__(self, "listed", _frozen(np.ones(len(self.labels[0]), dtype=np.int64)))
+
+    # ---------------------------------------------------------------- making one
+
+    @staticmethod
+    def from_rows(
+        rows: Sequence[Sequence[Any]],
+        *,
+        shares: Sequence[npt.ArrayLike] | None = None,
+        domain_size: float | None = None,
+        level_names: Sequence[str] | None = None,
+        missing: str | None = MISSING_WORD,
+        source: str = "hierarchy",
+        lines: Sequence[int] | None = None,
+    ) -> Hierarchy:
+        """Check a table and compile it. Column 0 is the value, column i its label on level i.
+
+        Parameters
+        ----------
+        shares, domain_size:
+            Shares to use instead of the number of rows: one array a level, one entry a label in the order of
+            first appearance, together with the domain size they refer to.
+        missing:
+            The text that stands for the missing value, in any letter case; None takes every text literally.
+        source, lines:
+            What error messages call the table and its rows (default: row numbers from 1).
+
+        >>> age = Hierarchy.from_rows([[21, "20-29", "*"], [23, "20-29", "*"], [35, "30-39", "*"]])
+        >>> age.label_map(1).tolist(), age.shares[1].round(3).tolist()
+        ([0, 0, 1], [0.667, 0.333])
+        """
+        columns = to_columns(rows, source, lines)
+        return Hierarchy.from_columns(
+            columns,
+            shares=shares,
+            domain_size=domain_size,
+            level_names=level_names,
+            missing=missing,
+            source=source,
+            lines=lines,
+        )
+
+    @staticmethod
+    def from_columns(
+        columns: Sequence[Sequence[Any]],
+        *,
+        shares: Sequence[npt.ArrayLike] | None = None,
+        domain_size: float | None = None,
+        level_names: Sequence[str] | None = None,
+        missing: str | None = MISSING_WORD,
+        source: str = "hierarchy",
+        lines: Sequence[int] | None = None,
+    ) -> Hierarchy:
+        """Check and compile a table given column by column; otherwise like `from_rows`."""
+        if not columns or not len(columns[0]):
+            raise empty(source)
+        where = lines if lines is not None else range(1, len(columns[0]) + 1)
+        encoded = [encode_labels(texts(column), missing) for column in columns]
+        codes = [each[0] for each in encoded]
+        labels = [each[1] for each in encoded]
+
+        first = first_rows(codes[0], len(labels[0]))
+        check_repeats(codes, labels, first, source, where)
+        for level in range(1, len(codes) - 1):
+            check_tree(level, codes, labels, source, where)
+
+        listed = np.bincount(codes[0], minlength=len(labels[0])).astype(np.int64)
+        leaf_codes = [code[first] for code in codes]
+        maps = tuple(
+            parents(below, above, len(names))
+            for below, above, names in zip(leaf_codes, leaf_codes[1:], labels, strict=False)
+        )
+        return _assemble(tuple(labels), maps, listed, shares, domain_size, level_names)
+
+    @staticmethod
+    def from_frame(frame: Any, *, source: str = "hierarchy") -> Hierarchy:
+        """Compile a dataframe (pandas, polars, pyarrow …): first column the values, the others their labels.
+
+        >>> Hierarchy.from_frame(pa.table({"sex": ["f", "m"], "all": ["*", "*"]})).level_names
+        ('sex', 'all')
+        """
+        table = to_arrow(frame)
+        columns = [canonical_text(column.combine_chunks()) for column in table.columns]
+        return Hierarchy.from_columns(columns, level_names=table.column_names, source=source)
+
+    @staticmethod
+    def read(
+        path: str | PathLike[str],
+        *,
+        separator: str | None = None,
+        header: bool = False,
+        encoding: str = "utf-8",
+    ) -> Hierarchy:
+        """Read a hierarchy file: one row a value, by default without header; the separator is found out."""
+        from veil.hierarchies._files import read_rows
+
+        content = read_rows(path, separator=separator, header=header, encoding=encoding)
+        return Hierarchy.from_rows(
+            content.rows, source=content.source, lines=content.lines, level_names=content.names
+        )
+
+    # ---------------------------------------------------------------- looking at it
+
+    @property
+    def height(self) -> int:
+        """The number of levels above the original values."""
+        return len(self.maps)
+
+    @property
+    def size(self) -> int:
+        """The number of values in the domain."""
+        return len(self.labels[0])
+
+    def label_map(self, level: int) -> Codes:
+        """The code on `level` of each domain value."""
+        return self._label_maps[level]
+
+    @property
+    def materialized_shares(self) -> tuple[Shares, ...]:
+        """Shares by number of table rows, whatever `shares` were asked for."""
+        total = float(self.listed.sum())
+        return tuple(
+            _frozen(np.bincount(map_, weights=self.listed, minlength=len(names)) / total)
+            for map_, names in zip(self._label_maps, self.labels, strict=True)
+        )
+
+    @functools.cached_property
+    def _label_maps(self) -> tuple[Codes, ...]:
+        maps: list[Codes] = [_frozen(np.arange(self.size, dtype=np.int32))]
+        for step in self.maps:
+            maps.append(_frozen(step[maps[-1]]))
+        return tuple(maps)
+
+    @functools.cached_property
+    def _code_of(self) -> dict[Label, int]:
+        return {label: code for code, label in enumerate(self.labels[0])}
+
+    def __repr__(self) -> str:
+        levels = " → ".join(f"{len(level):,}" for level in self.labels)
+        return f"Hierarchy({self.size:,} values, levels {levels})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Hierarchy):
+            return NotImplemented
+        return (
+            self.labels == other.labels
+            and self.domain_size == other.domain_size
+            and np.array_equal(self.listed, other.listed)
+            and all(map(np.array_equal, self.maps, other.maps))
+            and all(map(np.array_equal, self.shares, other.shares))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.labels, self.domain_size))
+
+    # ---------------------------------------------------------------- using it
+
+    def encode(self, values: pa.Array, column: str) -> Codes:
+        """The level-0 code of each distinct value; values that are not in the domain are an error.
+
+        >>> Hierarchy.from_rows([["1", "*"], ["2", "*"]]).encode(pa.array([2, 1]), "ward").tolist()
+        [1, 0]
+        """
+        texts = canonical_text(values)
+        code_of = self._code_of
+        codes = [code_of.get(text, -1) for text in texts]
+        if -1 in codes:
+            uncovered = [text for text, code in zip(texts, codes, strict=True) if code < 0]
+            complain_uncovered(column, uncovered, len(texts), self.labels[0])
+        return np.array(codes, dtype=np.int32)
+
+    def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
+        """Return itself after checking that it covers the values; a missing value is added if not listed."""
+        made = self.with_missing() if values.null_count else self
+        made.encode(values, column)
+        return made
+
+    def with_missing(self) -> Hierarchy:
+        """The hierarchy with the missing value as one more domain value, if it is not one already.
+
+        It keeps to itself on every level, except that it joins a root (a last level with a single label).
+
+        >>> Hierarchy.from_rows([["f", "*"], ["m", "*"]]).with_missing().to_rows()
+        [('f', '*'), ('m', '*'), (None, '*')]
+        """
+        if None in self._code_of:
+            return self
+        has_root = self.height > 0 and len(self.labels[-1]) == 1
+        labels, maps, shares = [(*self.labels[0], None)], list(self.maps), list(self.shares)
+        shares[0] = np.append(shares[0], 1.0 / self.domain_size)
+        settled = False  # whether it has met a label that was there before
+        for level in range(1, self.height + 1):
+            names = self.labels[level]
+            if settled:
+                labels.append(names)
+                continue
+            settled = None in names or (has_root and level == self.height)
+            labels.append(names if settled else (*names, None))
+            parent = names.index(None) if None in names else 0 if settled else len(names)
+            maps[level - 1] = np.append(maps[level - 1], np.int32(parent))
+            if not settled:
+                shares[level] = np.append(shares[level], 1.0 / self.domain_size)
+        listed = np.append(self.listed, np.int64(1))
+        if self._has_materialized_shares:
+            return _assemble(tuple(labels), tuple(maps), listed, None, None, self.level_names)
+        return _assemble(tuple(labels), tuple(maps), listed, shares, self.domain_size, self.level_names)
+
+    @property
+    def _has_materialized_shares(self) -> bool:
+        return all(map(np.array_equal, self.shares, self.materialized_shares))
+
+    # ---------------------------------------------------------------- giving it away
+
+    def to_rows(self) -> list[tuple[Label, ...]]:
+        """The table, one row a value; `Hierarchy.from_rows` makes an equal hierarchy of it."""
+        columns = [
+            [names[code] for code in map_.tolist()]
+            for names, map_ in zip(self.labels, self._label_maps, strict=True)
+        ]
+        rows = zip(*columns, strict=True)
+        return [row for row, times in zip(rows, self.listed.tolist(), strict=True) for _ in range(times)]
+
+    def to_frame(self) -> pa.Table:
+        """The table as an Arrow table with the level names as column names."""
+        columns = [pa.array(column, pa.string()) for column in zip(*self.to_rows(), strict=True)]
+        return pa.Table.from_arrays(columns, names=list(self.level_names))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the table as a `;`-separated file without header, the form that `read` and ARX take."""
+        from veil.hierarchies._files import write_rows
+
+        write_rows(path, self.to_rows())
+
+
+def _assemble(
+    labels: tuple[tuple[Label, ...], ...],
+    maps: tuple[Codes, ...],
+    listed: Counts,
+    shares: Sequence[npt.ArrayLike] | None,
+    domain_size: float | None,
+    level_names: Sequence[str] | None,
+) -> Hierarchy:
+    """Count rows, fill in the default shares, and freeze everything."""
+    below: Codes = np.arange(len(labels[0]), dtype=np.int32)
+    rows: list[Counts] = []
+    counted: list[Shares] = []
+    for level, names in enumerate(labels):
+        if level:
+            below = maps[level - 1][below]
+        rows.append(_frozen(np.bincount(below, minlength=len(names)).astype(np.int64)))
+        counted.append(np.bincount(below, weights=listed, minlength=len(names)) / float(listed.sum()))
+    chosen = counted if shares is None else [np.asarray(each, dtype=np.float64) for each in shares]
+    if [len(each) for each in chosen] != [len(names) for names in labels]:
+        raise HierarchyError("`shares` should have one entry for each label of each level")
+    if level_names is None:
+        level_names = [f"level {level}" for level in range(len(labels))]
+    if len(level_names) != len(labels):
+        raise HierarchyError(f"`level_names` should have {len(labels)} entries, not {len(level_names)}")
+    return Hierarchy(
+        labels=labels,
+        maps=tuple(_frozen(map_) for map_ in maps),
+        rows=tuple(rows),
+        shares=tuple(_frozen(each) for each in chosen),
+        domain_size=float(listed.sum()) if domain_size is None else float(domain_size),
+        level_names=tuple(level_names),
+        listed=_frozen(listed),
+    )
+
+
+def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    array = np.ascontiguousarray(array)
+    array.setflags(write=False)
+    return array

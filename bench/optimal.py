@@ -121,7 +121,9 @@ def measure(name: str, repeat: int) -> None:
                 print(f"  {type(quality).__name__:18} {limit:5}  {min(times):9.4f}  {statistics.median(times):10.4f}  "
                       f"{target if target is not None else '-':>10}  {len(found.space.evaluated):7}   "
                       f"{found.best.score[0]:.9g}  {found.best.levels}")  # fmt: skip
-        release, (apply_time, *_) = clock(lambda: Release(source, prepared, evaluator, found, found.best.levels))
+        release, (apply_time, *_) = clock(
+            lambda: Release(source, prepared, evaluator, found, found.best.levels)
+        )
         _, (write_time, *_) = clock(lambda: release.save(folder / "release.csv"))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"  apply and verify {apply_time:.3f} s · write {write_time:.3f} s · peak memory {peak:,.0f} MB"
@@ -130,7 +132,9 @@ def measure(name: str, repeat: int) -> None:
 
 def main() -> None:
     """Run the tables asked for, each in its own process."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("tables", nargs="*", default=["adult", "fars", "large", "near_distinct"])
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--here", action="store_true", help="in this process")

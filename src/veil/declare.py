@@ -27,16 +27,13 @@ _CONFIG = pydantic.ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 def declared(cls: type[T]) -> type[T]:
     """Make a class a frozen value object that refuses parameters outside their declared range.
 
-    >>> from typing import Annotated
-    >>> @declared
-    ... class Model:
-    ...     k: Annotated[int, Field(ge=1, description="smallest class")]
-    >>> Model(5)
-    Model(k=5)
-    >>> Model(0)
+    >>> from veil.models import KAnonymity
+    >>> KAnonymity(5)
+    KAnonymity(k=5)
+    >>> KAnonymity(0)
     Traceback (most recent call last):
     ...
-    veil.errors.ParameterError: `k` of Model should be greater than or equal to 1, not 0
+    veil.errors.ParameterError: `k` of KAnonymity should be greater than or equal to 1, not 0
     """
     made = pydantic.dataclasses.dataclass(frozen=True, config=_CONFIG)(cls)
     construct = cast("Callable[..., None]", made.__init__)

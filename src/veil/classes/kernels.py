@@ -107,7 +107,7 @@ def group(
         while True:
             found = np.int64(slots[slot])
             if found < 0:
-                found = count
+                found = np.int64(count)
                 slots[slot] = found
                 out_keys[tail][found] = value
                 for q in range(len(measures)):

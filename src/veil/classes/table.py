@@ -70,10 +70,8 @@ class ClassTable:
     @property
     def nbytes(self) -> int:
         """Memory that the table holds."""
-        arrays = [*self.keys, *self.measures]
-        for histogram in self.histograms:
-            arrays += [histogram.starts, histogram.classes, histogram.counts]
-        return sum(array.nbytes for array in arrays)
+        plain = sum(array.nbytes for array in (*self.keys, *self.measures))
+        return plain + sum(h.starts.nbytes + h.classes.nbytes + h.counts.nbytes for h in self.histograms)
 
 
 class Workspace(threading.local):

@@ -13,7 +13,7 @@ from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, roll_up
-from veil.models.base import ClassCriterion, PrivacyModel, SampleCriterion
+from veil.models.base import ClassCriterion, Forbidding, PrivacyModel, SampleCriterion
 from veil.quality.base import Evaluation, Node, QualityModel, Tally
 
 
@@ -52,7 +52,7 @@ class Evaluator:
             criterion = model.bind(sample)
             if criterion is None:
                 continue
-            if hasattr(criterion, "suppress"):
+            if isinstance(criterion, SampleCriterion):
                 self.on_sample.append((criterion, model.monotone_generalization))
             elif model.monotone_suppression:
                 self.steady.append(criterion)
@@ -61,7 +61,7 @@ class Evaluator:
             else:
                 self.others.append(criterion)
         by_class = [*self.steady, *self.monotone, *self.others]
-        self.forbidding = [criterion for criterion in by_class if hasattr(criterion, "forbids")]
+        self.forbidding = [criterion for criterion in by_class if isinstance(criterion, Forbidding)]
 
     def evaluate(
         self, levels: Levels, source: ClassTable, *, score: bool = False

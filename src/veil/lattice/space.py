@@ -61,8 +61,7 @@ class Space:
 
     def __contains__(self, levels: Levels) -> bool:
         return len(levels) == len(self.minimum) and all(
-            low <= level <= high
-            for low, level, high in zip(self.minimum, levels, self.maximum, strict=True)
+            low <= level <= high for low, level, high in zip(self.minimum, levels, self.maximum, strict=True)
         )
 
     def __getitem__(self, levels: Levels) -> NodeRecord:
@@ -87,7 +86,9 @@ class Space:
     def __iter__(self) -> Iterator[NodeRecord]:
         """All nodes, the first attribute varying slowest."""
         if self.size > LARGEST_LISTING:
-            raise PlanError(f"{self.size} nodes are too many to list; read `evaluated`, or ask for single nodes")
+            raise PlanError(
+                f"{self.size} nodes are too many to list; read `evaluated`, or ask for single nodes"
+            )
         cover = self._cover()
         for levels in self.nodes():
             if levels in self.evaluated:

@@ -1,0 +1,232 @@
+"""The verbs: anonymize, assess, verify."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from veil.errors import NoSolutionError, PlanError, did_you_mean
+from veil.lattice.evaluator import Evaluator
+from veil.lattice.optimal import Found, optimal
+from veil.models import MODELS, PrivacyModel, Strength
+from veil.plan import Plan
+from veil.preparation import Prepared, prepare
+from veil.progress import Progress, following
+from veil.published import FLAG, Published
+from veil.quality import QualityModel, Score
+from veil.release import Release
+from veil.risk import Risk, sample_risk
+from veil.tables import Format, Source, read
+from veil.verification import Verification, verify_models, verify_roles
+
+ProgressLike = bool | Callable[[str, int, int, str], None] | None
+
+
+def anonymize(
+    source: Any,
+    *,
+    quasi_identifiers: Mapping[str, Any],
+    models: PrivacyModel | Iterable[PrivacyModel],
+    sensitive: str | Iterable[str] = (),
+    insensitive: str | Iterable[str] = (),
+    identifying: str | Iterable[str] | Mapping[str, Literal["remove", "mask"]] = (),
+    others: Literal["keep", "drop"] | None = None,
+    quality: str | QualityModel = "loss",
+    suppression_limit: float = 0.0,
+    minimum_levels: Mapping[str, int] | None = None,
+    maximum_levels: Mapping[str, int] | None = None,
+    suppressed_rows: Literal["keep", "drop"] = "keep",
+    marker: str | None = "*",
+    format: Format | None = None,
+    threads: int | None = None,
+    progress: ProgressLike = None,
+) -> Release:
+    """Find the best transformation of a table that keeps every promise, apply it and verify the result.
+
+    Parameters
+    ----------
+    source
+        A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file.
+    quasi_identifiers
+        Columns an attacker may know, each with a hierarchy (see `veil.hierarchies`).
+    models
+        Privacy models; the release fulfils all of them.
+    sensitive, insensitive, identifying
+        The roles of the other columns. Identifying columns are removed, or masked with
+        `identifying={"name": "mask"}`.
+    others
+        What to do with columns that have no role: "keep" or "drop". By default they are refused.
+    quality
+        What to minimize, by name ("loss", "average_class_size", …) or as a quality model.
+    suppression_limit
+        Largest share of records that may be suppressed, from 0 to 1.
+    minimum_levels, maximum_levels
+        Bounds on the generalization of single columns.
+    suppressed_rows
+        Keep suppressed rows in place with their quasi-identifiers blanked, or drop them.
+    marker
+        Text of a suppressed cell in text columns; typed columns get a missing value.
+    format
+        How to read the file, where that cannot be told from its name and content.
+    threads
+        How many threads to use; the result does not depend on it.
+    progress
+        True or False to show a progress bar or not, or a function to call; by default a bar is shown on a
+        terminal once a second has passed.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from veil import KAnonymity, hierarchies as h
+    >>> patients = pa.table({"age": [23, 27, 34, 38], "disease": ["flu", "cold", "flu", "gout"]})
+    >>> release = anonymize(
+    ...     patients,
+    ...     quasi_identifiers={"age": h.intervals(10, 20)},
+    ...     sensitive=["disease"],
+    ...     models=[KAnonymity(2)],
+    ... )
+    >>> release.transformation, release.table["age"].to_pylist()
+    ({'age': 1}, ['[20, 30[', '[20, 30[', '[30, 40[', '[30, 40['])
+    """
+    given: dict[str, Any] = {  # in the short forms that the plan turns into its own types
+        "quasi_identifiers": quasi_identifiers,
+        "models": models if isinstance(models, PrivacyModel) else tuple(models),
+        "sensitive": sensitive,
+        "insensitive": insensitive,
+        "identifying": identifying,
+        "others": others,
+        "quality": quality,
+        "suppression_limit": suppression_limit,
+        "minimum_levels": dict(minimum_levels or {}),
+        "maximum_levels": dict(maximum_levels or {}),
+        "suppressed_rows": suppressed_rows,
+        "marker": marker,
+    }
+    plan = Plan(**given)
+    return carry_out(plan, source, format=format, threads=threads, progress=progress)
+
+
+def carry_out(
+    plan: Plan,
+    source: Any,
+    *,
+    format: Format | None = None,
+    threads: int | None = None,
+    progress: ProgressLike = None,
+) -> Release:
+    """Anonymize a table as a plan says."""
+    with following(progress) as told:
+        told.phase("reading the table")
+        found_source = source if isinstance(source, Source) else read(source, format=format)
+        told.phase("encoding and collapsing")
+        prepared = prepare(found_source.table, plan)
+        told.phase("searching")
+        evaluator = Evaluator(prepared.sample, plan.models, plan.quality, plan.suppression_limit)
+        found = _search(evaluator, prepared, threads, told)
+        told.phase("applying and verifying")
+        assert found.best is not None
+        return Release(found_source, prepared, evaluator, found, found.best.levels)
+
+
+def _search(evaluator: Evaluator, prepared: Prepared, threads: int | None, told: Progress) -> Found:
+    def tell(evaluated: int, decided: int, best: Score | None) -> None:
+        shown = "no solution yet" if best is None else f"best {best[0]:.6g}"
+        told.advance(decided, total, f"{evaluated} nodes checked, {shown}")
+
+    total = 1
+    for low, high in zip(prepared.minimum, prepared.maximum, strict=True):
+        total *= high - low + 1
+    found = optimal(evaluator, prepared.minimum, prepared.maximum, threads=threads, progress=tell)
+    if found.best is None:
+        raise NoSolutionError(_why_not(found, prepared))
+    return found
+
+
+def _why_not(found: Found, prepared: Prepared) -> str:
+    """Explain why nothing is anonymous, with the way out."""
+    plan = prepared.plan
+    closest = min(found.space.evaluated.values(), key=lambda each: (each.tally.suppressed, each.levels))
+    share = closest.tally.suppressed / prepared.sample.records
+    levels = ", ".join(
+        f"{name} {level}" for name, level in zip(prepared.encoding.names, closest.levels, strict=True)
+    )
+    models = " and ".join(str(model) for model in plan.models)
+    return (
+        f"no transformation fulfils {models} with at most {plan.suppression_limit:.1%} of the records suppressed. "
+        f"The closest one that was looked at ({levels}) would suppress {closest.tally.suppressed} of "
+        f"{prepared.sample.records} records ({share:.1%}). Raise `suppression_limit`, add levels to the hierarchies "
+        "(a top level `*` always helps), raise `maximum_levels`, or ask for less"
+    )
+
+
+def verify(source: Any, plan: Plan, *, format: Format | None = None) -> Verification:
+    """Check on a published table that it keeps the promises of a plan, without the original table.
+
+    >>> import pyarrow as pa
+    >>> from veil import KAnonymity
+    >>> plan = Plan({"age": "suppression"}, KAnonymity(2))
+    >>> print(verify(pa.table({"age": ["20-29", "20-29", "30-39"]}), plan))
+    BROKEN: 2-anonymity (found: k = 1)
+    """
+    table = read(source, format=format).table
+    for name in plan.quasi_identifiers:
+        if name not in table.column_names:
+            plan.check_columns(table.column_names)
+    taken = {name for names in plan.roles.values() for name in names}
+    flags = [name for name in (f"veil_{FLAG}", FLAG) if name in table.column_names and name not in taken]
+    published = Published(
+        table, list(plan.quasi_identifiers), marker=plan.marker, flag=flags[0] if flags else None
+    )
+    return Verification(tuple(verify_models(published, plan.models) + verify_roles(table, plan)))
+
+
+def assess(
+    source: Any,
+    *,
+    quasi_identifiers: str | Iterable[str],
+    sensitive: str | Iterable[str] = (),
+    marker: str | None = "*",
+    format: Format | None = None,
+) -> Assessment:
+    """Find the strongest parameter of every privacy model that a table already satisfies.
+
+    >>> import pyarrow as pa
+    >>> print(assess(pa.table({"age": ["20-29", "20-29", "30-39", "30-39"]}), quasi_identifiers="age"))
+    KAnonymity: k = 2
+    """
+    table = read(source, format=format).table
+    columns = [quasi_identifiers] if isinstance(quasi_identifiers, str) else list(quasi_identifiers)
+    attributes = [sensitive] if isinstance(sensitive, str) else list(sensitive)
+    if not columns:
+        raise PlanError("assess needs at least one quasi-identifier: a column that an attacker may know")
+    for name in [*columns, *attributes]:
+        if name not in table.column_names:
+            raise PlanError(f"the table has no column {name!r}.{did_you_mean(name, table.column_names)}")
+    published = Published(table, columns, marker=marker)
+    strengths = [each for model in MODELS for each in model.strongest(published, attributes)]
+    return Assessment(tuple(strengths), sample_risk(published.sizes), published.suppressed_records)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What a table already fulfils, and what risks remain. Iterating yields the strengths."""
+
+    strengths: tuple[Strength, ...]
+    risk: Risk
+    suppressed: int
+
+    def __iter__(self) -> Iterator[Strength]:
+        return iter(self.strengths)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{each.model}{f'({each.attribute})' if each.attribute else ''}: {each.parameter} = {each.value:.6g}"
+            for each in self.strengths
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """The strengths as a table."""
+        return pa.Table.from_pylist([asdict(each) for each in self.strengths])

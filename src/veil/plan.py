@@ -1,0 +1,198 @@
+"""The plan: which columns play which role, what must hold, what may be lost. Checked once, here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import pydantic
+from pydantic import BeforeValidator, Field, InstanceOf, TypeAdapter
+
+from veil import quality as qualities
+from veil.declare import declared, explain
+from veil.errors import HierarchyError, ParameterError, PlanError, did_you_mean
+from veil.hierarchies import Builder
+from veil.models import PrivacyModel
+from veil.quality import Loss, QualityModel
+
+Treatment = Literal["remove", "mask"]
+Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive", "dropped"]
+
+_BUILDER: TypeAdapter[Any] = TypeAdapter(Builder)
+
+
+def hierarchy_builder(value: Any) -> Any:
+    """Turn what a user or a recipe gives for a quasi-identifier into something that builds a hierarchy.
+
+    >>> hierarchy_builder("suppression")
+    Suppression()
+    """
+    if hasattr(value, "build"):
+        return value
+    if isinstance(value, str):
+        value = {"kind": "file", "path": value} if "." in value or "/" in value else {"kind": value}
+    if isinstance(value, Mapping):
+        try:
+            return _BUILDER.validate_python(dict(value))
+        except pydantic.ValidationError as error:
+            raise ParameterError("hierarchy: " + explain(error)) from None
+    raise HierarchyError(
+        f"a quasi-identifier needs a hierarchy, not {value!r}. Use veil.hierarchies (as h), for example "
+        "h.intervals(5, 10), h.redaction(), h.read('file.csv') or h.auto()"
+    )
+
+
+def _hierarchies(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise PlanError(
+            "`quasi_identifiers` should map each column to its hierarchy, for example "
+            f'{{"age": h.intervals(5, 10)}}; h.auto() proposes one. Got {value!r}'
+        )
+    return {str(name): hierarchy_builder(each) for name, each in value.items()}
+
+
+def _names(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _identifying(value: Any) -> Any:
+    value = _names(value)
+    return value if isinstance(value, Mapping) else dict.fromkeys(value, "remove")
+
+
+def _quality(value: Any) -> Any:
+    return qualities.by_name(value) if isinstance(value, str) else value
+
+
+def _models(value: Any) -> Any:
+    return [value] if isinstance(value, PrivacyModel) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+LevelsByName = dict[str, Annotated[int, Field(ge=0)]]
+
+
+@declared
+class Plan:
+    """What to do with a table. Every field is a keyword of `veil.anonymize`.
+
+    >>> from veil import KAnonymity
+    >>> Plan({"sex": "suppression"}, KAnonymity(2), sensitive=["diagnosis"]).role_of("diagnosis")
+    'sensitive'
+    """
+
+    quasi_identifiers: Annotated[
+        dict[str, Any],
+        BeforeValidator(_hierarchies),
+        Field(description="columns that an attacker may know, each with the hierarchy that generalizes it"),
+    ]
+    models: Annotated[
+        tuple[InstanceOf[PrivacyModel], ...],
+        BeforeValidator(_models),
+        Field(min_length=1, description="privacy models; the release fulfils every one of them"),
+    ]
+    sensitive: Annotated[Names, Field(description="columns whose values an attacker must not learn")] = ()
+    insensitive: Annotated[Names, Field(description="columns that are published as they are")] = ()
+    identifying: Annotated[
+        dict[str, Treatment],
+        BeforeValidator(_identifying),
+        Field(description="columns that name a person: removed, or masked cell by cell"),
+    ] = Field(default_factory=dict)
+    others: Annotated[
+        Literal["keep", "drop"] | None,
+        Field(description="what to do with columns that have no role; without it they are refused"),
+    ] = None
+    quality: Annotated[
+        InstanceOf[QualityModel],
+        BeforeValidator(_quality),
+        Field(description="what the search minimizes, by name or as a quality model"),
+    ] = Field(default_factory=Loss)
+    suppression_limit: Annotated[
+        float, Field(ge=0, le=1, description="largest share of records that may be suppressed")
+    ] = 0.0
+    minimum_levels: Annotated[LevelsByName, Field(description="least generalization, by column")] = Field(
+        default_factory=dict
+    )
+    maximum_levels: Annotated[LevelsByName, Field(description="greatest generalization, by column")] = Field(
+        default_factory=dict
+    )
+    suppressed_rows: Annotated[
+        Literal["keep", "drop"],
+        Field(description="whether suppressed rows stay, without their values, or go"),
+    ] = "keep"
+    marker: Annotated[
+        str | None,
+        Field(
+            description="text of a suppressed cell in a text column; None writes a missing value there too"
+        ),
+    ] = "*"
+
+    def __post_init__(self) -> None:
+        if not self.quasi_identifiers:
+            raise PlanError("the plan has no quasi-identifier: name at least one column an attacker may know")
+        seen: dict[str, str] = {}
+        for role, names in self.roles.items():
+            for name in names:
+                if name in seen:
+                    raise PlanError(f"column {name!r} cannot be both {seen[name]} and {role}")
+                seen[name] = role
+        for model in self.models:
+            for name in model.attribute_names:
+                if name not in self.sensitive:
+                    raise PlanError(
+                        f"{model} speaks of column {name!r}, which is not sensitive: add it to `sensitive`"
+                    )
+        for parameter in ("minimum_levels", "maximum_levels"):
+            for name in getattr(self, parameter):
+                if name not in self.quasi_identifiers:
+                    hint = did_you_mean(name, self.quasi_identifiers)
+                    raise PlanError(f"`{parameter}` names {name!r}, which is no quasi-identifier.{hint}")
+        for name, least in self.minimum_levels.items():
+            most = self.maximum_levels.get(name, least)
+            if least > most:
+                raise PlanError(f"minimum level {least} of {name!r} is above its maximum level {most}")
+
+    @property
+    def roles(self) -> dict[Role, tuple[str, ...]]:
+        """Columns by role."""
+        return {
+            "quasi-identifying": tuple(self.quasi_identifiers),
+            "sensitive": self.sensitive,
+            "insensitive": self.insensitive,
+            "identifying": tuple(self.identifying),
+        }
+
+    def role_of(self, column: str) -> Role:
+        """Role of a column; columns without one follow `others`."""
+        for role, names in self.roles.items():
+            if column in names:
+                return role
+        if self.others is None:
+            raise PlanError(
+                f"column {column!r} has no role. Name it in `quasi_identifiers`, `sensitive`, `insensitive` or "
+                "`identifying`, or say others='keep' or others='drop' for all such columns"
+            )
+        return "insensitive" if self.others == "keep" else "dropped"
+
+    def check_columns(self, columns: list[str]) -> None:
+        """Refuse a table that lacks a column of the plan, or has one without a role."""
+        for role, names in self.roles.items():
+            for name in names:
+                if name not in columns:
+                    raise PlanError(
+                        f"the table has no column {name!r}, which the plan calls {role}.{did_you_mean(name, columns)}"
+                    )
+        if self.others is None:
+            missing = [column for column in columns if column not in self._assigned]
+            if len(missing) > 1:
+                listed = ", ".join(repr(name) for name in missing)
+                raise PlanError(
+                    f"columns {listed} have no role. Name each in `quasi_identifiers`, `sensitive`, `insensitive` "
+                    "or `identifying`, or say others='keep' or others='drop' for all such columns"
+                )
+            for column in missing:
+                self.role_of(column)
+
+    @property
+    def _assigned(self) -> set[str]:
+        return {name for names in self.roles.values() for name in names}

@@ -1,0 +1,123 @@
+"""Preparation: the plan meets the table. Columns become codes, hierarchies become maps, rows become classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.classes.encoding import Encoding, Levels
+from veil.classes.sample import Attribute, Sample
+from veil.errors import InputError, PlanError
+from veil.hierarchies import Hierarchy
+from veil.plan import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The collapsed sample together with the table and plan it stands for."""
+
+    table: pa.Table
+    plan: Plan
+    sample: Sample
+    codes: tuple[NDArray[np.int32], ...]
+    minimum: Levels
+    maximum: Levels
+    subset: NDArray[np.bool_] | None
+
+    @property
+    def encoding(self) -> Encoding:
+        """How the quasi-identifiers are coded."""
+        return self.sample.encoding
+
+
+def prepare(table: pa.Table, plan: Plan) -> Prepared:
+    """Check the table against the plan, build the hierarchies, encode and collapse."""
+    plan.check_columns(table.column_names)
+    if table.num_rows == 0:
+        raise InputError("the table has no rows: there is nothing to anonymize")
+    names = [name for name in table.column_names if name in plan.quasi_identifiers]
+    hierarchies, codes = [], []
+    for name in names:
+        hierarchy, column_codes = _encode(table[name], plan.quasi_identifiers[name], name)
+        hierarchies.append(hierarchy)
+        codes.append(column_codes)
+    minimum, maximum = _level_range(plan, names, hierarchies)
+    wanted = [*plan.quality.attribute_names, *(n for model in plan.models for n in model.attribute_names)]
+    further = [name for name in dict.fromkeys(wanted) if name not in names]
+    for name in further:
+        if name not in table.column_names:
+            raise PlanError(f"{plan.quality} reads column {name!r}, which the table does not have")
+    attributes = tuple(_further(table[name], name) for name in further)
+    subset = _subset(table, plan)
+    encoding = Encoding(names, hierarchies)
+    sample = Sample(encoding, codes, attributes, subset, squares=plan.quality.needs_squares)
+    for model in plan.models:
+        smallest = model.minimal_class_size(sample)
+        if smallest > sample.records:
+            raise PlanError(
+                f"{model} needs classes of {smallest} records, but the table has only {sample.records}: "
+                "no release with any information can fulfil it"
+            )
+    return Prepared(table, plan, sample, tuple(codes), minimum, maximum, subset)
+
+
+def _dictionary(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
+    """Distinct values of a column (a missing value is one of them) and the code of every row."""
+    array = column.combine_chunks()
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    encoded = array.dictionary_encode(null_encoding="encode")
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    return encoded.dictionary, np.array(encoded.indices, dtype=np.int32)
+
+
+def _encode(column: pa.ChunkedArray, builder: Any, name: str) -> tuple[Hierarchy, NDArray[np.int32]]:
+    values, indices = _dictionary(column)
+    counts = np.bincount(indices, minlength=len(values)).astype(np.int64)
+    hierarchy = builder.build(values, counts, name)
+    return hierarchy, np.ascontiguousarray(hierarchy.encode(values, name)[indices], dtype=np.int32)
+
+
+def _further(column: pa.ChunkedArray, name: str) -> Attribute:
+    """Code a sensitive column or response variable in the order of its values, a missing value last."""
+    values, indices = _dictionary(column)
+    order = np.array(pc.sort_indices(values, null_placement="at_end"), dtype=np.int64)
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return Attribute(name, rank[indices], tuple(values.take(pa.array(order)).to_pylist()))
+
+
+def _subset(table: pa.Table, plan: Plan) -> NDArray[np.bool_] | None:
+    """The rows to release, on which all models that define a research subset must agree."""
+    masks = [(model, model.subset.mask(table)) for model in plan.models if model.subset is not None]
+    if not masks:
+        return None
+    first, mask = masks[0]
+    for model, other in masks[1:]:
+        if not np.array_equal(mask, other):
+            raise PlanError(f"{first} and {model} speak of different research subsets: all models share one")
+    if not mask.any():
+        raise PlanError(f"the research subset of {first} is empty")
+    return mask
+
+
+def _level_range(plan: Plan, names: list[str], hierarchies: list[Hierarchy]) -> tuple[Levels, Levels]:
+    minimum, maximum = [], []
+    for name, hierarchy in zip(names, hierarchies, strict=True):
+        low = plan.minimum_levels.get(name, 0)
+        high = plan.maximum_levels.get(name, hierarchy.height)
+        if high > hierarchy.height or low > high:
+            level = high if high > hierarchy.height else low
+            raise PlanError(
+                f"level {level} asked for column {name!r} does not exist: "
+                f"its hierarchy has levels 0 to {hierarchy.height}"
+            )
+        minimum.append(low)
+        maximum.append(high)
+    return tuple(minimum), tuple(maximum)

@@ -1,0 +1,284 @@
+"""The release: a transformation applied to the table, verified, with everything that explains it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.classes.encoding import Levels
+from veil.errors import PlanError, did_you_mean
+from veil.lattice.evaluator import Evaluator
+from veil.lattice.optimal import Found
+from veil.lattice.space import NodeRecord, Space, State
+from veil.plan import Plan
+from veil.preparation import Prepared
+from veil.published import FLAG, Published
+from veil.risk import Risk, sample_risk
+from veil.tables import Source, output_format, write
+from veil.verification import Verification, verify_release
+
+
+class Release:
+    """An anonymized table. `table` is the same kind of frame that came in.
+
+    Attributes
+    ----------
+    transformation : dict
+        Generalization level of each quasi-identifier.
+    score : float or tuple
+        Information loss under the plan's quality model; lower is better. A tuple if it aggregates by rank.
+    suppressed : int
+        Number of suppressed records.
+    proven_optimal : bool
+        Whether no other transformation of the search space has a better score.
+    explored : Space
+        Every node of the search space with what is known about it.
+    verification : Verification
+        What the independent check of the output found.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        prepared: Prepared,
+        evaluator: Evaluator,
+        found: Found,
+        levels: Levels,
+    ) -> None:
+        self._source = source
+        self._prepared = prepared
+        self._evaluator = evaluator
+        self._found = found
+        self._levels = levels
+        self.plan: Plan = prepared.plan
+        self.explored: Space = found.space
+
+        node, satisfied, _ = evaluator.judge(levels, prepared.sample.table)
+        if not satisfied:
+            raise PlanError(
+                f"{levels} violates the plan's privacy models, and suppression cannot repair that"
+            )
+        value = evaluator.measure.score(node)
+        self.score: float | tuple[float, ...] = value[0] if len(value) == 1 else value
+        self.suppressed: int = node.tally.suppressed
+        self.classes: int = node.tally.kept
+        self.within_limit = self.suppressed <= evaluator.allowed
+        best = found.best
+        self.is_optimum = best is not None and best.levels == levels
+        self.proven_optimal = found.proven and self.is_optimum
+
+        rejected = node.rejected.astype(np.bool_)
+        groups = prepared.sample.classes_of_rows(levels)[1]
+        self.suppressed_rows: NDArray[np.bool_] = rejected[groups]
+        if prepared.subset is not None:
+            self.suppressed_rows &= prepared.subset
+        self.arrow, self._rows, self._flag = _apply(prepared, levels, self.suppressed_rows)
+        names = prepared.encoding.names
+        self.verification: Verification = verify_release(
+            prepared.table,
+            self.arrow,
+            self.plan,
+            self.transformation,
+            dict(zip(names, prepared.encoding.hierarchies, strict=True)),
+            rows=self._rows,
+            subset=prepared.subset,
+            flag=self._flag,
+            over_limit=not self.within_limit,
+        )
+        self.verification.require()
+
+    @functools.cached_property
+    def table(self) -> Any:
+        """The anonymized table, as the kind of frame that came in."""
+        return self._source.restore(self.arrow, self._rows)
+
+    @property
+    def transformation(self) -> dict[str, int]:
+        """Generalization level of each quasi-identifier."""
+        return dict(zip(self._prepared.encoding.names, self._levels, strict=True))
+
+    @property
+    def transformation_names(self) -> dict[str, str]:
+        """Name of the level of each quasi-identifier."""
+        hierarchies = self._prepared.encoding.hierarchies
+        return {
+            name: hierarchy.level_names[level]
+            for name, hierarchy, level in zip(
+                self._prepared.encoding.names, hierarchies, self._levels, strict=True
+            )
+        }
+
+    @property
+    def records(self) -> int:
+        """Number of records that went in."""
+        return int(self._prepared.table.num_rows)
+
+    @property
+    def curve(self) -> list[tuple[float, tuple[float, ...]]]:
+        """Seconds after the start of the search, and the best score known from then on."""
+        return list(self._found.curve)
+
+    def apply(self, node: Mapping[str, int] | Sequence[int]) -> Release:
+        """Return the release of another node of the lattice, verified like this one.
+
+        Classes that violate a privacy model are suppressed even if that takes more records than the plan's
+        suppression limit allows; `within_limit` tells.
+        """
+        names = self._prepared.encoding.names
+        if isinstance(node, Mapping):
+            for name in node:
+                if name not in names:
+                    raise PlanError(f"{name!r} is no quasi-identifier.{did_you_mean(name, names)}")
+            levels = tuple(int(node.get(name, level)) for name, level in self.transformation.items())
+        else:
+            levels = tuple(int(level) for level in node)
+        if levels not in self.explored:
+            raise PlanError(
+                f"{levels} is not a node of this search: levels run from {self.explored.minimum} to "
+                f"{self.explored.maximum}, in the order {', '.join(names)}"
+            )
+        return Release(self._source, self._prepared, self._evaluator, self._found, levels)
+
+    def nodes(
+        self,
+        *,
+        state: State | Iterable[State] | None = None,
+        sort: Literal["score", "levels", "suppressed"] = "score",
+        limit: int | None = None,
+    ) -> list[NodeRecord]:
+        """List nodes of the search space, filtered by state, best first.
+
+        Nodes without a score are sorted by their bound.
+        """
+        wanted = None if state is None else {state} if isinstance(state, str) else set(state)
+        keys = {
+            "score": lambda n: (n.score if n.score is not None else n.bound, sum(n.levels), n.levels),
+            "levels": lambda n: (sum(n.levels), n.levels),
+            "suppressed": lambda n: (n.suppressed, n.levels),
+        }
+        listed = [node for node in self.explored if wanted is None or node.state in wanted]
+        return sorted(listed, key=keys[sort])[:limit]
+
+    def mapping(self) -> pa.Table:
+        """What each original value became: column, original value, released value, number of records.
+
+        Records that are suppressed do not count. The table contains original values: keep it to yourself.
+        """
+        keep = ~self.suppressed_rows
+        if self._prepared.subset is not None:
+            keep &= self._prepared.subset
+        parts = []
+        for name, hierarchy, codes, level in zip(
+            self._prepared.encoding.names,
+            self._prepared.encoding.hierarchies,
+            self._prepared.codes,
+            self._levels,
+            strict=True,
+        ):
+            counts = np.bincount(codes[keep], minlength=hierarchy.size)
+            used = np.flatnonzero(np.bincount(codes, minlength=hierarchy.size))
+            labels = hierarchy.labels
+            parts.append(
+                pa.table(
+                    {
+                        "column": pa.array([name] * used.size, pa.string()),
+                        "original": pa.array([labels[0][code] for code in used], pa.string()),
+                        "released": pa.array(
+                            [labels[level][code] for code in hierarchy.label_map(level)[used]], pa.string()
+                        ),
+                        "records": pa.array(counts[used], pa.int64()),
+                    }
+                )
+            )
+        return pa.concat_tables(parts)
+
+    def risk(self, threshold: float = 0.2) -> tuple[Risk, Risk]:
+        """Re-identification risks of the input and of the release."""
+        names = list(self._prepared.encoding.names)
+        before = Published(self._prepared.table, names, untouched=True)
+        after = Published(self.arrow, names, marker=self.plan.marker, flag=self._flag)
+        return sample_risk(before.sizes, threshold), sample_risk(after.sizes, threshold)
+
+    def save(self, path: str | Path) -> None:
+        """Write the table to a file: completely, or not at all. The format follows the suffix and the input."""
+        write(self.arrow, path, format=output_format(Path(path), self._source.format))
+
+    def report(self, path: str | Path) -> Path:
+        """Write a self-contained HTML report."""
+        from veil.report import write_report
+
+        return write_report(self, Path(path))
+
+    def __repr__(self) -> str:
+        optimum = "proven optimal" if self.proven_optimal else "not proven optimal"
+        return (
+            f"Release({self.records} records, {self.suppressed} suppressed, {self.classes} classes, "
+            f"score {self.score}, {optimum}, {self.transformation})"
+        )
+
+
+def _apply(
+    prepared: Prepared, levels: Levels, suppressed: NDArray[np.bool_]
+) -> tuple[pa.Table, NDArray[np.int64] | None, str | None]:
+    """Build the output table. Also return the rows that stay (None: all) and the name of the flag column."""
+    plan, table = prepared.plan, prepared.table
+    position = {name: j for j, name in enumerate(prepared.encoding.names)}
+    hidden = pa.array(suppressed)
+    columns: dict[str, Any] = {}
+    ambiguous = False
+    for name in table.column_names:
+        role = plan.role_of(name)
+        if role == "dropped" or plan.identifying.get(name) == "remove":
+            continue
+        if role == "identifying":
+            columns[name] = pa.array([plan.marker] * table.num_rows, pa.string())
+        elif name in position:
+            j = position[name]
+            columns[name], clash = _generalize(prepared, j, levels[j], table[name], hidden)
+            ambiguous |= clash
+        else:
+            columns[name] = table[name]
+    flag = None
+    if plan.suppressed_rows == "keep" and ambiguous and suppressed.any():
+        flag = FLAG if FLAG not in table.column_names else f"veil_{FLAG}"
+        columns[flag] = hidden
+    result = pa.table(columns)
+    stay = np.ones(table.num_rows, np.bool_) if prepared.subset is None else prepared.subset
+    if plan.suppressed_rows == "drop":
+        stay = stay & ~suppressed
+    if stay.all():
+        return result, None, flag
+    rows = np.flatnonzero(stay)
+    return result.take(pa.array(rows)), rows, flag
+
+
+def _generalize(
+    prepared: Prepared, j: int, level: int, column: pa.ChunkedArray, hidden: pa.Array
+) -> tuple[pa.ChunkedArray | pa.Array, bool]:
+    """Generalize a column and blank its suppressed cells.
+
+    Also return whether a cell that is not suppressed looks like one that is.
+    """
+    marker = prepared.plan.marker
+    if level > 0:
+        hierarchy = prepared.encoding.hierarchies[j]
+        labels = pa.array(hierarchy.labels[level], pa.string())
+        codes = hierarchy.label_map(level)[prepared.codes[j]]
+        column = labels.take(pa.array(codes))
+    elif pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    blank = pa.scalar(marker if is_text else None, column.type)
+    shown = pc.filter(column, pc.invert(hidden))
+    if blank.is_valid:
+        clash = level == 0 and bool(pc.any(pc.equal(shown, blank)).as_py())
+    else:
+        clash = shown.null_count > 0
+    return pc.if_else(hidden, blank, column), clash

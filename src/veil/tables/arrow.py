@@ -1,0 +1,80 @@
+"""Arrow tables in the one shape that the rest of Veil reads."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def normalized(table: pa.Table) -> pa.Table:
+    """Return the table without metadata, with one kind of text, and with null for every missing value.
+
+    All strings have Arrow's type ``string``, and so has a column that holds nothing at all. A float that
+    is not a number is a missing value: pandas cannot tell them apart, and the same data must give the
+    same answer from every library.
+    """
+    columns = [_normalized(column) for column in table.columns]
+    return pa.table(columns, names=table.column_names)
+
+
+def only_used_categories(table: pa.Table) -> pa.Table:
+    """Return the table with its dictionary-encoded columns encoded anew.
+
+    Categories that no row has any more would tell that somebody had them.
+    """
+    for number, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            used = used_categories(table.column(number))
+            table = table.set_column(number, pa.field(field.name, used.type), used)
+    return table
+
+
+def used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a dictionary-encoded column whose dictionary holds only values that occur, in the old order."""
+    column = column.unify_dictionaries()
+    if not column.num_chunks:
+        return column
+    dictionary = column.chunk(0).dictionary
+    indices = pa.chunked_array([chunk.indices for chunk in column.chunks])
+    kept = pc.sort_indices(pc.unique(indices.drop_null()))
+    kept = pc.unique(indices.drop_null()).take(kept)
+    if len(kept) == len(dictionary):
+        return column
+    kind = column.type
+    place = pc.index_in(indices, kept).cast(kind.index_type)
+    chunks = [
+        pa.DictionaryArray.from_arrays(chunk, dictionary.take(kept), ordered=kind.ordered)
+        for chunk in place.chunks
+    ]
+    return pa.chunked_array(chunks, kind)
+
+
+def _normalized(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_null(kind):
+        return column.cast(pa.string())
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return _as_string(column, pa.string())
+    if pa.types.is_dictionary(kind) and (
+        pa.types.is_large_string(kind.value_type) or pa.types.is_string_view(kind.value_type)
+    ):
+        return column.cast(pa.dictionary(kind.index_type, pa.string(), kind.ordered))
+    if pa.types.is_floating(kind) and pc.any(pc.is_nan(column)).as_py():
+        return pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+    return column
+
+
+def _as_string(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Cast text; where a chunk holds more than the 2 GB that ``string`` takes, in pieces."""
+    pieces = []
+    waiting = list(reversed(column.chunks))
+    while waiting:
+        chunk = waiting.pop()
+        try:
+            pieces.append(chunk.cast(kind))
+        except pa.ArrowInvalid:
+            if len(chunk) < 2:
+                raise
+            half = len(chunk) // 2
+            waiting += [chunk.slice(half), chunk.slice(0, half)]
+    return pa.chunked_array(pieces, kind)

@@ -1,0 +1,160 @@
+"""What a CSV file looks like: its encoding, its separator, its header.
+
+Only what leaves no doubt is detected. Bytes that are not UTF-8 and carry no byte order mark are refused,
+because every guess at an 8-bit encoding succeeds and most are wrong.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from veil.errors import InputError
+from veil.tables.formats import Csv
+
+# Comma last: it is the one that also stands inside numbers and sentences.
+SEPARATORS = ("\t", ";", "|", ",")
+
+_SAMPLE_BYTES = 1 << 20
+_SAMPLE_RECORDS = 200
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it starts with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first record of a file, and where the records with data begin."""
+
+    fields: tuple[str, ...]
+    line: int
+    body: int  # byte offset of the first data record
+
+
+def decode(data: bytes, encoding: str | None, path: Path) -> tuple[bytes, str]:
+    """Return the file's text as UTF-8 without a byte order mark, and the name of its encoding.
+
+    Text that is UTF-8 already is not checked here (the parser does that as it goes).
+    """
+    marked = next(((bom, name) for bom, name in _BYTE_ORDER_MARKS if data.startswith(bom)), None)
+    name = codecs.lookup(encoding).name if encoding is not None else marked[1] if marked else "utf-8"
+    if name in ("utf-8", "utf-8-sig"):
+        if not data.startswith(codecs.BOM_UTF8):
+            return data, "utf-8"
+        return data[len(codecs.BOM_UTF8) :], "utf-8-sig"
+    try:
+        text = data.decode(name)
+    except UnicodeDecodeError as error:
+        raise wrong_encoding(data, error, name, path) from None
+    return text.removeprefix("\ufeff").encode(), name
+
+
+def wrong_encoding(data: bytes, error: UnicodeDecodeError, encoding: str, path: Path) -> InputError:
+    """Say where the bytes stop being text in the given encoding, and how to name the right one."""
+    return InputError(
+        f"{path}, line {line_of(data, error.start)}: the bytes at offset {error.start} "
+        f"({data[error.start : error.start + 4].hex(' ')}) are not {encoding.upper()}. Name the encoding of "
+        'the file, for example Csv(encoding="latin-1") or Csv(encoding="cp1252"), or save it as UTF-8'
+    )
+
+
+def check_text(data: bytes, path: Path) -> None:
+    """Refuse NUL bytes, and with them UTF-16 without a byte order mark and most binary files."""
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise InputError(
+            f"{path}, line {line_of(data, nul)}: a NUL byte at offset {nul}. The file is damaged, not text, "
+            'or UTF-16 without a byte order mark; if so, say Csv(encoding="utf-16-le") or "utf-16-be"'
+        )
+    if re.search(rb"[^\r\n]", data) is None:
+        raise InputError(f"{path}: the file is empty. It should hold a table with at least one row")
+
+
+def line_of(data: bytes, offset: int) -> int:
+    """Return the number of the line (from 1) that holds the byte at `offset`."""
+    end = b"\n" if b"\n" in data or b"\r" not in data else b"\r"
+    return data.count(end, 0, offset) + 1
+
+
+def sample_of(data: bytes, path: Path) -> tuple[str, bool]:
+    """Return the first megabyte as text, and whether that is all."""
+    head, whole = data[:_SAMPLE_BYTES], len(data) <= _SAMPLE_BYTES
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(head, final=whole), whole
+    except UnicodeDecodeError as error:
+        raise wrong_encoding(data, error, "utf-8", path) from None
+
+
+def detect_separator(sample: str, whole: bool, format: Csv) -> str:
+    r"""Return the separator under which most records have as many fields as the first one.
+
+    >>> detect_separator('name;weight\n"Doe; Jane";61,5\n', True, Csv())
+    ';'
+    """
+    best, score = ",", (0.0, 0.0, 0)
+    for rank, separator in enumerate(reversed(SEPARATORS)):
+        if separator in (format.quote, format.escape):
+            continue
+        records = itertools.islice(_records(sample, separator, format), _SAMPLE_RECORDS)
+        widths = [len(fields) for fields, _ in records if fields]
+        if not whole and 1 < len(widths) < _SAMPLE_RECORDS:
+            del widths[-1]  # cut off by the end of the sample
+        wide, share = Counter(width for width in widths if width > 1), 0.0
+        if widths and widths[0] > 1:
+            share = wide[widths[0]] / len(widths)
+        usual = wide.most_common(1)[0][1] / len(widths) if wide else 0.0
+        if (share, usual) > (0.0, 0.0) and (share, usual, rank) > score:
+            best, score = separator, (share, usual, rank)
+    return best
+
+
+def read_header(sample: str, format: Csv, path: Path) -> Header:
+    """Return the first record that is not blank; the body begins after it, or with it if it is data."""
+    consumed = line = 0
+    for fields, lines in _records(sample, format.separator or ",", format):
+        start = line + 1
+        line += len(lines)
+        consumed += sum(len(each.encode()) for each in lines)
+        if fields:
+            return Header(tuple(fields), start, consumed if format.header else 0)
+    raise InputError(f"{path}: the file is empty. It should hold a table with at least one row")
+
+
+def _records(text: str, separator: str, format: Csv) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the fields of each record of a sample, with the lines that it spans."""
+    taken: list[str] = []
+
+    def lines() -> Iterator[str]:
+        for line in io.StringIO(text, newline=""):
+            taken.append(line)
+            yield line
+
+    try:
+        for fields in csv.reader(lines(), **options(separator, format)):  # type: ignore[arg-type]
+            yield fields, list(taken)
+            taken.clear()
+    except csv.Error:
+        # A field beyond the limit of the csv module: what was seen so far has to do.
+        return
+
+
+def options(separator: str, format: Csv) -> dict[str, object]:
+    """Return the dialect as the arguments of the standard library's `csv.reader`."""
+    return {
+        "delimiter": separator,
+        "quotechar": format.quote,
+        "quoting": csv.QUOTE_NONE if format.quote is None else csv.QUOTE_MINIMAL,
+        "escapechar": format.escape,
+        "doublequote": True,
+    }

@@ -1,0 +1,60 @@
+"""Finding the line at fault once the fast parser has refused a CSV file. Slow, and only run then."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import sys
+from pathlib import Path
+
+from veil.errors import InputError
+from veil.tables.csv.dialect import options, wrong_encoding
+from veil.tables.formats import Csv
+
+_END = "\0end"  # cannot be in a file: NUL bytes are refused before
+
+
+def explain(data: bytes, width: int | None, format: Csv, path: Path) -> InputError | None:
+    """Return an error that names the first line at fault, or ``None`` if there is no fault to be found.
+
+    Faults are bytes that are not text, a quote that is never closed, and, if `width` is given, a number of
+    fields that differs from it. `data` is the whole file as UTF-8, `format` a dialect without unknowns.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        return wrong_encoding(data, error, "utf-8", path)
+    limit = csv.field_size_limit(sys.maxsize)
+    try:
+        return _first_fault(text, width, format, path)
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _first_fault(text: str, width: int | None, format: Csv, path: Path) -> InputError | None:
+    lines = itertools.chain(io.StringIO(text, newline=""), [_END])
+    reader = csv.reader(lines, **options(format.separator or ",", format))  # type: ignore[arg-type]
+    line = 1
+    for fields in reader:
+        if fields == [_END]:
+            return None
+        if any(field.endswith(_END) for field in fields):
+            # The mark behind the last line was swallowed: a quote is still open there.
+            return InputError(
+                f"{path}, line {line}: a quote ({format.quote}) is opened in this line and never closed. "
+                "Close or remove it; if quotes mean nothing in this file, say Csv(quote=None)"
+            )
+        if fields and width is not None and len(fields) != width:  # blank lines are never at fault
+            return _ragged(len(fields), line, width, format, path)
+        line = reader.line_num + 1
+    return None
+
+
+def _ragged(found: int, line: int, width: int, format: Csv, path: Path) -> InputError:
+    expected = f"the header has {width}" if format.header else f"{width} are expected"
+    return InputError(
+        f"{path}, line {line}: {found} {'field' if found == 1 else 'fields'}, where {expected} (separator "
+        f"{format.separator!r}). Correct the line, quote fields that hold the separator, or say another "
+        'separator, for example Csv(separator=";")'
+    )

@@ -1,0 +1,126 @@
+"""Reading CSV: Arrow's threaded parser for the rows, our own care for dialect, types and errors."""
+
+from __future__ import annotations
+
+import codecs
+import dataclasses
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from veil.errors import InputError, did_you_mean
+from veil.tables.csv import dialect, faults
+from veil.tables.csv.types import convert, infer
+from veil.tables.formats import Csv
+from veil.tables.opening import read_bytes
+
+_BLOCK = 1 << 22
+
+
+def read_csv(path: Path, format: Csv) -> tuple[pa.Table, Csv]:
+    """Read a CSV file; also return the format with everything that was detected filled in."""
+    data, encoding = dialect.decode(read_bytes(path), format.encoding, path)
+    dialect.check_text(data, path)
+    sample, whole = dialect.sample_of(data, path)
+    separator = format.separator or dialect.detect_separator(sample, whole, format)
+    format = dataclasses.replace(format, separator=separator, encoding=encoding)
+    quotes = data.count(format.quote.encode()) if format.quote is not None else 0
+    if quotes % 2:
+        # Possibly a quote that never closes, which the parser would take for the start of a long field.
+        _raise(faults.explain(data, None, format, path))
+    header = dialect.read_header(sample, format, path)
+    names = _names(header.fields, format, path)
+    _check_types(names, format, path)
+    if re.compile(b"." if len(names) == 1 else b"[^\r\n]", re.DOTALL).search(data, header.body) is None:
+        raise InputError(f"{path}: a header but no rows. The table should hold at least one row")
+    texts = _parse(data, header.body, len(names), quotes > 0, format, path)
+    return _typed(texts, names, format, path)
+
+
+def _names(first: Sequence[str], format: Csv, path: Path) -> list[str]:
+    if format.columns is not None:
+        if len(format.columns) != len(first):
+            raise InputError(
+                f"{path}: `columns` gives {len(format.columns)} names, but the first record has {len(first)} "
+                f"fields (separator {format.separator!r}). Name every column or say the separator"
+            )
+        names = list(format.columns)
+    elif format.header:
+        names = [name or f"column_{number}" for number, name in enumerate(first, 1)]
+    else:
+        names = [f"column_{number}" for number in range(1, len(first) + 1)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"{path}: more than one column is named {', '.join(map(repr, twice))}. Rename them in the file "
+            "or with Csv(columns=...); if the file has no header line, say Csv(header=False)"
+        )
+    return names
+
+
+def _check_types(names: list[str], format: Csv, path: Path) -> None:
+    for name in format.types:
+        if name not in names:
+            raise InputError(
+                f"{path}: `types` names a column {name!r} that is absent.{did_you_mean(name, names)}"
+            )
+
+
+def _parse(data: bytes, start: int, width: int, quoted: bool, format: Csv, path: Path) -> pa.Table:
+    """Return the fields from byte `start` on as text, null where a missing value stands unquoted."""
+    body = pa.py_buffer(data).slice(start)
+    if data.startswith(codecs.BOM_UTF8, start):
+        # The parser drops one byte order mark; here it belongs to the first value.
+        body = pa.py_buffer(codecs.BOM_UTF8 + data[start:])
+    parse = arrow_csv.ParseOptions(
+        delimiter=format.separator,
+        quote_char=format.quote if format.quote is not None else False,
+        escape_char=format.escape if format.escape is not None else False,
+        # Lines need no care for quotes where there are none, and split faster.
+        newlines_in_values=quoted or format.escape is not None,
+        # In a table of one column, a blank line is a record: its value is missing.
+        ignore_empty_lines=width > 1,
+    )
+    options = arrow_csv.ConvertOptions(
+        default_column_type=pa.string(),
+        null_values=list(format.missing),
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    for block in (_BLOCK, body.size + 1):
+        read = arrow_csv.ReadOptions(column_names=[str(number) for number in range(width)], block_size=block)
+        try:
+            return arrow_csv.read_csv(pa.BufferReader(body), read, parse, options)
+        except pa.ArrowInvalid as error:
+            if "straddl" in str(error) and block == _BLOCK:
+                continue  # a record longer than a block
+            _raise(faults.explain(data, width, format, path))
+            raise InputError(f"{path}: not readable as CSV: {error}") from None
+    raise AssertionError("the last block holds the whole file")
+
+
+def _raise(fault: InputError | None) -> None:
+    if fault is not None:
+        raise fault from None
+
+
+def _typed(texts: pa.Table, names: list[str], format: Csv, path: Path) -> tuple[pa.Table, Csv]:
+    columns = []
+    for name, text in zip(names, texts.columns, strict=True):
+        if name in format.types:
+            try:
+                column = convert(text, format.types[name], name, format)
+            except InputError as error:
+                raise InputError(f"{path}: {error}") from None
+        else:
+            column = infer(text, format)
+        if format.time_separator is None and pa.types.is_timestamp(column.type):
+            # One separator a file, so that every timestamp is written as it was read.
+            first = text.drop_null()
+            style = first[0].as_py()[10:11] if len(first) else ""
+            format = dataclasses.replace(format, time_separator=" " if style == " " else "T")
+        columns.append(column)
+    return pa.table(columns, names=names), format

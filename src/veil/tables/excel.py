@@ -1,0 +1,223 @@
+"""Excel workbooks, through openpyxl, which is installed only on demand.
+
+A column has a type if all its cells agree on one; where they do not, every cell becomes text. Excel
+knows no decimals and no empty text: decimals come back as floats, empty text as missing.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import zipfile
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from veil.errors import InputError, MissingDependencyError, OutputError, did_you_mean
+from veil.tables.formats import Excel
+from veil.tables.opening import check_readable
+from veil.tables.text import canonical_text
+
+_MAX_ROWS, _MAX_COLUMNS, _MAX_TEXT = 1_048_576, 16_384, 32_767
+_HOLDABLE = (type(None), bool, int, float, Decimal, dt.date, dt.time)
+_FIRST_DAY = dt.date(1900, 3, 1)  # the calendar of Excel has a 29 February 1900; before it, days are off
+
+
+def read_excel(path: Path, format: Excel) -> tuple[pa.Table, Excel]:
+    """Read one sheet; also return the format with the name of the sheet filled in."""
+    check_readable(path)
+    sheet, cells = _sheet(path, format.sheet, _cells(path, format.sheet))
+    where = f"{path}, sheet {sheet!r}"
+    _check_formulas(path, sheet, cells)
+    rows = cells[1:] if format.header else cells
+    if not rows:
+        raise InputError(f"{where}: a header but no rows. The table should hold at least one row")
+    names = [
+        str(value) if format.header and value is not None else f"column_{number}"
+        for number, value in enumerate(cells[0], 1)
+    ]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"{where}: more than one column is named {', '.join(map(repr, twice))}. Rename them")
+    columns = [_column([row[number] for row in rows]) for number in range(len(names))]
+    return pa.table(columns, names=names), Excel(sheet, format.header)
+
+
+def write_excel(table: pa.Table, file: BinaryIO, format: Excel) -> None:
+    """Write a workbook with one sheet."""
+    openpyxl = _openpyxl()
+    if table.num_rows + format.header > _MAX_ROWS or table.num_columns > _MAX_COLUMNS:
+        raise OutputError(
+            f"an Excel sheet holds at most {_MAX_ROWS:,} rows and {_MAX_COLUMNS:,} columns, not "
+            f"{table.num_rows:,} and {table.num_columns:,}. Write CSV or Parquet"
+        )
+    for name in table.column_names:
+        _check_text(name, "the header", openpyxl)
+    # Everything is checked before openpyxl begins, because it does not clean up after a failure.
+    columns = [_values(table.column(name), name, openpyxl) for name in table.column_names]
+    if table.num_rows and all(column[-1] in (None, "") for column in columns):
+        raise OutputError(
+            "all values of the last row are missing; an Excel sheet cannot show that. Write CSV or Parquet"
+        )
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet(format.sheet or "Sheet1")
+    if format.header:
+        sheet.append([_cell(sheet, name, openpyxl) for name in table.column_names])
+    for row in zip(*columns, strict=True):
+        sheet.append([_cell(sheet, value, openpyxl) for value in row])
+    packed = io.BytesIO()  # in memory, because a zip file that breaks off complains once more when collected
+    book.save(packed)
+    file.write(packed.getbuffer())
+
+
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise MissingDependencyError(
+            "Excel files need openpyxl. Install it with: pip install 'veil-anonymizer[excel]'"
+        ) from None
+    return openpyxl
+
+
+def _cells(path: Path, sheet: str | None, *, values: bool = True) -> dict[str, list[list[Any]]]:
+    """Return the rows of the sheet asked for, or of all sheets; formulas by their value or their text."""
+    openpyxl = _openpyxl()
+    try:
+        with path.open("rb") as file:
+            book = openpyxl.load_workbook(file, read_only=True, data_only=values)
+            if sheet is not None and sheet not in book.sheetnames:
+                raise InputError(
+                    f"{path}: there is no sheet {sheet!r}.{did_you_mean(sheet, book.sheetnames)}"
+                )
+            found = {}
+            for each in book.worksheets:
+                if sheet in (None, each.title):
+                    each.reset_dimensions()  # some programs write wrong ones
+                    found[each.title] = _rectangle(each.iter_rows(values_only=True))
+            return found
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, OSError) as error:
+        raise InputError(
+            f"{path}: not a readable Excel workbook ({error}). Open it in Excel and save it as .xlsx "
+            "without a password"
+        ) from None
+
+
+def _rectangle(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
+    """Cut off what is blank below and to the right; make all rows equally long."""
+    kept: list[list[Any]] = []
+    width, filled = 0, 0
+    for row in rows:
+        cells = [None if value == "" else value for value in row]
+        kept.append(cells)
+        used = max((number for number, value in enumerate(cells, 1) if value is not None), default=0)
+        if used:
+            width, filled = max(width, used), len(kept)
+    return [(row + [None] * width)[:width] for row in kept[:filled]]
+
+
+def _sheet(path: Path, name: str | None, sheets: dict[str, list[list[Any]]]) -> tuple[str, list[list[Any]]]:
+    filled = {title: rows for title, rows in sheets.items() if rows}
+    if not filled:
+        which = f"sheet {name!r}" if name is not None else "the workbook"
+        raise InputError(f"{path}: {which} is empty. It should hold a table with at least one row")
+    if len(filled) > 1:
+        titles = ", ".join(map(repr, filled))
+        raise InputError(f"{path}: more than one sheet holds data: {titles}. Choose with Excel(sheet=...)")
+    return next(iter(filled.items()))
+
+
+def _column(values: list[Any]) -> pa.Array:
+    kinds = {type(value) for value in values if value is not None}
+    try:
+        if not kinds:
+            return pa.nulls(len(values), pa.string())
+        if kinds == {dt.datetime}:
+            days = all(value is None or value.time() == dt.time() for value in values)
+            return pa.array(values, pa.timestamp("us")).cast(pa.date32() if days else pa.timestamp("us"))
+        if kinds == {int, float}:
+            floats = [None if value is None else float(value) for value in values]
+            if floats == values:
+                return pa.array(floats, pa.float64())
+        elif len(kinds) == 1 and kinds <= {int, float, bool, str, dt.date, dt.time}:
+            return pa.array(values)
+    except (pa.ArrowInvalid, OverflowError):
+        pass
+    return pa.array([_as_text(value) for value in values], pa.string())
+
+
+def _as_text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float | dt.datetime | dt.date) and not _huge(value):
+        return canonical_text(pa.array([value]))[0]
+    return str(value)
+
+
+def _huge(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) >= 1 << 63
+
+
+def _check_formulas(path: Path, sheet: str, stored: list[list[Any]]) -> None:
+    """Refuse formulas whose value was never stored, which otherwise look like missing values."""
+    with zipfile.ZipFile(path) as parts:
+        sheets = [name for name in parts.namelist() if name.startswith("xl/worksheets/")]
+        if not any(b"<f>" in content or b"<f " in content for content in map(parts.read, sheets)):
+            return
+    for number, formulas in enumerate(_cells(path, sheet, values=False)[sheet]):
+        found = stored[number] if number < len(stored) else []
+        for place, formula in enumerate(formulas):
+            value = found[place] if place < len(found) else None
+            if value is None and formula is not None:
+                raise InputError(
+                    f"{path}, sheet {sheet!r}, row {number + 1}, column {place + 1}: the formula {formula!r} "
+                    "has no stored value. Open the workbook in Excel and save it, so that it is calculated"
+                )
+
+
+def _values(column: pa.ChunkedArray, name: str, openpyxl: Any) -> list[Any]:
+    """Return values that Excel can hold; zoned or early times become text."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return canonical_text(column)
+    if pa.types.is_timestamp(kind):
+        column = column.cast(pa.timestamp("us"), safe=False)
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_temporal(kind) and any(isinstance(value, dt.date) and _early(value) for value in values):
+        return canonical_text(column)
+    for value in values:
+        if isinstance(value, str):
+            _check_text(value, f"column {name!r}", openpyxl)
+        elif not isinstance(value, _HOLDABLE):
+            raise OutputError(
+                f"column {name!r} has type {kind}, which an Excel sheet cannot hold. Write Parquet or "
+                "Feather, turn the column into text, or drop it"
+            )
+    return values
+
+
+def _early(value: dt.date) -> bool:
+    return (value.date() if isinstance(value, dt.datetime) else value) < _FIRST_DAY
+
+
+def _check_text(text: str, where: str, openpyxl: Any) -> None:
+    if len(text) > _MAX_TEXT:
+        raise OutputError(f"{where} holds a text of {len(text):,} characters; Excel takes {_MAX_TEXT:,}")
+    if openpyxl.cell.cell.ILLEGAL_CHARACTERS_RE.search(text):
+        raise OutputError(
+            f"{where} holds {text!r} with control characters, which Excel refuses. Write CSV or Parquet"
+        )
+
+
+def _cell(sheet: Any, value: Any, openpyxl: Any) -> Any:
+    """Make a text cell of every text, even one that looks like a formula."""
+    if not isinstance(value, str):
+        return value
+    cell = openpyxl.cell.WriteOnlyCell(sheet, value)
+    cell.data_type = "s"
+    return cell

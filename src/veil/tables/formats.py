@@ -1,0 +1,155 @@
+"""File formats as declared values: what a file looks like, stated once, used for reading and for writing.
+
+A parameter left at ``None`` is detected when the file is read; the `Source` then carries the format with
+everything filled in, so that the release can be written in the same dialect.
+"""
+
+from __future__ import annotations
+
+import codecs
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from veil.declare import declared
+from veil.errors import InputError, OutputError, VeilError
+
+TypeName = Literal["string", "integer", "decimal", "float", "date", "timestamp", "boolean"]
+
+
+@declared
+class Csv:
+    """Text with one record a line and a separator between fields.
+
+    Columns get a type only where nothing is lost by it: ``02139``, ``+5`` and ``1e5`` stay text. `types`
+    decides for single columns. `missing` lists the spellings of a missing value; they count only where
+    they are not quoted, and by default only an empty field is missing (``NA`` may be Namibia, and
+    ``NULL`` a name).
+
+    >>> Csv(separator=";", missing=("", "NA"), types={"zip": "string"}).separator
+    ';'
+    >>> Csv(separator=";;")
+    Traceback (most recent call last):
+    ...
+    veil.errors.ParameterError: `separator` of Csv should be one printable ASCII character or a tab, not ';;'
+    """
+
+    separator: Annotated[str | None, Field(description="between fields; detected if not given")] = None
+    encoding: Annotated[
+        str | None, Field(description="UTF-8, or UTF-16 with a byte order mark, if not given")
+    ] = None
+    quote: Annotated[str | None, Field(description="around fields; nothing is quoted if null")] = '"'
+    escape: Annotated[str | None, Field(description="before a character that is meant literally")] = None
+    header: Annotated[bool, Field(description="whether the first record names the columns")] = True
+    missing: Annotated[tuple[str, ...], Field(description="unquoted spellings of a missing value")] = ("",)
+    columns: Annotated[tuple[str, ...] | None, Field(description="names instead of the file's own")] = None
+    types: Annotated[
+        dict[str, TypeName], Field(description="types of columns, instead of detecting them")
+    ] = Field(default_factory=dict)
+    decimal: Annotated[Literal[".", ","], Field(description="the decimal mark of numbers")] = "."
+    time_separator: Annotated[
+        Literal["T", " "] | None, Field(description="between date and time; detected if not given")
+    ] = None
+    kind: Literal["csv"] = Field(default="csv", repr=False, kw_only=True)
+
+    @model_validator(mode="after")
+    def _check(self) -> Csv:
+        marks = {"separator": self.separator, "quote": self.quote, "escape": self.escape}
+        for name, mark in marks.items():
+            if mark is not None and (len(mark) != 1 or not (mark == "\t" or " " <= mark <= "~")):
+                raise ValueError(
+                    f"`{name}` of Csv should be one printable ASCII character or a tab, not {mark!r}"
+                )
+        given = [mark for mark in marks.values() if mark is not None]
+        if len(set(given)) < len(given):
+            raise ValueError("`separator`, `quote` and `escape` of Csv should differ from each other")
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise ValueError(
+                    f"`encoding` of Csv should be a known encoding such as 'utf-8', 'latin-1' or 'cp1252', "
+                    f"not {self.encoding!r}"
+                ) from None
+        return self
+
+
+@declared
+class Parquet:
+    """Apache Parquet."""
+
+    kind: Literal["parquet"] = Field(default="parquet", repr=False, kw_only=True)
+
+
+@declared
+class Feather:
+    """Arrow IPC files, also known as Feather."""
+
+    kind: Literal["feather"] = Field(default="feather", repr=False, kw_only=True)
+
+
+@declared
+class Excel:
+    """One sheet of an Excel workbook (``.xlsx``); the only sheet that holds anything if not named."""
+
+    sheet: Annotated[str | None, Field(description="name of the sheet")] = None
+    header: Annotated[bool, Field(description="whether the first row names the columns")] = True
+    kind: Literal["excel"] = Field(default="excel", repr=False, kw_only=True)
+
+
+Format = Csv | Parquet | Feather | Excel
+
+_SUFFIXES: dict[str, Format] = {
+    ".csv": Csv(),
+    ".txt": Csv(),
+    ".tsv": Csv(separator="\t"),
+    ".tab": Csv(separator="\t"),
+    ".parquet": Parquet(),
+    ".pq": Parquet(),
+    ".feather": Feather(),
+    ".arrow": Feather(),
+    ".ipc": Feather(),
+    ".xlsx": Excel(),
+    ".xlsm": Excel(),
+}
+
+
+def is_gzip(path: Path) -> bool:
+    """Whether the name says that the file is compressed with gzip."""
+    return path.suffix.lower() == ".gz"
+
+
+def format_of(path: Path, *, error: type[VeilError] = InputError) -> Format:
+    r"""Return the format that a file name stands for, or raise `error`.
+
+    >>> format_of(Path("patients.TSV")).separator
+    '\t'
+    """
+    plain = path.with_suffix("") if is_gzip(path) else path
+    suffix = plain.suffix.lower()
+    found = _SUFFIXES.get(suffix)
+    if found is None or (is_gzip(path) and not isinstance(found, Csv)):
+        what = f"the ending {path.suffix!r} is unknown" if path.suffix else "the name has no ending"
+        raise error(
+            f"{path}: {what}, so the file format is unclear. Known are {', '.join(_SUFFIXES)} and .csv.gz; "
+            "or say it with `format=`, for example format=Csv()"
+        )
+    return found
+
+
+def output_format(path: Path, like: Format | None = None) -> Format:
+    r"""Return the format to write to `path`: the one its name stands for, in the dialect of `like` if akin.
+
+    >>> output_format(Path("release.csv"), Csv(separator=";")).separator
+    ';'
+    >>> output_format(Path("release.tsv"), Csv(separator=";")).separator
+    '\t'
+    """
+    named = format_of(path, error=OutputError)
+    if like is None or like.kind != named.kind:
+        return named
+    if isinstance(like, Csv) and isinstance(named, Csv) and named.separator is not None:
+        return dataclasses.replace(like, separator=named.separator)
+    return like

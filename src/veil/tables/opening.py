@@ -1,0 +1,54 @@
+"""Opening files for reading, with errors that say what is wrong with the path and what to do."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+
+from veil.errors import InputError, did_you_mean
+from veil.tables.formats import is_gzip
+
+
+def check_readable(path: Path) -> None:
+    """Raise an `InputError` unless `path` is a file that can be opened and holds something."""
+    try:
+        if path.is_dir():
+            raise InputError(f"{path}: is a directory, not a file. Give the path of one table file in it")
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise InputError(f"{path}: the file is empty. It should hold a table with at least one row")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file.{_neighbour(path)}") from None
+    except PermissionError:
+        raise InputError(
+            f"{path}: no permission to read it. Ask its owner, or run as a user who may"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be opened: {error.strerror or error}") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the whole content of a file, unpacked if its name ends in ``.gz``."""
+    check_readable(path)
+    try:
+        data = path.read_bytes()
+        return gzip.decompress(data) if is_gzip(path) else data
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise InputError(
+            f"{path}: is not a whole gzip file ({error}). Copy it again, or rename it if it is not compressed"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _neighbour(path: Path) -> str:
+    """Hint at a file of nearly the same name, or at the directory that does not exist."""
+    if not path.parent.is_dir():
+        return f" There is no directory {path.parent} either: check the path"
+    try:
+        names = [each.name for each in path.parent.iterdir() if each.is_file()]
+    except OSError:
+        return " Check the path"
+    hint = did_you_mean(path.name, names)
+    return hint if "Did you mean" in hint else " Check the path"

@@ -1,0 +1,125 @@
+"""Reading a table from wherever it is, and giving the release the form that came in."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from veil.errors import InputError
+from veil.tables import columnar, excel
+from veil.tables.arrow import normalized, only_used_categories
+from veil.tables.csv.reader import read_csv
+from veil.tables.formats import Csv, Excel, Format, Parquet, format_of
+from veil.tables.frames import Frame, check_names, frame_of
+
+Kind = Literal["pandas", "polars", "pyarrow", "file"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table as Veil works on it, and what is needed to return the release in the form it came in.
+
+    In `table`, every missing value is null, and text has Arrow's type ``string``; metadata is left out.
+    """
+
+    table: pa.Table
+    kind: Kind
+    path: Path | None = None
+    format: Format | None = None
+    frame: Frame | None = field(default=None, repr=False)
+
+    def restore(
+        self, table: pa.Table, rows: npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_] | None = None
+    ) -> Any:
+        """Return `table` as the kind of frame that was read; a pyarrow table if that was a file.
+
+        `rows` says which rows of the source the rows of `table` come from (positions, or a mask) where
+        some were dropped. Columns that equal their original keep its dtype; pandas rows keep their index.
+        """
+        picked = self._picked(table, rows)
+        if self.frame is None:
+            return only_used_categories(table)
+        unchanged = {name for name in table.column_names if self._is_unchanged(name, table, picked)}
+        return self.frame.from_arrow(table, unchanged, picked)
+
+    def _picked(self, table: pa.Table, rows: Any) -> npt.NDArray[np.int64] | None:
+        if rows is None:
+            if table.num_rows != self.table.num_rows:
+                raise ValueError(
+                    f"`rows` is needed: the table has {table.num_rows} rows, its source {self.table.num_rows}"
+                )
+            return None
+        rows = np.asarray(rows)
+        picked: npt.NDArray[np.int64] = (np.flatnonzero(rows) if rows.dtype == bool else rows).astype(
+            np.int64
+        )
+        if len(picked) != table.num_rows:
+            raise ValueError(
+                f"`rows` should select {table.num_rows} rows, as the table has, not {len(picked)}"
+            )
+        return picked
+
+    def _is_unchanged(self, name: str, table: pa.Table, rows: npt.NDArray[np.int64] | None) -> bool:
+        if name not in self.table.column_names:
+            return False
+        before, after = self.table.column(name), table.column(name)
+        if before.type != after.type:
+            return False
+        return bool(after.equals(before if rows is None else before.take(pa.array(rows))))
+
+
+def read(source: Any, *, format: Format | None = None) -> Source:
+    """Read a table from a pandas, polars or pyarrow frame, or from the path of a file.
+
+    `format` describes the file where its name does not (see `veil.tables.formats`); whatever it leaves
+    open is detected. Anything that cannot be used as it is raises an `InputError`.
+
+    >>> import pyarrow as pa
+    >>> read(pa.table({"age": [30, 40]})).table.num_rows
+    2
+    """
+    if isinstance(source, str | os.PathLike):
+        return _read_file(Path(source), format)
+    found = frame_of(source)
+    if found is None:
+        raise InputError(
+            f"a {type(source).__name__} is not a table. Give a pandas, polars or pyarrow frame, or a path"
+        )
+    if format is not None:
+        raise InputError(
+            f"`format` describes files, and the source is a {type(source).__name__}: leave it out"
+        )
+    kind, frame = found
+    table = frame.to_arrow()
+    return Source(_checked(table, "the table"), cast("Kind", kind), frame=frame)
+
+
+def _read_file(path: Path, format: Format | None) -> Source:
+    chosen: Format = format if format is not None else format_of(path)
+    if isinstance(chosen, Csv):
+        table, chosen = read_csv(path, chosen)
+    elif isinstance(chosen, Excel):
+        table, chosen = excel.read_excel(path, chosen)
+    elif isinstance(chosen, Parquet):
+        table = columnar.read_parquet(path)
+    else:
+        table = columnar.read_feather(path)
+    return Source(_checked(table, str(path)), "file", path, chosen)
+
+
+def _checked(table: pa.Table, where: str) -> pa.Table:
+    try:
+        check_names(table.column_names)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    if not table.num_columns:
+        raise InputError(f"{where} has no columns")
+    if not table.num_rows:
+        raise InputError(f"{where} has no rows. It should hold at least one")
+    return normalized(table)

@@ -1,0 +1,94 @@
+"""The canonical text of a typed value: how a value is spelled in hierarchies, labels and reports.
+
+Two different values of one column never share a spelling, so that a text identifies its value. That is
+why the zero after the point of a decimal stays, and why the rare float ``-0.0`` is spelled ``-0``.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.errors import InputError
+
+# What Arrow renders beyond whole seconds, in groups of three digits that may all be zero.
+_ZERO_GROUPS = re.compile(r"\.?(?:000)+$")
+_OFFSET = re.compile(r"([+-]\d\d)(\d\d)$")
+
+
+def canonical_text(array: pa.Array | pa.ChunkedArray, *, column: str | None = None) -> list[str | None]:
+    """Spell every value of an array as text; a missing value stays ``None``.
+
+    Integers are plain digits; floats their shortest exact spelling, without ``.0``; booleans ``true`` and
+    ``false``; dates and timestamps ISO 8601 (with the offset, where there is a time zone); decimals plain
+    digits with all their places; strings themselves. Dictionary-encoded values are spelled like the
+    values they stand for. Any other type raises an `InputError`, which names `column` if it is given.
+
+    >>> import pyarrow as pa
+    >>> canonical_text(pa.array([42, None]))
+    ['42', None]
+    >>> canonical_text(pa.array([4.0, 4.5]))
+    ['4', '4.5']
+    """
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return _dictionary_text(array, column)
+    if pa.types.is_null(kind):
+        return [None] * len(array)
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_date(kind):
+        return _listed(array.cast(pa.string()))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return _listed(array)
+    if pa.types.is_floating(kind):
+        return _float_text(array)
+    if pa.types.is_decimal(kind):
+        return [None if value is None else format(value, "f") for value in array.to_pylist()]
+    if pa.types.is_timestamp(kind):
+        return _timestamp_text(array)
+    where = f"column {column!r}" if column is not None else "a column"
+    raise InputError(
+        f"{where} holds values of type {kind}, which have no text form: turn it into text, numbers, dates "
+        "or booleans first, or drop it"
+    )
+
+
+def _listed(array: pa.Array | pa.ChunkedArray) -> list[str | None]:
+    values: list[str | None] = array.to_pylist()
+    return values
+
+
+def _dictionary_text(array: pa.Array | pa.ChunkedArray, column: str | None) -> list[str | None]:
+    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    texts: list[str | None] = []
+    for chunk in chunks:
+        spelled = canonical_text(chunk.dictionary, column=column)
+        texts += [None if index is None else spelled[index] for index in chunk.indices.to_pylist()]
+    return texts
+
+
+def _float_text(array: pa.Array | pa.ChunkedArray) -> list[str | None]:
+    if array.type != pa.float64():
+        # The shortest spelling at the column's own precision (0.1, not 0.10000000149011612).
+        array = array.cast(pa.string()).cast(pa.float64())
+    return [None if value is None else repr(value).removesuffix(".0") for value in array.to_pylist()]
+
+
+def _timestamp_text(array: pa.Array | pa.ChunkedArray) -> list[str | None]:
+    zone = array.type.tz
+    texts: list[str | None] = []
+    for text in pc.cast(array, pa.string()).to_pylist():
+        if text is None:
+            texts.append(None)
+            continue
+        offset = ""
+        if zone is not None:
+            bare = text.removesuffix("Z")
+            found = _OFFSET.search(bare)
+            offset = f"{found[1]}:{found[2]}" if found else "+00:00"
+            text = bare[: found.start()] if found else bare
+        if "." in text:
+            text = _ZERO_GROUPS.sub("", text)
+        texts.append(text.replace(" ", "T", 1) + offset)
+    return texts

@@ -95,7 +95,7 @@ def optimal(
     progress: Progress | None = None,
 ) -> Found:
     """Find the best anonymous node between two nodes, or prove that there is none."""
-    return _Search(evaluator, minimum, maximum, progress).run(threads or len(os.sched_getaffinity(0)))
+    return _Search(evaluator, minimum, maximum, progress).run(threads or _cores())
 
 
 class _Search:
@@ -229,6 +229,11 @@ class _Search:
         while level + 1 < high[attribute] and spread[level + 1] > middle:
             level += 1
         return attribute, level
+
+
+def _cores() -> int:
+    """Number of processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _log_distinct(frequencies: NDArray[np.int64]) -> float:

@@ -1,0 +1,113 @@
+"""`veil assess`, `veil verify` and `veil hierarchy`: looking at tables."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from veil.cli import failures, grammar, show
+from veil.errors import PlanError, VeilError, did_you_mean
+from veil.tables import Csv, Format, read
+from veil.tables.formats import format_of
+
+if TYPE_CHECKING:
+    from veil.hierarchies import Hierarchy
+    from veil.recipe import Recipe
+
+
+def assess(file: Path, qi: Sequence[str], sensitive: Sequence[str], format: str | None) -> None:
+    """Show what a table fulfils already, and its risks."""
+    from veil.api import assess
+
+    found = assess(
+        file,
+        quasi_identifiers=grammar.names(qi),
+        sensitive=grammar.names(sensitive),
+        format=grammar.format(format) if format else None,
+    )
+    show.assessment(show.output(), found)
+
+
+def verify(file: Path, recipe: Path, format: str | None) -> int:
+    """Show whether a published table keeps the promises of a recipe; return the exit code."""
+    from veil.api import verify
+    from veil.recipe import Recipe
+
+    read_recipe = Recipe.read(recipe)
+    chosen = grammar.format(format) if format else released_format(file, read_recipe)
+    found = verify(file, read_recipe.plan(), format=chosen)
+    show.verification(show.output(), found)
+    return 0 if found.holds else failures.BROKEN
+
+
+def released_format(file: Path, recipe: Recipe) -> Format | None:
+    """Return the format of a release: that of the input, as far as it is the same kind of file.
+
+    Column types are left out, because generalized columns have others, and names are only needed where the
+    file does not have them.
+    """
+    given = recipe.input_format
+    try:
+        named = format_of(file)
+    except VeilError:
+        return None
+    if not isinstance(given, Csv) or not isinstance(named, Csv):
+        return given if given is not None and given.kind == named.kind else None
+    columns = given.columns
+    if columns is not None:
+        plan = recipe.plan()
+        columns = tuple(
+            name
+            for name in columns
+            if plan.identifying.get(name) != "remove" and plan.role_of(name) != "dropped"
+        )
+    return dataclasses.replace(
+        given,
+        separator=named.separator or given.separator,
+        types={},
+        columns=None if given.header else columns,
+    )
+
+
+def build_hierarchy(file: Path, column: str, using: str, format: str | None) -> tuple[Hierarchy, Any]:
+    """Build the hierarchy of a column of a file; also return the builder, or what `auto` proposes for it."""
+    from veil.hierarchies import Auto
+
+    table = read(file, format=grammar.format(format) if format else None).table
+    if column not in table.column_names:
+        raise PlanError(f"{file} has no column {column!r}.{did_you_mean(column, table.column_names)}")
+    array = table[column].combine_chunks()
+    if hasattr(array.type, "value_type"):
+        array = array.cast(array.type.value_type)
+    counted = array.value_counts()
+    values, counts = counted.field("values"), counted.field("counts").to_numpy()
+    builder = grammar.hierarchy(using, "--using")
+    if isinstance(builder, Auto):
+        builder = builder.propose(values, column)
+    return builder.build(values, counts, column), builder
+
+
+def hierarchy(
+    file: Path, column: str, using: str, format: str | None, output: Path | None, overwrite: bool
+) -> None:
+    """Build a hierarchy, show its beginning, and save it if asked to."""
+    from veil.cli.anonymizing import check_target
+    from veil.recipe._parts import spelled
+
+    if output is not None:
+        check_target(output, overwrite=overwrite)
+    made, builder = build_hierarchy(file, column, using, format)
+    console = show.output()
+    spec = ", ".join(f"{key}: {value}" for key, value in spelled(builder).items())
+    console.print(f"{column}: {{{spec}}}", markup=False, soft_wrap=True)
+    levels = [
+        (level, name, f"{len(labels):,}")
+        for level, (name, labels) in enumerate(zip(made.level_names, made.labels, strict=True))
+    ]
+    console.print(show.table("Levels", ("level", "name", "labels"), levels, right=(0, 2)))
+    show.first_rows(console, "First rows", made.to_frame(), 10)
+    if output is not None:
+        made.save(output)
+        show.files(console, [("hierarchy", output)])

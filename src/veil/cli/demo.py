@@ -1,0 +1,109 @@
+"""`veil demo`: a table that Veil makes itself, anonymized before your eyes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from veil.cli import anonymizing, failures, show
+from veil.errors import OutputError
+from veil.recipe import Recipe
+
+MARK = "# Made by `veil demo`"
+
+RECIPE = f"""\
+{MARK}. Change it and run:  veil anonymize recipe.yaml
+
+input: patients.csv
+output: release.csv
+report: report.html
+overwrite: true
+
+# What an attacker may know about a person, and how each column may become coarser.
+# `veil hierarchies` lists the kinds.
+quasi_identifiers:
+  age: {{kind: intervals, widths: [5, 10, 20, 40]}}
+  sex: suppression
+  zip: redaction
+  admission: {{kind: dates, units: [month, quarter, year], root: true}}
+  education:
+    kind: categories
+    tree:
+      basic: [none, primary]
+      middle: [secondary, vocational]
+      higher: [bachelor, master, doctorate]
+
+sensitive: [diagnosis]                  # what an attacker must not learn
+insensitive: [occupation, stay, cost]   # published as they are
+identifying: [name]                     # removed
+
+# What must hold. `veil models` lists what there is.
+models:
+  - {{kind: KAnonymity, k: 5}}
+
+# What to lose as little of as possible, and how many records may be suppressed. `veil qualities` lists more.
+quality: loss
+suppression_limit: 0.05
+"""
+
+TABLE, RECIPE_FILE, RELEASE, REPORT = "patients.csv", "recipe.yaml", "release.csv", "report.html"
+
+
+def demo(folder: Path, rows: int, threads: int | None) -> None:
+    """Make the table and its recipe, anonymize, and show what became of it."""
+    try:
+        _demo(folder, rows, threads)
+    except KeyboardInterrupt:
+        failures.say(f"stopped; what is in {folder} so far is complete")
+        raise typer.Exit(failures.STOPPED) from None
+
+
+def _demo(folder: Path, rows: int, threads: int | None) -> None:
+    from veil.api import carry_out
+    from veil.synthetic import patients
+    from veil.tables import atomic, write
+
+    check_folder(folder)
+    table = patients(rows)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made: {error.strerror}. Choose another folder") from None
+    write(table, folder / TABLE)
+    with atomic(folder / RECIPE_FILE) as temporary:
+        temporary.write_text(RECIPE, encoding="utf-8")
+
+    recipe = Recipe.read(folder / RECIPE_FILE)
+    job = anonymizing.Job(
+        recipe.plan(), folder / TABLE, None, folder / RELEASE, folder / REPORT, overwrite=True
+    )
+    release = carry_out(job.plan, job.input, threads=threads)
+    anonymizing.write(release, job)
+
+    console = show.output()
+    show.first_rows(console, f"{rows:,} hospital stays that Veil has made up", table)
+    show.first_rows(console, "The same rows as released", release.arrow)
+    show.release(console, release)
+    show.verification(console, release.verification)
+    before, after = release.risk()
+    show.risks(console, ("before", before), ("after", after))
+    show.files(
+        console,
+        [
+            ("table", job.input),
+            ("recipe", folder / RECIPE_FILE),
+            ("release", job.output),
+            ("report", folder / REPORT),
+        ],
+    )
+
+
+def check_folder(folder: Path) -> None:
+    """Replace the files of an earlier demo, but nobody else's."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder}: is a file. Give the path of a folder")
+    there = [name for name in (TABLE, RECIPE_FILE, RELEASE, REPORT) if (folder / name).exists()]
+    recipe = folder / RECIPE_FILE
+    if there and not (recipe.is_file() and recipe.read_bytes().startswith(MARK.encode())):
+        raise OutputError(f"{folder}: holds {', '.join(there)}, not from a demo. Choose another folder")

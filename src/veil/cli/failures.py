@@ -1,0 +1,95 @@
+"""How a command ends when it does not end well: one clear message, an exit code, and no traceback."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from veil.errors import NoSolutionError, VeilError, VerificationError
+
+BROKEN = 1
+"""The plan is fine and the data can be read, but a promise does not hold or cannot be kept."""
+
+MISTAKEN = 2
+"""The command line, the plan, the input or the target of the output is wrong."""
+
+UNEXPECTED = 70
+"""A mistake in Veil itself (the number that sysexits.h gives it)."""
+
+STOPPED = 130
+"""Ctrl-C (the number that shells give it)."""
+
+show_tracebacks = False
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn what goes wrong inside into a message on stderr and an exit code."""
+    try:
+        yield
+    except (typer.Exit, typer.Abort):
+        raise
+    except VeilError as error:
+        complain(str(error))
+        raise typer.Exit(
+            BROKEN if isinstance(error, NoSolutionError | VerificationError) else MISTAKEN
+        ) from None
+    except KeyboardInterrupt:
+        say("stopped; nothing was written")
+        raise typer.Exit(STOPPED) from None
+    except MemoryError:
+        complain(
+            "there is not enough memory for this table. Use a machine with more, or fewer columns or rows"
+        )
+        raise typer.Exit(MISTAKEN) from None
+    except Exception as error:
+        _apologize(error)
+        raise typer.Exit(UNEXPECTED) from None
+
+
+def complain(message: str) -> None:
+    """Print an error."""
+    from rich.text import Text
+
+    from veil.cli.show import errors, printable
+
+    text = Text("error: ", style="bold red") + Text(printable(_translated(message)))
+    errors().print(text, soft_wrap=True)
+
+
+def say(message: str) -> None:
+    """Print something that is not an error, but does not belong into the output either."""
+    from rich.text import Text
+
+    from veil.cli.show import errors, printable
+
+    errors().print(Text(printable(message)), soft_wrap=True)
+
+
+def _translated(message: str) -> str:
+    """Say on the command line what a message says in Python.
+
+    >>> _translated('say Csv(encoding="latin-1") or Csv(header=False)')
+    'say --format csv:encoding=latin-1 or --format csv:header=false'
+    """
+    return re.sub(
+        r"(?:format=)?\bCsv\((\w+)=['\"]?(.*?)['\"]?\)",
+        lambda found: f"--format csv:{found[1]}={_WORDS.get(found[2], found[2])}",
+        message,
+    )
+
+
+_WORDS = {"False": "false", "True": "true", "None": "null"}
+
+
+def _apologize(error: Exception) -> None:
+    if show_tracebacks:
+        import traceback
+
+        say("".join(traceback.format_exception(error)))
+    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    hint = "" if show_tracebacks else " Run `veil --debug …` for the details, and please report them."
+    complain(f"sorry, this should not have happened ({told}).{hint}")

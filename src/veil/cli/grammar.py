@@ -1,0 +1,189 @@
+"""Plans on the command line: a small grammar, the same for hierarchies, models, quality models and formats.
+
+    NAME                         suppression, loss, job.csv
+    NAME:VALUE,VALUE             intervals:5,10,20   k-anonymity:5
+    NAME:KEY=VALUE,KEY=VALUE     redaction:start=left   loss:factor=0.3,aggregate=sum
+
+Values stand for the parameters in their order; if the first one is a list, for its entries. A list that is
+given by its key has | between its entries. Quotes keep what is inside them together and as text:
+csv:separator=','.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, get_args, get_origin
+
+from veil.errors import ParameterError, PlanError, VeilError, did_you_mean
+from veil.hierarchies import File
+from veil.recipe._document import scalar
+from veil.recipe._parts import BUILDERS, FORMATS, MODELS, QUALITIES, is_path
+
+_ARGUMENTS = re.compile(r"""(?:'[^']*'|"[^"]*"|[^,'"])+""")
+
+
+def hierarchy(text: str, option: str = "--qi") -> Any:
+    """Read a hierarchy: a kind with its parameters, or the path of a file.
+
+    >>> hierarchy("intervals:5,10").widths, hierarchy("job.csv").path
+    ((5, 10), 'job.csv')
+    """
+    name = text.partition(":")[0]
+    if _plain(name) not in {_plain(kind) for kind in BUILDERS} and is_path(text):
+        return File(text)
+    return _read(text, BUILDERS, option)
+
+
+def model(text: str) -> Any:
+    """Read a privacy model.
+
+    >>> model("k-anonymity:5")
+    KAnonymity(k=5)
+    """
+    return _read(text, MODELS, "--model")
+
+
+def quality(text: str) -> Any:
+    """Read a quality model.
+
+    >>> quality("loss:factor=0.3").factor
+    0.3
+    """
+    if ":" not in text:
+        from veil.quality import by_name
+
+        return by_name(text)
+    return _read(text, QUALITIES, "--quality")
+
+
+def format(text: str) -> Any:
+    """Read a file format.
+
+    >>> format("csv:separator=;,columns=age|sex").columns
+    ('age', 'sex')
+    """
+    return _read(text, FORMATS, "--format")
+
+
+def hierarchies(texts: Iterable[str]) -> dict[str, Any]:
+    """Read `COLUMN=HIERARCHY` for each quasi-identifier."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        column, separator, spec = text.partition("=")
+        if not separator or not column or not spec:
+            example = f"--qi {column or 'age'}"
+            raise PlanError(
+                f"--qi {text!r}: give a column and its hierarchy, such as {example}=intervals:5,10; "
+                f"{example}=auto lets Veil propose one, and `veil hierarchies` lists them"
+            )
+        if column in found:
+            raise PlanError(f"--qi names column {column!r} twice")
+        found[column] = hierarchy(spec)
+    return found
+
+
+def names(texts: Iterable[str]) -> list[str]:
+    """Read column names, separated by commas or given one by one; quotes protect a comma.
+
+    >>> names(["age,sex", '"a,b"'])
+    ['age', 'sex', 'a,b']
+    """
+    return [name for text in texts for name in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+def treatments(texts: Iterable[str]) -> dict[str, Any]:
+    """Read identifying columns: `name`, or `name=mask`.
+
+    >>> treatments(["name,email=mask"])
+    {'name': 'remove', 'email': 'mask'}
+    """
+    pairs = [name.rpartition("=") for name in names(texts)]
+    return dict(_treated(*pair) for pair in pairs)
+
+
+def levels(texts: Iterable[str], option: str) -> dict[str, int]:
+    """Read `COLUMN=LEVEL`.
+
+    >>> levels(["age=1", "zip=2"], "--minimum-level")
+    {'age': 1, 'zip': 2}
+    """
+    found = {}
+    for text in texts:
+        column, _, level = text.rpartition("=")
+        if not column or not level.isdigit():
+            raise PlanError(f"{option} {text!r}: give a column and a level, such as {option} age=1")
+        found[column] = int(level)
+    return found
+
+
+def kebab(kind: str) -> str:
+    """Write the name of a kind as the command line does.
+
+    >>> kebab("KAnonymity"), kebab("AverageClassSize")
+    ('k-anonymity', 'average-class-size')
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", kind).lower()
+
+
+def _treated(column: str, separator: str, treatment: str) -> tuple[str, str]:
+    if not separator:
+        return treatment, "remove"
+    if treatment not in ("remove", "mask"):
+        raise PlanError(f"--identifying {column}={treatment}: choose {column}=remove or {column}=mask")
+    return column, treatment
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_-]", "", name).lower()
+
+
+def _read(text: str, known: Mapping[str, type[Any]], option: str) -> Any:
+    name, _, rest = text.partition(":")
+    cls = next((each for kind, each in known.items() if _plain(kind) == _plain(name)), None)
+    if cls is None:
+        hint = did_you_mean(name, [kebab(kind) for kind in known])
+        raise ParameterError(f"{option} {text!r}: there is no {name!r}.{hint}")
+    try:
+        return cls(**_arguments(rest, cls))
+    except VeilError as error:
+        raise type(error)(f"{option} {text!r}: {error}") from None
+
+
+def _arguments(text: str, cls: type[Any]) -> dict[str, Any]:
+    """Assign values to parameters, by position or by key."""
+    parameters = [field.name for field in dataclasses.fields(cls) if field.name != "kind"]
+    given: dict[str, Any] = {}
+    in_order: list[Any] = []
+    for argument in _ARGUMENTS.findall(text):
+        found = re.fullmatch(r"\s*([A-Za-z_]\w*)=(.*)", argument, re.DOTALL)
+        if found is None:
+            in_order.append(_value(argument))
+            continue
+        key = found[1]
+        if key not in parameters:
+            raise ParameterError(f"`{key}` is not a parameter.{did_you_mean(key, parameters)}")
+        listed = _is_list(cls, key)
+        given[key] = [_value(each) for each in found[2].split("|")] if listed else _value(found[2])
+    if in_order and parameters and _is_list(cls, parameters[0]):
+        given[parameters[0]] = in_order
+        return given
+    if len(in_order) > len(parameters):
+        raise ParameterError(f"takes at most {len(parameters)} values, not {len(in_order)}")
+    return {**dict(zip(parameters, in_order, strict=False)), **given}
+
+
+def _is_list(cls: type[Any], parameter: str) -> bool:
+    annotation = cls.__pydantic_fields__[parameter].annotation
+    return any(get_origin(each) in (tuple, list) for each in (annotation, *get_args(annotation)))
+
+
+def _value(text: str) -> Any:
+    """Read a number or text; true, false and null are left to the parameter's type, or quoted."""
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
+    found = scalar(text)
+    return text.replace("\\t", "\t") if found is None or isinstance(found, str) else found

@@ -1,0 +1,147 @@
+"""What the commands print: tables for people, on a terminal or not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from veil.api import Assessment
+    from veil.release import Release
+    from veil.risk import Risk
+    from veil.verification import Verification
+
+WIDTH = 110
+"""Columns where there is no terminal to ask, as in a log."""
+
+
+def output() -> Console:
+    """Return the console for results."""
+    return Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+
+
+def errors() -> Console:
+    """Return the console for messages."""
+    return Console(stderr=True, highlight=False)
+
+
+def printable(text: str) -> str:
+    r"""Replace what could command a terminal: names and values of a table may hold anything.
+
+    >>> printable("a\x1b[31mb\nc")
+    'a�[31mb\nc'
+    """
+    return "".join(
+        each if each.isprintable() or each == "\n" else "\N{REPLACEMENT CHARACTER}" for each in text
+    )
+
+
+def table(
+    title: str, headings: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[int] = ()
+) -> Table:
+    """Make a table; cells are shown as they are, without markup."""
+    made = Table(
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_header=any(headings),
+    )
+    for at, heading in enumerate(headings):
+        made.add_column(Text(heading), justify="right" if at in right else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*(cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in row))
+    return made
+
+
+def release(console: Console, made: Release) -> None:
+    """Show what was done to the table."""
+    levels, names = made.transformation, made.transformation_names
+    highest = dict(zip(levels, made.explored.maximum, strict=True))
+    console.print(
+        table(
+            "Transformation",
+            ("column", "level", "of", "meaning"),
+            [
+                (name, level, highest[name], names[name] if level else "unchanged")
+                for name, level in levels.items()
+            ],
+            right=(1, 2),
+        )
+    )
+    share = made.suppressed / made.records
+    score = made.score if isinstance(made.score, tuple) else (made.score,)
+    console.print(
+        table(
+            "Result",
+            ("", ""),
+            [
+                ("records", f"{made.records:,}"),
+                ("suppressed", f"{made.suppressed:,} ({share:.2%}; limit {made.plan.suppression_limit:.2%})"),
+                ("classes", f"{made.classes:,}"),
+                (f"score ({made.plan.quality.kind})", ", ".join(f"{each:.10g}" for each in score)),  # type: ignore[attr-defined]
+                ("proven optimal", "yes" if made.proven_optimal else "no"),
+                ("transformations", f"{len(made.explored.evaluated):,} of {made.explored.size:,} checked"),
+            ],
+        )
+    )
+
+
+def verification(console: Console, found: Verification) -> None:
+    """Show every promise with what was found."""
+    rows = [
+        (Text("holds", "green") if each.holds else Text("BROKEN", "bold red"), each.promise, each.measured)
+        for each in found.findings
+    ]
+    console.print(table("Verification of the output", ("", "promise", "found"), rows))
+
+
+def risks(console: Console, *columns: tuple[str, Risk]) -> None:
+    """Show re-identification risks, one column a table."""
+    threshold = columns[0][1].threshold
+    lines = [
+        ("highest risk of a record", [f"{risk.highest:.2%}" for _, risk in columns]),
+        ("average risk (success rate of an attack on all)", [f"{risk.average:.2%}" for _, risk in columns]),
+        (f"records with a risk above {threshold:.0%}", [f"{risk.at_risk:.2%}" for _, risk in columns]),
+        ("unique records", [f"{risk.uniques:.2%}" for _, risk in columns]),
+        ("classes", [f"{risk.classes:,}" for _, risk in columns]),
+    ]
+    headings = ("", *(name for name, _ in columns))
+    rows = [(name, *values) for name, values in lines]
+    console.print(table("Re-identification risks", headings, rows, right=range(1, len(headings))))
+
+
+def assessment(console: Console, found: Assessment) -> None:
+    """Show what a table fulfils already."""
+    rows = [
+        (each.model, each.attribute or "", f"{each.parameter} = {each.value:.6g}") for each in found.strengths
+    ]
+    console.print(table("What the table fulfils", ("model", "attribute", "strongest parameter"), rows))
+    if found.suppressed:
+        console.print(f"{found.suppressed:,} suppressed records are left out.")
+    risks(console, ("risk", found.risk))
+
+
+def first_rows(console: Console, title: str, shown: pa.Table, number: int = 6) -> None:
+    """Show the first rows of a table; a missing value is shown as a dot."""
+    rows = [
+        ["·" if value is None else value for value in row.values()]
+        for row in shown.slice(0, number).to_pylist()
+    ]
+    console.print(table(title, shown.column_names, rows))
+
+
+def files(console: Console, written: Iterable[tuple[str, Path]]) -> None:
+    """Say where the files are, each on a line of its own that can be copied."""
+    for what, path in written:
+        console.print(Text(f"{what + ':':11}") + Text(printable(str(path)), style="bold"), soft_wrap=True)

@@ -1,0 +1,233 @@
+"""The parts of a recipe: what may stand for a file, a hierarchy, a model and a quality model, and how each is
+written down again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin
+
+from pydantic import BeforeValidator, Field, TypeAdapter
+
+from veil import quality as qualities
+from veil.declare import declared
+from veil.errors import PlanError, VeilError, did_you_mean
+from veil.hierarchies import Builder, Hierarchy, Table
+from veil.models import Model
+from veil.quality import Quality
+from veil.tables import Csv, Excel, Feather, Format, Parquet
+from veil.tables.formats import format_of
+
+_Path = Annotated[str, Field(min_length=1, description="where the file is; relative to the recipe")]
+
+
+def members(union: Any) -> dict[str, type[Any]]:
+    """Return the classes of a union of declared classes by their `kind`.
+
+    >>> sorted(members(Model))[0]
+    'KAnonymity'
+    """
+    if get_origin(union) is Annotated:
+        union = get_args(union)[0]
+    classes = get_args(union) or (union,)
+    return {each.__pydantic_fields__["kind"].default: each for each in classes}
+
+
+# The table to anonymize
+
+
+@declared
+class CsvInput(Csv):
+    """A CSV file; what is not said about it is detected."""
+
+    path: _Path = Field(kw_only=True)
+
+
+@declared
+class ParquetInput(Parquet):
+    """A Parquet file."""
+
+    path: _Path = Field(kw_only=True)
+
+
+@declared
+class FeatherInput(Feather):
+    """An Arrow IPC (Feather) file."""
+
+    path: _Path = Field(kw_only=True)
+
+
+@declared
+class ExcelInput(Excel):
+    """A sheet of an Excel workbook."""
+
+    path: _Path = Field(kw_only=True)
+
+
+Input = CsvInput | ParquetInput | FeatherInput | ExcelInput
+INPUTS = members(Input)
+FORMATS = members(Format)
+
+
+def input_of(path: str, format: Format | None) -> Input:
+    """Describe a file; without a format, by its name."""
+    chosen = format if format is not None else format_of(Path(path))
+    made: Input = INPUTS[chosen.kind](path=path, **_fields(chosen))
+    return made
+
+
+def format_of_input(given: Input) -> Format:
+    """Return the format alone."""
+    cls = FORMATS[given.kind]
+    made: Format = cls(**{each.name: getattr(given, each.name) for each in dataclasses.fields(cls)})
+    return made
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+
+
+def _input(value: Any) -> Any:
+    if isinstance(value, str):
+        value = {"path": value}
+    if isinstance(value, Mapping) and "kind" not in value and isinstance(value.get("path"), str):
+        try:
+            return {**value, "kind": format_of(Path(value["path"])).kind}
+        except VeilError:
+            raise ValueError(
+                f"the name {value['path']!r} does not tell the file format; "
+                f"add `kind`, one of {', '.join(INPUTS)}"
+            ) from None
+    return _with_kind(value, INPUTS, "a path, or a mapping with `path`,")
+
+
+InputSpec = Annotated[
+    Annotated[Input, Field(discriminator="kind")],
+    BeforeValidator(_input, json_schema_input_type=str | Input),
+]
+"""The path of a table, or a mapping with the path and what there is to know about the format."""
+
+
+# Hierarchies, models, quality models
+
+BUILDERS = members(Builder)
+MODELS = members(Model)
+QUALITIES = members(Quality)
+
+
+def _with_kind(value: Any, known: Mapping[str, Any], expected: str) -> Any:
+    """Refuse a mapping whose `kind` is absent or unknown, in words that help more than pydantic's."""
+    if isinstance(value, Mapping):
+        kind = value.get("kind")
+        if kind is None:
+            raise ValueError(f"`kind` is required, one of {', '.join(known)}")
+        if kind not in known:
+            raise ValueError(f"there is no kind {kind!r}.{did_you_mean(str(kind), known)}")
+    elif getattr(value, "kind", None) not in known:
+        raise ValueError(f"{expected} is needed, not {value!r}")
+    return value
+
+
+def is_path(text: str) -> bool:
+    """Whether a word names a file rather than a kind of hierarchy.
+
+    >>> is_path("job.csv"), is_path("hierarchies/job"), is_path("redaction")
+    (True, True, False)
+    """
+    return re.search(r"[./\\]", text) is not None
+
+
+def _hierarchy(value: Any) -> Any:
+    if isinstance(value, str):
+        value = {"kind": "file", "path": value} if is_path(value) else {"kind": value}
+    return _with_kind(value, BUILDERS, "a hierarchy, such as `suppression`, `auto` or a path,")
+
+
+def _model(value: Any) -> Any:
+    return _with_kind(value, MODELS, "a privacy model, such as {kind: KAnonymity, k: 5},")
+
+
+def _quality(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            value = qualities.by_name(value)
+        except VeilError as error:
+            raise ValueError(str(error)) from None
+    return _with_kind(value, QUALITIES, "a quality model, such as `loss`,")
+
+
+def _is_complete(cls: type[Any]) -> bool:
+    """Whether a kind needs no parameters, so that its name is enough."""
+    try:
+        cls()
+    except VeilError:
+        return False
+    return True
+
+
+_Word = Annotated[
+    str, Field(json_schema_extra={"enum": [kind for kind, each in BUILDERS.items() if _is_complete(each)]})
+]
+_FilePath = Annotated[str, Field(pattern=r"[./\\]", description="path of a hierarchy file")]
+
+HierarchySpec = Annotated[
+    Builder, BeforeValidator(_hierarchy, json_schema_input_type=_Word | _FilePath | Builder)
+]
+"""A kind of hierarchy with its parameters, its mere name, or the path of a hierarchy file."""
+
+ModelSpec = Annotated[Model, BeforeValidator(_model)]
+
+QualitySpec = Annotated[Quality, BeforeValidator(_quality, json_schema_input_type=str | Quality)]
+
+
+def builder_of(hierarchy: Any, column: str) -> Any:
+    """Return something that can be written down and builds the same hierarchy."""
+    if isinstance(hierarchy, Hierarchy):
+        made = Table(tuple(hierarchy.to_rows()))
+        if Hierarchy.from_rows(made.rows) != hierarchy:
+            raise PlanError(
+                f"the hierarchy of column {column!r} has shares of its own, or the text 'NULL' as a value, "
+                "which rows alone do not tell: put the builder that made it into the plan instead"
+            )
+        return made
+    if getattr(hierarchy, "kind", None) not in BUILDERS:
+        raise PlanError(
+            f"the hierarchy of column {column!r} is a {type(hierarchy).__name__}, which a recipe cannot "
+            "name: build it, save it with Hierarchy.save and put h.file('…') into the plan"
+        )
+    return hierarchy
+
+
+# Written down again
+
+
+def spelled(value: Any) -> Any:
+    """Write a declared value as a mapping that begins with its kind and leaves out what is as by default."""
+    dumped = TypeAdapter(type(value)).dump_python(value, exclude_defaults=True)
+    dumped.pop("kind", None)
+    return {"kind": value.kind, **_plain(dumped)}
+
+
+def shortened(spec: dict[str, Any]) -> Any:
+    """Return the kind alone if there is nothing else to say."""
+    return spec["kind"] if len(spec) == 1 else spec
+
+
+def _plain(value: Any) -> Any:
+    """Turn values into what YAML knows, without losing a digit."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Decimal):
+        return float(value) if Decimal(repr(float(value))) == value else str(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return TypeAdapter(timedelta).dump_python(value, mode="json")
+    return value

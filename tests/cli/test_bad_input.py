@@ -1,0 +1,290 @@
+"""Everything that can be wrong with what a command is given: a message that names the culprit, exit code 2
+(1 where plan and data are fine but cannot be reconciled), and not one byte written.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.support import PATIENTS, PLAN, RECIPE, SOURCES, contents, process, veil
+
+TABLES: dict[str, tuple[bytes, list[str]]] = {
+    "empty file": (b"", ["patients.csv", "the file is empty"]),
+    "blank file": (b"\n\n", ["patients.csv", "the file is empty"]),
+    "header only": (b"name,age,sex,zip,diagnosis\n", ["patients.csv", "header but no rows"]),
+    "ragged row": (PATIENTS.encode() + b"Gus,50,m\n", ["patients.csv, line 8", "3 fields", "header has 5"]),
+    "duplicate column": (
+        PATIENTS.replace("diagnosis", "age", 1).encode(),
+        ["patients.csv", "more than one column is named 'age'"],
+    ),
+    "absent column": (PATIENTS.replace("zip", "zap", 1).encode(), ["no column 'zip'", "Did you mean 'zap'?"]),
+    "column without a role": (
+        PATIENTS.replace("diagnosis", "diagnosis,income", 1)
+        .replace("\n", ",1\n")
+        .replace("income,1", "income")
+        .encode(),
+        ["column 'income' has no role", "others='keep'"],
+    ),
+    "NUL byte": (PATIENTS.replace("cold", "co\0ld", 1).encode(), ["patients.csv, line 3", "NUL byte"]),
+    "wrong encoding": (
+        PATIENTS.replace("Bob", "Zoë").encode("latin-1"),
+        ["patients.csv, line 3", "not UTF-8", "--format csv:encoding=latin-1"],
+    ),
+    "open quote": (PATIENTS.replace("Cem", '"Cem', 1).encode(), ["patients.csv, line 4", "never closed"]),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_that_cannot_be_used(folder: Path, name: str) -> None:
+    content, told = TABLES[name]
+    (folder / "patients.csv").write_bytes(content)
+    _refused(folder, ("anonymize", "recipe.yaml"), *told)
+
+
+def test_one_row(folder: Path) -> None:
+    (folder / "patients.csv").write_text("".join(PATIENTS.splitlines(keepends=True)[:2]))
+    _refused(folder, ("anonymize", "recipe.yaml"), "KAnonymity(k=2)", "only 1")
+    (folder / "recipe.yaml").write_text(RECIPE.replace("k: 2", "k: 1"))
+    assert veil("anonymize", "recipe.yaml").code == 0
+    assert (folder / "release.csv").read_text().splitlines()[1:] == ["23,f,02139,flu"]
+
+
+RECIPES: dict[str, tuple[Callable[[str], str], list[str]]] = {
+    "k = 0": (lambda text: text.replace("k: 2", "k: 0"), ["recipe.yaml, line 10", "`models[0].k`", "not 0"]),
+    "k > n": (lambda text: text.replace("k: 2", "k: 7"), ["KAnonymity(k=7)", "only 6"]),
+    "k without a number": (
+        lambda text: text.replace("k: 2", "k: two"),
+        ["`models[0].k`", "integer", "'two'"],
+    ),
+    "k = true": (lambda text: text.replace("k: 2", "k: true"), ["`models[0].k`", "integer", "'true'"]),
+    "limit above 1": (
+        lambda text: text + "suppression_limit: 1.5\n",
+        ["recipe.yaml, line 11", "`suppression_limit`", "less than or equal to 1", "1.5"],
+    ),
+    "limit below 0": (
+        lambda text: text + "suppression_limit: -0.1\n",
+        ["`suppression_limit`", "greater than or equal to 0", "-0.1"],
+    ),
+    "limit not a number": (lambda text: text + "suppression_limit: .nan\n", ["`suppression_limit`"]),
+    "limit = yes": (lambda text: text + "suppression_limit: yes\n", ["`suppression_limit`", "'yes'"]),
+    "no quasi-identifier": (
+        lambda text: (
+            "input: patients.csv\noutput: release.csv\nquasi_identifiers: {}\n" + text[text.index("sens") :]
+        ),
+        ["recipe.yaml", "no quasi-identifier"],
+    ),
+    "quasi-identifiers absent": (
+        lambda text: "input: patients.csv\noutput: release.csv\n" + text[text.index("sens") :],
+        ["recipe.yaml", "`quasi_identifiers` is required"],
+    ),
+    "no model": (lambda text: text[: text.index("models")], ["recipe.yaml", "`models` is required"]),
+    "hierarchy file missing": (
+        lambda text: text.replace("suppression", "nowhere/sex.csv"),
+        ["nowhere/sex.csv", "does not exist"],
+    ),
+    "table missing": (
+        lambda text: text.replace("patients.csv", "patient.csv"),
+        ["patient.csv: no such file", "'patients.csv'"],
+    ),
+    "unknown field": (
+        lambda text: text.replace("sensitive", "sensitve"),
+        ["recipe.yaml, line 7", "'sensitive'"],
+    ),
+    "two roles": (lambda text: text.replace("[name]", "[name, age]"), ["'age' cannot be both"]),
+    "no output": (
+        lambda text: text.replace("output: release.csv\n", ""),
+        ["recipe.yaml", "`output`", "--output"],
+    ),
+    "no input": (
+        lambda text: text.replace("input: patients.csv\n", ""),
+        ["recipe.yaml", "`input`", "--input"],
+    ),
+    "not YAML": (lambda text: text + "others: [\n", ["recipe.yaml, line 12", "not YAML"]),
+    "level too high": (lambda text: text + "maximum_levels: {sex: 9}\n", ["level 9", "'sex'", "0 to 1"]),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_that_cannot_be_carried_out(folder: Path, name: str) -> None:
+    change, told = RECIPES[name]
+    (folder / "recipe.yaml").write_text(change(RECIPE))
+    _refused(folder, ("anonymize", "recipe.yaml"), *told)
+
+
+OPTIONS: dict[str, tuple[list[str], list[str]]] = {
+    "k = 0": (["--model", "k-anonymity:0"], ["--model 'k-anonymity:0'", "`k`", "not 0"]),
+    "k > n": (["--model", "k-anonymity:7"], ["KAnonymity(k=7)", "only 6"]),
+    "unknown model": (["--model", "k-anonimity:2"], ["--model", "Did you mean 'k-anonymity'?"]),
+    "unknown parameter": (["--model", "k-anonymity:kk=2"], ["`kk` is not a parameter", "'k'"]),
+    "too many values": (["--model", "k-anonymity:2,3"], ["at most 1 values, not 2"]),
+    "limit above 1": (["--suppression-limit", "1.5"], ["`suppression_limit`", "1.5"]),
+    "unknown quality": (["--quality", "los"], ["'los'", "Did you mean 'loss'?"]),
+    "no hierarchy": (["--qi", "diagnosis"], ["--qi 'diagnosis'", "--qi diagnosis=auto"]),
+    "unknown hierarchy": (["--qi", "x=interval:5"], ["'interval'", "Did you mean 'intervals'?"]),
+    "column twice": (["--qi", "age=auto"], ["'age' twice"]),
+    "absent column": (["--sensitive", "diagnoses"], ["no column 'diagnoses'", "'diagnosis'"]),
+    "bad treatment": (["--identifying", "zip=hide"], ["zip=hide", "mask"]),
+    "bad level": (["--minimum-level", "age"], ["--minimum-level 'age'", "age=1"]),
+    "unknown option": (["--modell", "x"], ["--modell"]),
+    "bad choice": (["--others", "maybe"], ["maybe", "keep"]),
+    "no threads": (["--threads", "0"], ["--threads", "greater than or equal to 1"]),
+    "bad format": (["--format", "csv:separator=;;"], ["--format", "`separator` of Csv"]),
+    "input twice": (["--input", "patients.csv"], ["--input goes with a recipe"]),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_that_make_no_plan(folder: Path, name: str) -> None:
+    extra, told = OPTIONS[name]
+    plan = PLAN[:-2] if "--model" in extra else PLAN
+    _refused(folder, ("anonymize", "patients.csv", *plan, "-o", "release.csv", *extra), *told)
+
+
+def test_a_hierarchy_file_that_is_missing(folder: Path) -> None:
+    plan = [each.replace("sex=suppression", "sex=nowhere.csv") for each in PLAN]
+    _refused(
+        folder, ("anonymize", "patients.csv", *plan, "-o", "release.csv"), "nowhere.csv", "does not exist"
+    )
+
+
+def test_options_that_are_missing(folder: Path) -> None:
+    _refused(folder, ("anonymize", "patients.csv", *PLAN), "--output release.csv")
+    _refused(folder, ("anonymize", "patients.csv", *PLAN[6:], "-o", "release.csv"), "no quasi-identifier")
+    _refused(folder, ("anonymize", "patients.csv", *PLAN[:-2], "-o", "release.csv"), "--model k-anonymity:5")
+    _refused(folder, ("anonymize",), "RECIPE|TABLE")
+    _refused(folder, ("anonymize", "recipe.yaml", "--qi", "age=auto"), "--qi goes with a table")
+
+
+TARGETS: dict[str, tuple[str, list[str]]] = {
+    "no such directory": ("nowhere/release.csv", ["nowhere/release.csv", "directory does not exist"]),
+    "a directory": ("folder.csv", ["folder.csv: is a directory"]),
+    "below a file": ("patients.csv/release.csv", ["patients.csv/release.csv", "directory does not exist"]),
+    "no ending": ("release", ["release: the name has no ending"]),
+    "unknown ending": ("release.doc", ["release.doc", "'.doc'", ".csv"]),
+    "a device": ("/dev/null", ["/dev/null"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [("--output", name) for name in TARGETS]
+    + [("--report", name) for name in TARGETS if "ending" not in name],
+)
+def test_a_target_that_cannot_be_written(folder: Path, option: str, name: str) -> None:
+    target, told = TARGETS[name]
+    (folder / "folder.csv").mkdir()
+    _refused(folder, ("anonymize", "recipe.yaml", option, target), *told)
+
+
+def test_a_target_is_looked_at_before_the_work(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("veil.api.read", None)  # not called, so it may be anything
+    _refused(folder, ("anonymize", "recipe.yaml", "--output", "nowhere/release.csv"), "nowhere/release.csv")
+
+
+def test_a_directory_without_permission(folder: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    locked = folder / "locked"
+    locked.mkdir(mode=0o500)
+    _refused(folder, ("anonymize", "recipe.yaml", "--output", "locked/release.csv"), "locked/release.csv")
+
+
+def test_a_read_only_file_system(folder: Path) -> None:
+    code, printed = _on_mount(folder, "ro,size=1m")
+    assert code == 2
+    assert "mounted/release.csv" in printed
+    assert "cannot be written" in printed or "read-only" in printed
+
+
+@pytest.mark.parametrize("report", [False, True])
+def test_a_full_disk(folder: Path, report: bool) -> None:
+    rows = PATIENTS.splitlines(keepends=True)
+    (folder / "patients.csv").write_text(rows[0] + "".join(rows[1:]) * 2000)
+    if report:
+        pytest.importorskip("veil.report")
+    code, printed = _on_mount(folder, "size=64k", *(["--report", "mounted/report.html"] if report else []))
+    assert code == 2
+    assert "the disk is full" in printed
+    assert "left behind: nothing" in printed
+
+
+def test_a_file_that_may_not_grow(folder: Path) -> None:
+    rows = PATIENTS.splitlines(keepends=True)
+    (folder / "patients.csv").write_text(rows[0] + "".join(rows[1:]) * 2000)
+    assert veil("anonymize", "recipe.yaml", "-o", "warm.csv").code == 0  # kernels are compiled and kept
+    before = contents(folder)
+    resource = pytest.importorskip("resource")
+    limit = (20_000, 20_000)
+    running = process(
+        "anonymize", "recipe.yaml", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    )
+    out, err = running.communicate(timeout=60)
+    assert (running.returncode, out) == (2, "")
+    assert "release.csv: the file would be larger than allowed" in err
+    assert contents(folder) == before
+
+
+def test_unexpected_errors_are_apologized_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("the engine came off")
+
+    monkeypatch.setattr("veil.api.carry_out", broken)
+    before = contents(folder)
+    ran = veil("anonymize", "recipe.yaml")
+    assert ran.code == 70
+    assert "sorry" in ran.err
+    assert "the engine came off" in ran.err
+    assert "--debug" in ran.err
+    assert "Traceback" not in ran.err
+    ran = veil("--debug", "anonymize", "recipe.yaml")
+    assert ran.code == 70
+    assert "Traceback" in ran.err
+    assert contents(folder) == before
+
+
+def test_names_cannot_command_the_terminal(folder: Path) -> None:
+    (folder / "patients.csv").write_text(PATIENTS.replace("zip", "zip,\x1b[31mred", 1).replace("\n", ",1\n"))
+    ran = veil("anonymize", "recipe.yaml")
+    assert ran.code == 2
+    assert "\x1b" not in ran.err
+
+
+def _refused(folder: Path, arguments: tuple[str, ...], *told: str) -> None:
+    """Run a command that must fail with exit code 2, tell all of this, and change nothing."""
+    before = contents(folder)
+    ran = veil(*arguments)
+    said = " ".join(ran.err.replace("│", " ").split())
+    assert ran.code == 2, said
+    assert ran.out == ""
+    for each in told:
+        assert each in said
+    assert "Traceback" not in said
+    assert contents(folder) == before
+
+
+def _on_mount(folder: Path, options: str, *more: str) -> tuple[int, str]:
+    """Run the recipe with its output on a small file system of its own; also say what is left on it."""
+    (folder / "mounted").mkdir()
+    mount = f"mount -t tmpfs -o {options} tmpfs mounted"
+    shell = ["unshare", "-Urm", "sh", "-c"]
+    if shutil.which("unshare") is None or subprocess.run([*shell, mount], capture_output=True).returncode:
+        pytest.skip("this machine lets nobody mount a file system")
+    command = (
+        f"{sys.executable} -m veil.cli anonymize recipe.yaml --output mounted/release.csv {' '.join(more)}"
+    )
+    script = f"{mount} && {command}; code=$?; echo left behind: $(ls -A mounted | grep . || echo nothing); exit $code"
+    done = subprocess.run(
+        [*shell, script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(SOURCES)},
+        timeout=60,
+    )
+    return done.returncode, done.stdout + done.stderr

@@ -1,0 +1,131 @@
+"""Ambiguity: how many combinations of original values each record could have had."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from veil.classes import kernels
+from veil.classes.encoding import Levels
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable
+from veil.declare import declared
+from veil.quality.base import NO_BOUND, Measure, Node, QualityModel, Score
+from veil.quality.cover import Cover, domain_rows, fields, place
+
+EXACT = 2.0**53
+"""Up to here sums of whole numbers are exact in double precision."""
+
+
+@declared
+class Ambiguity(QualityModel):
+    """Each record is charged the number of combinations of domain values that its labels cover.
+
+    That is, for a kept record, the product over the attributes of the number of domain values below its
+    label, and for a suppressed one the size of the whole domain. Values count one by one, whatever shares a
+    hierarchy was given. Goldberger and Tassa (2010).
+
+    >>> Ambiguity()
+    Ambiguity()
+    """
+
+    kind: Literal["Ambiguity"] = Field(default="Ambiguity", repr=False, kw_only=True)
+
+    def bind(self, sample: Sample) -> Measure:
+        """Meet the model with the data."""
+        return _Ambiguity(sample)
+
+
+class _Ambiguity(Measure):
+    """Whole numbers, exact up to 2^53; beyond, bounds give way by more than sums of doubles can be off.
+
+    No label covers less than one below it, so the charges of a node with nothing suppressed hold for
+    everything more general, where a suppressed record only costs more.
+
+    Levels alone bound the mean charge from below by the geometric mean, whose logarithm is a sum over
+    attributes. If n records are suppressed, each is charged the whole domain; the logarithms of the others
+    add up to at least what remains when n times the logarithm of the domain is taken away.
+    """
+
+    def __init__(self, sample: Sample) -> None:
+        encoding = sample.encoding
+        self.records = sample.records
+        self.cover = Cover(encoding)
+        self.logs: list[list[float]] = []
+        domain = 1
+        for j, hierarchy in enumerate(encoding.hierarchies):
+            self.logs.append([])
+            for level, rows in enumerate(domain_rows(hierarchy)):
+                self.cover.set(j, level, rows)
+                self.logs[j].append(math.fsum(sample.frequencies[j][level] * np.log(rows)))
+            domain *= int(hierarchy.listed.sum())
+        self.log_domain = math.log(domain)
+        self.bounded = self.log_domain < 600.0
+        self.domain = float(domain) if self.bounded else math.inf
+        # Rounding: of the sum of logarithms, then, relatively, of the exponential and of a sum over classes.
+        self.log_margin = self.records * (1.0 + self.log_domain) * 2.0**-48
+        self.slack = (len(sample.table) + 4 * len(encoding.names) + 10) * 2.0**-51 + 1e-12
+
+    def score(self, node: Node) -> Score:
+        kept = self._charge(node, node.rejected)
+        return (kept + node.tally.suppressed * self.domain if node.tally.suppressed else kept,)
+
+    def base(self, node: Node) -> Score:
+        if not self.bounded:
+            return NO_BOUND
+        charge = self._charge(node, np.zeros_like(node.rejected))
+        return (charge if charge < EXACT else charge * (1.0 - self.slack),)
+
+    def bound(self, levels: Levels, least: int, room: int) -> Score:
+        if not self.bounded:
+            return NO_BOUND
+        logs = sum(sums[level] for sums, level in zip(self.logs, levels, strict=True))
+        kept = self.records - least
+        left = logs - least * self.log_domain - self.log_margin
+        mean = left / kept if left > 0.0 else 0.0
+        return ((least * self.domain + kept * math.exp(mean)) * (1.0 - self.slack),)
+
+    def class_losses(self, table: ClassTable) -> NDArray[np.float64]:
+        """Return the summand of each class."""
+        covered: NDArray[np.float64] = np.prod(self.cover.of_classes(table), axis=0)
+        return table.count * covered
+
+    def extremes(self, minimum: Levels | None = None, maximum: Levels | None = None) -> tuple[Score, Score]:
+        return (float(self.records),), (self.records * self.domain,)
+
+    def _charge(self, node: Node, rejected: NDArray[np.uint8]) -> float:
+        cover = self.cover
+        charge: float = _charge(
+            node.table.keys, node.table.count, rejected, np.array(node.levels), cover.layout,
+            cover.starts, cover.uniform, cover.numbers,
+        )  # fmt: skip
+        return charge
+
+
+@kernels.kernel
+def _charge(
+    keys: kernels.Words,
+    counts: NDArray[np.int64],
+    rejected: NDArray[np.uint8],
+    levels: NDArray[np.int64],
+    layout: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    uniform: NDArray[np.bool_],
+    rows: NDArray[np.float64],
+) -> float:
+    varying, fixed = fields(levels, layout, starts, uniform)
+    everywhere = 1.0
+    for f in range(fixed.size):
+        everywhere *= rows[fixed[f]]
+    total = 0.0
+    for i in range(counts.size):
+        if counts[i] and not rejected[i]:
+            covered = everywhere
+            for v in range(varying.shape[0]):
+                covered *= rows[place(keys, i, varying[v])]
+            total += counts[i] * covered
+    return total

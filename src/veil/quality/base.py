@@ -1,0 +1,127 @@
+"""What a quality model is: a score to minimize, and bounds that let the search skip what cannot win.
+
+A score is a tuple of numbers compared in order; all models but those that aggregate by rank use one number.
+A model is declared without data (`Loss()`); `bind` meets it with a sample and returns a measure that the
+search calls at every node. Measures never learn how the search works.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.classes.encoding import Levels
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable, Workspace
+
+Score = tuple[float, ...]
+
+NO_BOUND: Score = (float("-inf"),)
+
+
+class Tally(NamedTuple):
+    """Sums over the classes of a node; `veil.classes.kernels.tally` defines them."""
+
+    classes: int
+    kept: int
+    suppressed: int
+    squares: int
+    kept_squares: int
+
+
+class Node(NamedTuple):
+    """A node under evaluation: its classes and which of them the privacy models reject."""
+
+    levels: Levels
+    table: ClassTable
+    rejected: NDArray[np.uint8]
+    tally: Tally
+    work: Workspace
+
+
+class Evaluation(NamedTuple):
+    """What is remembered of a node once it has been evaluated.
+
+    `score` is None where the node is not anonymous and nobody asked. `base` is a score that the node and
+    everything more general reach at least; `least` is a number of records that the node and everything more
+    specific suppress at least.
+    """
+
+    levels: Levels
+    anonymous: bool
+    tally: Tally
+    score: Score | None
+    base: Score
+    least: int
+
+
+class Measure:
+    """A quality model that has met its sample.
+
+    `counts_classes` tells the search that bounds depend on how many classes can be kept, which it then
+    bounds itself and hands over as `room`.
+    """
+
+    counts_classes = False
+
+    def score(self, node: Node) -> Score:
+        """Return the score of a node with its rejected classes suppressed; lower is better."""
+        raise NotImplementedError
+
+    def base(self, node: Node) -> Score:
+        """Return a score that the node and everything more general reach at least."""
+        return NO_BOUND
+
+    def bound(self, levels: Levels, least: int, room: int) -> Score:
+        """Return a score that every node at or above `levels` reaches at least.
+
+        It may be assumed that at least `least` records are suppressed and at most `room` classes kept. The
+        claim must hold for the scores as computed in floating point, not only for their ideal values.
+        """
+        return NO_BOUND
+
+    def class_losses(self, table: ClassTable) -> NDArray[np.float64] | None:
+        """Return what each class costs if published, to choose among equally large ones; None: all alike."""
+        return None
+
+    def extremes(self, minimum: Levels | None = None, maximum: Levels | None = None) -> tuple[Score, Score]:
+        """Return the best and the worst score that the definition knows, as a scale for people.
+
+        `minimum` and `maximum` are the levels to choose from, by default all; few models ask for them.
+        """
+        raise NotImplementedError
+
+    def normalized(self, score: Score, minimum: Levels | None = None, maximum: Levels | None = None) -> float:
+        """Return a score as a share of the way from the best to the worst; 0 where both are the same.
+
+        The worst is one of the definition, not of the data, and some models can exceed it.
+        """
+        low, high = self.extremes(minimum, maximum)
+        return (score[0] - low[0]) / (high[0] - low[0]) if high[0] != low[0] else 0.0
+
+
+class QualityModel:
+    """Base of all quality models. The docstring of a model states its formula.
+
+    Attributes
+    ----------
+    needs_squares
+        Whether the sample must carry the squared multiplicities of original rows.
+    """
+
+    needs_squares: ClassVar[bool] = False
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """Columns that the model reads beside the generalized quasi-identifiers.
+
+        Those among them that are quasi-identifiers themselves are read from the classes; the sample must
+        carry the histograms of the others.
+        """
+        return ()
+
+    def bind(self, sample: Sample) -> Measure:
+        """Meet the model with the data."""
+        raise NotImplementedError

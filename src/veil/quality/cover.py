@@ -1,0 +1,80 @@
+"""What the labels of a class cover: one number for each attribute and value, joined class by class."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.classes import kernels
+from veil.classes.encoding import Encoding
+from veil.classes.table import ClassTable
+from veil.hierarchies.hierarchy import Hierarchy
+
+Fields = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class Cover:
+    """A number for each value of each attribute on each level, at the place `Encoding.value_starts` gives it.
+
+    On many levels (the original values, the root) all values of an attribute have the same number. Such an
+    attribute need not be looked up class by class; `uniform` tells where.
+    """
+
+    def __init__(self, encoding: Encoding) -> None:
+        self.layout = encoding.layout
+        self.starts = encoding.value_starts
+        self.numbers = np.zeros(encoding.value_count)
+        self.uniform = np.ones(encoding.cardinalities.shape, np.bool_)
+
+    def set(self, attribute: int, level: int, numbers: NDArray[np.float64]) -> None:
+        """Set the numbers of all values of one attribute on one level."""
+        start = self.starts[attribute, level]
+        self.numbers[start : start + numbers.size] = numbers
+        self.uniform[attribute, level] = bool(np.all(numbers == numbers[0]))
+
+    def of_classes(self, table: ClassTable) -> NDArray[np.float64]:
+        """Return the number of each attribute (row) in each class (column)."""
+        found = np.empty((len(self.layout), len(table)))
+        codes = np.empty(len(table), np.int32)
+        for j, (word, shift, mask) in enumerate(self.layout.tolist()):
+            kernels.unpack(table.keys[word], shift, mask, codes)
+            found[j] = self.numbers[self.starts[j, table.levels[j]] + codes]
+        return found
+
+
+def domain_rows(hierarchy: Hierarchy) -> tuple[NDArray[np.float64], ...]:
+    """Return how many rows of the hierarchy's table each label of each level covers."""
+    rows = float(hierarchy.listed.sum())
+    return tuple(np.rint(shares * rows) for shares in hierarchy.materialized_shares)
+
+
+@kernels.kernel
+def fields(
+    levels: NDArray[np.int64],
+    layout: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    uniform: NDArray[np.bool_],
+) -> Fields:
+    """Return which attributes to look up, as (word, shift, mask, start), and the places of all others."""
+    attributes = levels.size
+    varying = np.empty((attributes, 4), np.int64)
+    fixed = np.empty(attributes, np.int64)
+    v = f = 0
+    for j in range(attributes):
+        start = starts[j, levels[j]]
+        if uniform[j, levels[j]]:
+            fixed[f] = start
+            f += 1
+        else:
+            varying[v, :3] = layout[j]
+            varying[v, 3] = start
+            v += 1
+    return varying[:v], fixed[:f]
+
+
+@kernels.kernel
+def place(keys: kernels.Words, i: int, field: NDArray[np.int64]) -> int:
+    """Return where the number of a class's value of one attribute stands."""
+    word = keys[field[0]][i]
+    where: int = field[3] + np.int64((word >> np.uint64(field[1])) & np.uint64(field[2]))
+    return where

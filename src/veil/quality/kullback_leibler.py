@@ -1,0 +1,122 @@
+"""Kullback-Leibler divergence: how far what a reader would guess lies from the original distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from veil.classes import kernels
+from veil.classes.encoding import Levels
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable
+from veil.declare import declared
+from veil.errors import PlanError
+from veil.quality.base import Measure, Node, QualityModel, Score
+from veil.quality.cover import Cover, domain_rows, fields, place
+
+
+@declared
+class KullbackLeibler(QualityModel):
+    """Divergence of the distribution that the release suggests from the original one.
+
+    A reader spreads the records of a class evenly over all combinations of domain values that its labels
+    cover, and the suppressed records over the whole domain. With p the original frequency of a record's
+    combination and q the frequency guessed for it, the score is the sum over records (not combinations, so
+    that frequent ones weigh more) of p * log2(p / q). It is never negative. Values count one by one,
+    whatever shares a hierarchy was given. Machanavajjhala et al. (2007).
+
+    >>> KullbackLeibler()
+    KullbackLeibler()
+    """
+
+    kind: Literal["KullbackLeibler"] = Field(default="KullbackLeibler", repr=False, kw_only=True)
+
+    needs_squares: ClassVar[bool] = True
+
+    def bind(self, sample: Sample) -> Measure:
+        """Meet the model with the data."""
+        if len(sample.table.measures) < 2:
+            raise PlanError("KullbackLeibler needs a sample made with squares=True")
+        return _KullbackLeibler(sample)
+
+
+class _KullbackLeibler(Measure):
+    """Squared multiplicities: a combination that occurs c times contributes c^2/N * (log2(c/N) - log2(q)).
+
+    The part with log2(c/N) is the same at every node, and the squares add up when classes merge.
+
+    More general nodes can have lower scores (a wide, mostly empty class that merges with a dense one), so
+    there is no bound but 0. That one holds: for combinations with the counts c in a class, spread over at
+    least as many cells with the mean m, x^2 ln x >= x - 1 for x = c/m shows that the sum of c^2 log(c/m) is
+    not negative.
+    """
+
+    def __init__(self, sample: Sample) -> None:
+        encoding = sample.encoding
+        self.records = sample.records
+        self.cover = Cover(encoding)
+        for j, hierarchy in enumerate(encoding.hierarchies):
+            for level, rows in enumerate(domain_rows(hierarchy)):
+                self.cover.set(j, level, np.log2(rows))
+        self.log_domain = math.log2(math.prod(int(h.listed.sum()) for h in encoding.hierarchies))
+        everything = np.zeros(len(sample.table), np.uint8)
+        # By the same kernel, each combination one cell: the score of the bottom node is then 0, exactly.
+        self.original, _ = self._sums(sample.table, everything, one_cell=True)
+        self.squares = int(sample.table.squares.sum())
+
+    def score(self, node: Node) -> Score:
+        guessed, lost = self._sums(node.table, node.rejected)
+        if lost:
+            guessed += lost * (math.log2(node.tally.suppressed / self.records) - self.log_domain)
+        return (max(0.0, (self.original - guessed) / self.records),)
+
+    def bound(self, levels: Levels, least: int, room: int) -> Score:
+        return (0.0,)
+
+    def extremes(self, minimum: Levels | None = None, maximum: Levels | None = None) -> tuple[Score, Score]:
+        return (0.0,), ((self.original + self.squares * self.log_domain) / self.records,)
+
+    def _sums(
+        self, table: ClassTable, rejected: NDArray[np.uint8], *, one_cell: bool = False
+    ) -> tuple[float, int]:
+        cover = self.cover
+        logs = np.zeros_like(cover.numbers) if one_cell else cover.numbers
+        sums: tuple[float, int] = _sums(
+            table.keys, table.count, table.squares, rejected, self.records, np.array(table.levels),
+            cover.layout, cover.starts, cover.uniform, logs,
+        )  # fmt: skip
+        return sums
+
+
+@kernels.kernel
+def _sums(
+    keys: kernels.Words,
+    counts: NDArray[np.int64],
+    squares: NDArray[np.int64],
+    rejected: NDArray[np.uint8],
+    records: int,
+    levels: NDArray[np.int64],
+    layout: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    uniform: NDArray[np.bool_],
+    logs: NDArray[np.float64],
+) -> tuple[float, int]:
+    """Sum squares times log2 of the guessed frequency over kept classes, and the squares of the others."""
+    varying, fixed = fields(levels, layout, starts, uniform)
+    everywhere = 0.0
+    for f in range(fixed.size):
+        everywhere += logs[fixed[f]]
+    total, lost = 0.0, 0
+    for i in range(counts.size):
+        if rejected[i]:
+            lost += squares[i]
+        elif counts[i]:
+            cells = everywhere
+            for v in range(varying.shape[0]):
+                cells += logs[place(keys, i, varying[v])]
+            total += squares[i] * (np.log2(counts[i] / records) - cells)
+    return total, lost

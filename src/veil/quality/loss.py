@@ -1,0 +1,125 @@
+"""Loss: how much of each attribute's domain the published cells cover."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from veil.classes import kernels
+from veil.classes.encoding import Levels
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable
+from veil.declare import declared
+from veil.quality.additive import Additive
+from veil.quality.aggregate import Aggregate, Function
+from veil.quality.base import Node, QualityModel
+from veil.quality.cover import Cover
+from veil.quality.factors import Factor, Weights, factors
+from veil.quality.vector import VectorMeasure
+
+
+@declared
+class Loss(QualityModel):
+    """Share of the domain that a cell covers, averaged over the records; 1 for a suppressed record.
+
+    For attribute j with domain size D, N records and share c(v) of a generalized value v, the sum a of the
+    shares over all records becomes (a - g*N/D) / (N - g*N/D), so that 0 is the original table and 1 a table
+    without information. A kept record adds g*c(v) to the sum, a suppressed one 1 if the weight s of
+    suppression is 1, and else c(v) + s*(1 - c(v)). Iyengar (2002). An attribute with a single value in its
+    domain has nothing to lose. Losses are cut off after ten digits, as ARX does.
+
+    >>> Loss(factor=0.75)
+    Loss(aggregate='geometric_mean', factor=0.75, weights={})
+    """
+
+    aggregate: Function = "geometric_mean"
+    factor: Factor = 0.5
+    weights: Weights = Field(default_factory=dict)
+    kind: Literal["Loss"] = Field(default="Loss", repr=False, kw_only=True)
+
+    def bind(self, sample: Sample) -> VectorMeasure:
+        """Meet the model with the data."""
+        aggregate = Aggregate(self.aggregate, sample.encoding.names, self.weights)
+        return _Loss(sample, aggregate, *factors(self.factor))
+
+
+class _Loss(VectorMeasure):
+    """Costs and additions of `Additive` are shares of the domain. Scaling and cutting off keep order."""
+
+    def __init__(self, sample: Sample, aggregate: Aggregate, s: float, g: float) -> None:
+        super().__init__(sample, aggregate)
+        hierarchies = sample.encoding.hierarchies
+        costs = [[g * shares for shares in hierarchy.shares] for hierarchy in hierarchies]
+        additions = [
+            [1.0 - g * shares if s == 1.0 else s * (1.0 - shares) for shares in hierarchy.shares]
+            for hierarchy in hierarchies
+        ]
+        self.additive = Additive(sample, costs, additions)
+        self.cover = Cover(sample.encoding)
+        for j, hierarchy in enumerate(hierarchies):
+            for level, shares in enumerate(hierarchy.shares):
+                self.cover.set(j, level, shares)
+        self.lowest = np.array([g * sample.records / hierarchy.domain_size for hierarchy in hierarchies])
+
+    def vector(self, node: Node) -> Sequence[float]:
+        encoding, work = self.sample.encoding, node.work
+        levels = np.array(node.levels)
+        if node.tally.suppressed:
+            kernels.value_counts(
+                node.table.keys, node.table.count, node.rejected, encoding.layout, levels,
+                encoding.value_starts, work.value_counts,
+            )  # fmt: skip
+        losses: list[float] = _losses(
+            levels, node.tally.suppressed, self.additive.totals, self.lowest, self.sample.records,
+            self.additive.additions, encoding.value_starts, work.value_counts,
+        ).tolist()  # fmt: skip
+        return losses
+
+    def least_vector(self, levels: Levels, least: int) -> Sequence[float]:
+        totals = self.additive.least(levels, least)
+        losses: list[float] = _normalized(totals, self.lowest, self.sample.records).tolist()
+        return losses
+
+    def class_losses(self, table: ClassTable) -> NDArray[np.float64]:
+        """Return the aggregate of what the labels of each class cover, times its records."""
+        return self.aggregate.order(table.count * self.cover.of_classes(table))
+
+    def vector_extremes(self, minimum: Levels, maximum: Levels) -> tuple[Sequence[float], Sequence[float]]:
+        return [0.0] * len(self.heights), [1.0] * len(self.heights)
+
+
+@kernels.kernel
+def _losses(
+    levels: NDArray[np.int64],
+    suppressed: int,
+    totals: NDArray[np.float64],
+    lowest: NDArray[np.float64],
+    records: int,
+    additions: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    out = np.empty(levels.size)
+    for j in range(levels.size):
+        out[j] = totals[j, levels[j]]
+        if suppressed:
+            for u in range(starts[j, levels[j]], starts[j, levels[j] + 1]):
+                out[j] += counts[u] * additions[u]
+    return _normalized(out, lowest, records)
+
+
+@kernels.kernel
+def _normalized(
+    totals: NDArray[np.float64], lowest: NDArray[np.float64], records: int
+) -> NDArray[np.float64]:
+    out = np.zeros(totals.size)
+    for j in range(totals.size):
+        if records > lowest[j]:
+            share = max(0.0, (totals[j] - lowest[j]) / (records - lowest[j]))
+            # Ten digits, cut off, as ARX does: scores can then be compared with published ones.
+            out[j] = np.floor(share * 1e10) / 1e10
+    return out

@@ -1,0 +1,219 @@
+"""Entropy-based information loss, and what data earn a publisher if a rational adversary may attack them."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from veil.classes import kernels
+from veil.classes.encoding import Levels
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable
+from veil.declare import declared
+from veil.quality.additive import Additive
+from veil.quality.aggregate import comparable
+from veil.quality.base import NO_BOUND, Measure, Node, QualityModel, Score
+from veil.quality.cover import Cover, fields, place
+from veil.quality.factors import Factor, exact, factors
+
+Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+EVERYONE = 2**62
+"""More than the records of any class."""
+
+
+@declared
+class EntropyBased(QualityModel):
+    """Entropy-based information loss of each record: 0 for an original record, 1 for a suppressed one.
+
+    The labels of a class cover the share c of the domain of D combinations; its loss is 1 + log(c) / log(D),
+    kept in [0, 1], and 0 if there is only one combination. The score is g times the loss summed over kept
+    records, plus s times the suppressed ones. Wan et al. (2015).
+
+    >>> EntropyBased(factor=0.25)
+    EntropyBased(factor=0.25)
+    """
+
+    factor: Factor = 0.5
+    kind: Literal["EntropyBased"] = Field(default="EntropyBased", repr=False, kw_only=True)
+
+    def bind(self, sample: Sample) -> Measure:
+        """Meet the model with the data."""
+        return _EntropyBased(sample, *factors(self.factor), benefit=1.0, harm=0.0, attacked=0)
+
+
+@declared
+class PublisherPayout(QualityModel):
+    """What the publisher fails to earn, at most `benefit` for each record, if an adversary acts rationally.
+
+    A record of a class with the entropy-based loss x earns benefit * (1 - x), less publisher_loss * p if the
+    adversary attacks. The attack succeeds with probability p = 1 / (size of the class), counted in the
+    research subset by a prosecutor and in the whole table by a journalist, and is made only if it pays:
+    adversary_gain * p > cost. The score is the benefit less what is earned, summed over kept records and
+    weighted with g, plus s * benefit for each suppressed record. Wan et al. (2015).
+
+    >>> PublisherPayout(benefit=100)
+    PublisherPayout(journalist=False, benefit=100.0, publisher_loss=300.0, adversary_gain=300.0, ...)
+    """
+
+    journalist: Annotated[bool, Field(description="count classes in the whole table, not the subset")] = False
+    benefit: Annotated[Money, Field(description="what an unchanged record earns the publisher")] = 1200.0
+    publisher_loss: Annotated[Money, Field(description="publisher's loss by a re-identified record")] = 300.0
+    adversary_gain: Annotated[Money, Field(description="adversary's gain by a re-identified record")] = 300.0
+    cost: Annotated[Money, Field(description="adversary's cost of trying to re-identify a record")] = 4.0
+    factor: Factor = 0.5
+    kind: Literal["PublisherPayout"] = Field(default="PublisherPayout", repr=False, kw_only=True)
+
+    def bind(self, sample: Sample) -> Measure:
+        """Meet the model with the data."""
+        return _Payout(
+            sample,
+            *factors(self.factor),
+            benefit=self.benefit,
+            harm=self.publisher_loss,
+            attacked=self.largest_attacked_class(),
+            journalist=self.journalist,
+        )
+
+    def largest_attacked_class(self) -> int:
+        """Return the size of the largest class whose records are worth an attack; 0 if there is none.
+
+        >>> PublisherPayout(adversary_gain=300, cost=4).largest_attacked_class()
+        74
+        """
+        gain, cost = exact(self.adversary_gain), exact(self.cost)
+        if cost == 0:
+            return EVERYONE if gain > 0 else 0
+        return max(0, min(EVERYONE, math.ceil(gain / cost) - 1))
+
+
+class _Payout(Measure):
+    """Entropy-based loss times a benefit, plus expected harm; without harm it is entropy-based loss itself.
+
+    A record's loss is a sum over attributes, log(c_j * D_j) / log(D), so `Additive` bounds it by levels. A
+    kept record costs at least its loss times min(g, s), a suppressed one s; harm is never negative. If
+    suppressing is the cheaper (s < g), the classes of a node tell more: each of their records costs at least
+    the smaller of g times its loss and s there and at everything more general.
+
+    Doubles: a loss is off by a few units for each attribute and a sum by one for each class; bounds give way
+    by twice as much.
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        s: float,
+        g: float,
+        *,
+        benefit: float,
+        harm: float,
+        attacked: int,
+        journalist: bool = False,
+    ) -> None:
+        encoding = sample.encoding
+        self.records = sample.records
+        self.s, self.g, self.benefit = s, g, benefit
+        self.harm, self.attacked, self.journalist = harm, attacked, journalist
+        self.cover = Cover(encoding)
+        domains = _log(np.array([hierarchy.domain_size for hierarchy in encoding.hierarchies]))
+        information = math.fsum(domains)
+        unit = 1.0 / information if information != 0.0 else 0.0
+        least = min(g, s)
+        costs: list[list[NDArray[np.float64]]] = []
+        additions: list[list[NDArray[np.float64]]] = []
+        for j, hierarchy in enumerate(encoding.hierarchies):
+            whole = s * (domains[j] * unit)
+            losses = [_log(shares * hierarchy.domain_size) * unit for shares in hierarchy.shares]
+            for level, loss in enumerate(losses):
+                self.cover.set(j, level, loss)
+            costs.append([least * loss for loss in losses])
+            additions.append([whole - least * loss for loss in losses])
+        self.additive = Additive(sample, costs, additions)
+        # Where shares above 1 or a domain below 1 make losses leave [0, 1], they no longer add up.
+        largest = max(
+            float(shares.max()) for hierarchy in encoding.hierarchies for shares in hierarchy.shares
+        )
+        self.bounded = unit >= 0.0 and largest < 1.0 + 2.0**-50
+        classes = len(sample.table) + 16 * len(encoding.names) * (1.0 + abs(unit)) + 10
+        self.margin = sample.records * classes * 2.0**-51 * benefit
+
+    def score(self, node: Node) -> Score:
+        sizes = node.table.population if self.journalist else node.table.count
+        kept = self._sum(node, node.rejected, sizes, math.inf, self.harm)
+        return (kept + self.s * self.benefit * node.tally.suppressed,)
+
+    def base(self, node: Node) -> Score:
+        if not self.bounded or self.s >= self.g or not np.all(self.additive.monotone):
+            return NO_BOUND
+        nothing = np.zeros_like(node.rejected)
+        return (self._sum(node, nothing, node.table.count, self.s * self.benefit, 0.0) - self.margin,)
+
+    def bound(self, levels: Levels, least: int, room: int) -> Score:
+        loss = float(np.sum(self.additive.least(levels, least))) if self.bounded else -math.inf
+        return (self.benefit * loss - self.margin,) if loss > -math.inf else NO_BOUND
+
+    def extremes(self, minimum: Levels | None = None, maximum: Levels | None = None) -> tuple[Score, Score]:
+        return (0.0,), (self.records * self.benefit,)
+
+    def _sum(
+        self, node: Node, rejected: NDArray[np.uint8], sizes: NDArray[np.int64], most: float, harm: float
+    ) -> float:
+        cover = self.cover
+        total: float = _sum(
+            node.table.keys, node.table.count, sizes, rejected, np.array(node.levels), cover.layout,
+            cover.starts, cover.uniform, cover.numbers, self.g, self.benefit, most, harm, self.attacked,
+        )  # fmt: skip
+        return total
+
+
+class _EntropyBased(_Payout):
+    """A payout without harm, of one unit a record."""
+
+    def class_losses(self, table: ClassTable) -> NDArray[np.float64]:
+        """Return the loss of each class, times its records."""
+        losses = np.clip(self.cover.of_classes(table).sum(axis=0), 0.0, 1.0)
+        return comparable(self.g * table.count * losses)
+
+
+@kernels.kernel
+def _sum(
+    keys: kernels.Words,
+    counts: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    rejected: NDArray[np.uint8],
+    levels: NDArray[np.int64],
+    layout: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    uniform: NDArray[np.bool_],
+    losses: NDArray[np.float64],
+    g: float,
+    benefit: float,
+    most: float,
+    harm: float,
+    attacked: int,
+) -> float:
+    """Sum what the records of kept classes cost, each at most `most`."""
+    varying, fixed = fields(levels, layout, starts, uniform)
+    everywhere = 0.0
+    for f in range(fixed.size):
+        everywhere += losses[fixed[f]]
+    total = 0.0
+    for i in range(counts.size):
+        if counts[i] and not rejected[i]:
+            loss = everywhere
+            for v in range(varying.shape[0]):
+                loss += losses[place(keys, i, varying[v])]
+            cost = benefit * min(max(loss, 0.0), 1.0)
+            if sizes[i] <= attacked:
+                cost += harm / sizes[i]
+            total += counts[i] * min(g * cost, most)
+    return total
+
+
+def _log(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithm; a label that covers nothing counts as the smallest double, so that sums stay numbers."""
+    return np.log(np.maximum(values, np.finfo(np.float64).tiny))

@@ -1,0 +1,81 @@
+"""Static: a loss for each attribute and level that the user states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from veil.classes.encoding import Levels
+from veil.classes.sample import Sample
+from veil.declare import declared
+from veil.errors import PlanError, did_you_mean
+from veil.quality.aggregate import Aggregate, Function
+from veil.quality.base import Node, QualityModel
+from veil.quality.factors import Weights
+from veil.quality.vector import VectorMeasure
+
+Losses = Annotated[
+    dict[str, list[Annotated[float, Field(ge=0, allow_inf_nan=False)]]],
+    Field(description="for each quasi-identifier its loss on every level, from 0 up, never decreasing"),
+]
+
+
+@declared
+class Static(QualityModel):
+    """A loss for each attribute and level that the user states. Suppression is ignored.
+
+    >>> Static({"age": [0, 0.2, 1], "sex": [0, 1]})
+    Static(losses={'age': [0.0, 0.2, 1.0], 'sex': [0.0, 1.0]}, aggregate='sum', weights={})
+    """
+
+    losses: Losses
+    aggregate: Function = "sum"
+    weights: Weights = Field(default_factory=dict)
+    kind: Literal["Static"] = Field(default="Static", repr=False, kw_only=True)
+
+    def bind(self, sample: Sample) -> VectorMeasure:
+        """Meet the model with the data: each quasi-identifier must have one loss for each of its levels."""
+        names, heights = sample.encoding.names, sample.encoding.heights
+        for name in self.losses:
+            if name not in names:
+                raise PlanError(
+                    f"losses for {name!r}, which is no quasi-identifier.{did_you_mean(name, names)}"
+                )
+        table = [self._column(name, height) for name, height in zip(names, heights, strict=True)]
+        return _Static(sample, Aggregate(self.aggregate, names, self.weights), table)
+
+    def _column(self, name: str, height: int) -> list[float]:
+        if name not in self.losses:
+            raise PlanError(f"Static lists no losses for {name!r}; it needs {height + 1}, one for each level")
+        losses = self.losses[name]
+        if len(losses) != height + 1:
+            raise PlanError(f"{name!r} has {height + 1} levels, but Static lists {len(losses)} losses for it")
+        for level in range(height):
+            if losses[level + 1] < losses[level]:
+                raise PlanError(
+                    f"the losses of {name!r} should not decrease, but level {level} has {losses[level]} and "
+                    f"level {level + 1} has {losses[level + 1]}"
+                )
+        return losses
+
+
+class _Static(VectorMeasure):
+    """The score depends on the levels alone and only grows with them, so it is its own bound."""
+
+    def __init__(self, sample: Sample, aggregate: Aggregate, table: list[list[float]]) -> None:
+        super().__init__(sample, aggregate)
+        self.table = table
+
+    def vector(self, node: Node) -> Sequence[float]:
+        return self._at(node.levels)
+
+    def least_vector(self, levels: Levels, least: int) -> Sequence[float]:
+        return self._at(levels)
+
+    def vector_extremes(self, minimum: Levels, maximum: Levels) -> tuple[Sequence[float], Sequence[float]]:
+        return self._at(minimum), self._at(maximum)
+
+    def _at(self, levels: Levels) -> list[float]:
+        return [losses[level] for losses, level in zip(self.table, levels, strict=True)]

@@ -1,0 +1,158 @@
+"""The pruned search returns exactly what looking at every node returns."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import oracle
+import strategies
+from quality.support import Whimsical, as_tuple, evaluate, model_of, names_of, sample_of
+from veil.lattice.evaluator import Evaluator
+from veil.lattice.optimal import optimal
+from veil.models import KAnonymity
+
+EXACT = ("Discernibility", "Ambiguity", "Classification")
+"""Models whose scores are rounded at most once, so that ties are ties for everyone."""
+
+often = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def every_node(evaluator, low, high):
+    return {levels: evaluate(evaluator, levels) for levels in oracle.nodes(low, high)}
+
+
+def rank(evaluation):
+    return evaluation.score, sum(evaluation.levels), evaluation.levels
+
+
+def best_of(evaluations):
+    return min((e for e in evaluations.values() if e.anonymous), key=rank, default=None)
+
+
+def assert_finds_the_best(evaluator, low, high, threads):
+    """Compare with the exhaustive search; also check all that the search claims about nodes it skipped."""
+    found = optimal(evaluator, low, high, threads=threads)
+    truth = every_node(evaluator, low, high)
+    best = best_of(truth)
+    assert (found.best is None) == (best is None)
+    if best is not None:
+        assert (found.best.levels, found.best.score) == (best.levels, best.score)
+        assert found.best.anonymous
+    for levels, evaluation in truth.items():
+        record = found.space[levels]
+        assert record.bound <= evaluation.score
+        assert record.suppressed <= evaluation.tally.suppressed
+        if record.state == "anonymous":
+            assert evaluation.anonymous
+            assert record.score == evaluation.score
+        elif record.state == "not anonymous":
+            assert not evaluation.anonymous
+        else:
+            assert record.state == "pruned"
+            assert not evaluation.anonymous or rank(evaluation) > rank(best)
+
+
+def models():
+    """Draw a model both ways monotone, one that is neither, or both of them together."""
+    sizes = st.integers(1, 6).map(KAnonymity)
+    whims = st.builds(Whimsical, st.integers(0, 99), st.sampled_from([0.05, 0.3]))
+    return st.one_of(st.lists(sizes, min_size=1, max_size=1), st.tuples(sizes, whims).map(list))
+
+
+@pytest.mark.parametrize("name", [None, *oracle.VECTOR_MODELS, *oracle.SINGLE_MODELS])
+def test_pruned_is_exhaustive(name):
+    """With any quality model (400 cases), then 40 more for each of them."""
+
+    @settings(often, max_examples=40 if name else 400)
+    @given(st.data())
+    def check(data):
+        problem = data.draw(strategies.problems(max_width=4, max_height=3))
+        quality = data.draw(strategies.qualities(problem, (name,) if name else None))
+        low, high = data.draw(strategies.level_ranges(problem))
+        limit = data.draw(strategies.limits())
+        chosen = data.draw(models())
+        evaluator = Evaluator(sample_of(problem), chosen, model_of(quality, names_of(problem)), limit)
+        assert_finds_the_best(evaluator, low, high, data.draw(st.sampled_from([1, 2])))
+
+    check()
+
+
+@settings(often, max_examples=80)
+@given(st.data())
+def test_optimum_is_the_oracles(data):
+    """The oracle shares no code with the engine and computes scores exactly."""
+    problem = data.draw(strategies.problems(max_rows=25, max_width=3, max_height=3))
+    quality = data.draw(strategies.qualities(problem))
+    low, high = data.draw(strategies.level_ranges(problem))
+    limit = data.draw(strategies.limits())
+    k = data.draw(st.integers(1, 5))
+    evaluator = Evaluator(sample_of(problem), [KAnonymity(k)], model_of(quality, names_of(problem)), limit)
+    found = optimal(evaluator, low, high, threads=1).best
+    results = oracle.exhaustive(problem, [oracle.KAnonymity(k)], quality, limit, low, high)
+    expected = oracle.best(results)
+    assert (found is None) == (expected is None)
+    if found is None or expected is None:
+        return
+    assert tuple(found.score) == pytest.approx(as_tuple(results[expected].score), rel=1e-9, abs=1e-9)
+    # Scores that differ by rounding only are ties for the oracle; any of them is an optimum.
+    assert found.levels in oracle.ties(results)
+    if quality.name in EXACT:
+        assert found.levels == expected
+    assert found.tally.suppressed == len(results[found.levels].suppressed)
+
+
+def test_ties_go_to_the_lower_sum_then_to_the_smaller_node():
+    """With losses that are all zero every node ties, so the most specific anonymous ones decide."""
+    table = [[v, "*"] for v in "ab"]
+    rows = [("a", "a", "a"), ("b", "a", "a"), ("a", "b", "b"), ("b", "b", "b")]
+    problem = oracle.Problem(rows, [table] * 3)
+    flat = oracle.Quality("Static", losses=[[0, 0]] * 3)
+
+    def best(k, limit):
+        evaluator = Evaluator(sample_of(problem), [KAnonymity(k)], model_of(flat, names_of(problem)), limit)
+        found = optimal(evaluator, (0, 0, 0), (1, 1, 1)).best
+        return found and found.levels
+
+    assert best(1, 0.0) == (0, 0, 0)
+    assert best(2, 0.0) == (1, 0, 0)
+    assert best(3, 0.0) == (1, 1, 1)
+    assert best(5, 0.0) is None
+    assert best(5, 1.0) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("name", ["Loss", "AverageClassSize", "Discernibility", "Precision", "Height"])
+@pytest.mark.parametrize("limit", [0.0, 0.05, 1.0])
+def test_larger_table_with_threads(name, limit, monkeypatch):
+    """Enough nodes for pruning to matter; threads are used and change nothing."""
+    monkeypatch.setattr("veil.lattice.optimal.WORTH_A_THREAD", 0)
+    tables = [
+        [[str(v), f"a{v // 2}", f"b{v // 6}", "*"] for v in range(18)],
+        [[str(v), f"a{v // 3}", "*"] for v in range(9)],
+        [[str(v), f"a{v // 2}", f"b{v // 4}", "*"] for v in range(8)],
+        [[str(v), "*"] for v in range(3)],
+    ]
+    rng = random.Random(3)
+    rows = [tuple(rng.choice(table)[0] for table in tables) for _ in range(700)]
+    problem = oracle.Problem(rows, tables)
+    quality = oracle.Quality(name)
+    high = problem.heights
+    alone, together = (
+        optimal(
+            Evaluator(sample_of(problem), [KAnonymity(5)], model_of(quality, names_of(problem)), limit),
+            (0,) * 4,
+            high,
+            threads=threads,
+        )
+        for threads in (1, 3)
+    )
+    assert alone.space.evaluated == together.space.evaluated
+    assert alone.space.ruled_out == together.space.ruled_out
+    evaluator = Evaluator(sample_of(problem), [KAnonymity(5)], model_of(quality, names_of(problem)), limit)
+    assert_finds_the_best(evaluator, (0,) * 4, high, 2)
+    if limit < 1.0:
+        assert len(alone.space.evaluated) < 0.6 * math.prod(height + 1 for height in high)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -54,10 +54,16 @@ class ClassCriterion(Protocol):
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
         """Set the mark of every class that violates the model; leave the other marks alone."""
 
-    # A criterion may also have a method `forbids(table) -> bool`, which tells that a node is out of the
-    # question whatever is suppressed.
+
+@runtime_checkable
+class Forbidding(Protocol):
+    """A class criterion that can also rule a node out whatever is suppressed."""
+
+    def forbids(self, table: ClassTable) -> bool:
+        """Whether no suppression can make these classes acceptable."""
 
 
+@runtime_checkable
 class SampleCriterion(Protocol):
     """A decision on all classes together that are still there after the classes have been judged one by one."""
 

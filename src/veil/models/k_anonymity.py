@@ -22,7 +22,7 @@ class KAnonymity(PrivacyModel):
     """
 
     k: Annotated[int, Field(ge=1, description="smallest allowed class; 5 to 20 is usual for publication")]
-    kind: Literal["KAnonymity"] = Field("KAnonymity", repr=False, kw_only=True)
+    kind: Literal["KAnonymity"] = Field(default="KAnonymity", repr=False, kw_only=True)
 
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
@@ -35,7 +35,9 @@ class KAnonymity(PrivacyModel):
     def verify(self, published: Published) -> Finding:
         """Check the size of the smallest class."""
         smallest = int(published.sizes.min(initial=published.records))
-        return Finding(f"{self.k}-anonymity", smallest >= self.k or not published.sizes.size, f"k = {smallest}")
+        return Finding(
+            f"{self.k}-anonymity", smallest >= self.k or not published.sizes.size, f"k = {smallest}"
+        )
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:

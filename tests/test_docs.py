@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from docs import make_reference
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -24,3 +26,9 @@ def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
         assert "://" in target or (page.parent / target).exists(), target
+
+
+def test_the_reference_is_up_to_date() -> None:
+    assert make_reference.PAGE.read_text(encoding="utf-8") == make_reference.text(), (
+        "run `python docs/make_reference.py`"
+    )

@@ -1,0 +1,80 @@
+"""Write docs/reference.md from the declarations themselves: `python docs/make_reference.py`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+from veil import hierarchies, models, quality
+from veil.cli.reference import parameters
+
+PAGE = Path(__file__).parent / "reference.md"
+
+
+def members(union: Any) -> list[type[Any]]:
+    """The classes of a discriminated union."""
+    inner = get_args(union)[0]
+    return list(get_args(inner)) or [inner]
+
+
+def text() -> str:
+    """The whole page."""
+    parts = [
+        "# Reference",
+        "",
+        "Made from the declarations by `docs/make_reference.py`. In Python, the names below are classes of "
+        "`veil.models`, `veil.quality` and `veil.hierarchies`; in a recipe, `kind` tells them apart. The fields of a "
+        "recipe are described by [recipe.schema.json](recipe.schema.json).",
+        "",
+        "## Privacy models",
+        "",
+    ]
+    for model in models.MODELS:
+        parts += section(model)
+    parts += ["## Quality models", ""]
+    for measure in members(quality.Quality):
+        parts += section(measure)
+    parts += ["## Hierarchies", ""]
+    for builder in members(hierarchies.Builder):
+        parts += section(builder)
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def section(cls: type[Any]) -> list[str]:
+    """Name, definition, facts and parameters of one declared class."""
+    lines = [f"### {cls.__name__}", "", definition(cls), ""]
+    if issubclass(cls, models.PrivacyModel):
+        facts = [
+            f"Protects against {', '.join(cls.attacks)}." if cls.attacks else "",
+            f"Monotone under generalization: {yes(cls.monotone_generalization)}; "
+            f"under suppression: {yes(cls.monotone_suppression)}.",
+        ]
+        lines += [" ".join(filter(None, facts)), ""]
+    rows = parameters(cls)
+    if rows:
+        lines += ["| parameter | values | default | |", "|---|---|---|---|"]
+        lines += [
+            f"| `{row.name}` | {cell(row.values)} | {cell(row.default)} | {cell(row.about)} |" for row in rows
+        ]
+        lines.append("")
+    return lines
+
+
+def definition(cls: type[Any]) -> str:
+    """The docstring up to its examples, without what is meant for readers of the code."""
+    doc = inspect.getdoc(cls) or ""
+    return re.split(r"\n(?=>>>|Examples\n|Attributes\n|Parameters\n)", doc)[0].strip()
+
+
+def yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def cell(content: str) -> str:
+    return content.replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8")

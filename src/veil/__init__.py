@@ -9,7 +9,25 @@ if TYPE_CHECKING:
     from veil import hierarchies, quality
     from veil.api import anonymize, assess, verify
     from veil.errors import VeilError
-    from veil.models import KAnonymity
+    from veil.models import (
+        AlphaKAnonymity,
+        AverageReidentificationRisk,
+        BetaLikeness,
+        DeltaDisclosure,
+        DeltaPresence,
+        DistinctLDiversity,
+        EntropyLDiversity,
+        Inclusion,
+        KAnonymity,
+        KMAnonymity,
+        KMap,
+        PopulationUniqueness,
+        Profitability,
+        RecursiveCLDiversity,
+        SampleUniqueness,
+        SubsetKAnonymity,
+        TCloseness,
+    )
     from veil.plan import Plan
     from veil.recipe import Recipe
     from veil.release import Release
@@ -17,10 +35,26 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AlphaKAnonymity",
+    "AverageReidentificationRisk",
+    "BetaLikeness",
+    "DeltaDisclosure",
+    "DeltaPresence",
+    "DistinctLDiversity",
+    "EntropyLDiversity",
+    "Inclusion",
     "KAnonymity",
+    "KMAnonymity",
+    "KMap",
     "Plan",
+    "PopulationUniqueness",
+    "Profitability",
     "Recipe",
+    "RecursiveCLDiversity",
     "Release",
+    "SampleUniqueness",
+    "SubsetKAnonymity",
+    "TCloseness",
     "VeilError",
     "anonymize",
     "assess",

@@ -87,7 +87,7 @@ def _encode(column: pa.ChunkedArray, builder: Any, name: str) -> tuple[Hierarchy
 def _further(column: pa.ChunkedArray, name: str) -> Attribute:
     """Code a sensitive column or response variable in the order of its values, a missing value last."""
     values, indices = _dictionary(column)
-    order = np.array(pc.sort_indices(values, null_placement="at_end"), dtype=np.int64)
+    order = np.array(pc.array_sort_indices(values, null_placement="at_end"), dtype=np.int64)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return Attribute(name, rank[indices], tuple(values.take(pa.array(order)).to_pylist()))

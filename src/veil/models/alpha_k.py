@@ -1,0 +1,117 @@
+"""(α, k)-anonymity."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import Field
+
+from veil.classes.sample import Sample
+from veil.declare import declared
+from veil.errors import ParameterError, did_you_mean
+from veil.exact import decimal_fraction, float_at_least, largest_fraction
+from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.likeness import ShareLimits, shares
+from veil.published import Published
+from veil.tables.text import canonical_text
+
+Value = str | bool | int | float | datetime.date | datetime.datetime | None
+
+
+@declared
+class AlphaKAnonymity(PrivacyModel):
+    """k-anonymity, and no sensitive value is held by more than a share α of a class.
+
+    `values` lists the sensitive values that matter, as they are or by their text; without it all do. So who
+    knows a person's class can name one of these values with a confidence of at most α.
+
+    Monotone under generalization: sizes add up, and the share of a value in a union is at most the largest
+    one of its parts. Not monotone under suppression, unlike k-anonymity alone. Wong et al. (2006).
+    """
+
+    attribute: Annotated[str, Field(description="sensitive column whose values must not dominate a class")]
+    alpha: Annotated[
+        float, Field(gt=0, le=1, description="largest share of a value in a class; 0.5 or less is usual")
+    ]
+    k: Annotated[int, Field(ge=1, description="smallest allowed class; 5 to 20 is usual for publication")]
+    values: Annotated[
+        tuple[Value, ...] | None, Field(min_length=1, description="the values that matter; None: all of them")
+    ] = None
+    kind: Literal["AlphaKAnonymity"] = Field(default="AlphaKAnonymity", repr=False, kw_only=True)
+
+    monotone_generalization: ClassVar[bool] = True
+    attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """The sensitive attribute."""
+        return (self.attribute,)
+
+    def minimal_class_size(self, sample: Sample) -> int:
+        """Return k, or the least size for which the counts allowed for each value can add up, if larger."""
+        return max(self.k, self.bind(sample).minimal_class_size())
+
+    def bind(self, sample: Sample) -> ShareLimits:
+        """Limit the share of the values that matter."""
+        alpha = decimal_fraction(self.alpha)
+        largest = largest_fraction(alpha, sample.records), Fraction(0)
+        criterion = ShareLimits(sample, self.attribute, lambda p, records: largest)
+        free = ~self._watched(sample)
+        occurring = criterion.frequencies > 0
+        number = int(np.count_nonzero(occurring))
+        if not (free & occurring).any() and alpha * number < 1:
+            raise ParameterError(
+                f"`alpha` of AlphaKAnonymity should be at least 1/{number}, as column {self.attribute!r} has "
+                f"{number} different values and one of them has at least that share, and at most 1, "
+                f"not {self.alpha:g}"
+            )
+        criterion.release(free)
+        return criterion
+
+    def _watched(self, sample: Sample) -> NDArray[np.bool_]:
+        """Tell for each value of the attribute whether it matters."""
+        attribute = sample.attribute(self.attribute)
+        if self.values is None:
+            return np.ones(len(attribute.values), np.bool_)
+        texts = canonical_text(pa.array(attribute.values), column=self.attribute)
+        wanted = self._texts()
+        for text in wanted:
+            if text not in texts:
+                hint = did_you_mean(str(text), [each for each in texts if each is not None])
+                raise ParameterError(
+                    f"`values` of AlphaKAnonymity should be values of column {self.attribute!r}, "
+                    f"not {text!r}.{hint}"
+                )
+        return np.array([text in wanted for text in texts])
+
+    def _texts(self) -> list[str | None]:
+        return [canonical_text(pa.array([value]))[0] for value in self.values or ()]
+
+    def verify(self, published: Published) -> Finding:
+        """Check the size of the smallest class and the largest share of each value that matters."""
+        found = shares(published, self.attribute)
+        if self.values is not None:
+            texts = canonical_text(pa.array([each.value for each in found]), column=self.attribute)
+            wanted = self._texts()
+            found = [each for each, text in zip(found, texts, strict=True) if text in wanted]
+        largest = max((each.largest for each in found), default=Fraction(0))
+        smallest = int(published.sizes.min(initial=published.records))
+        holds = largest <= decimal_fraction(self.alpha) and (smallest >= self.k or not published.sizes.size)
+        promise = f"({self.alpha:g}, {self.k})-anonymity of {self.attribute!r}"
+        return Finding(promise, holds, f"alpha = {float(largest):.6g}, k = {smallest}")
+
+    @classmethod
+    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+        """Return the largest share of any value, together with the size of the smallest class."""
+        strengths = []
+        for name in sensitive if published.sizes.size else ():
+            alpha = float_at_least(max(each.largest for each in shares(published, name)))
+            parameter = f"alpha (k = {int(published.sizes.min())})"
+            strengths.append(Strength("AlphaKAnonymity", parameter, alpha, name))
+        return strengths

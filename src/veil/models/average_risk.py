@@ -1,0 +1,114 @@
+"""Average re-identification risk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from veil.classes.sample import Sample
+from veil.declare import declared
+from veil.errors import ParameterError
+from veil.exact import decimal_fraction, float_at_least
+from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.sample_based import Share, ShareCriterion, listed_sizes
+from veil.published import Published
+
+_ASSESSED_RISK = 0.2
+"""Highest risk for which `strongest` tells the share of records above it: classes of less than five."""
+
+
+@declared
+class AverageReidentificationRisk(PrivacyModel):
+    """An attacker who links every record succeeds for at most a given share of them.
+
+    The risk of a record is one over the size of its class, so the average is the number of classes for each
+    record. Optionally, at most a share `at_risk` of the records may have a risk above `highest`. A risk that is
+    within one percent below 1/s is taken for 1/s, as in ARX, so that 0.33 allows classes of three. El Emam and
+    Malin (2015) call the plain form strict average risk.
+
+    The class without information, all of whose labels are `*`, does not count. But for that the model is
+    monotone under generalization: merging classes makes fewer of them, each larger. It is not where some values
+    of every attribute become `*` and others do not, as the large classes that kept the average low may then
+    no longer count. Suppressing more of the smallest classes never hurts.
+
+    >>> AverageReidentificationRisk(0.1, highest=0.5, at_risk=0.05)
+    AverageReidentificationRisk(average=0.1, highest=0.5, at_risk=0.05)
+    """
+
+    average: Annotated[
+        float, Field(ge=0, le=1, description="average risk; 0.05 for a closed, 0.01 for an open release")
+    ]
+    highest: Annotated[
+        float | None,
+        Field(ge=0, le=1, description="risk that single records should not exceed; 0.2 is usual"),
+    ] = None
+    at_risk: Annotated[
+        float | None, Field(ge=0, le=1, description="share of records that may exceed it; by default none")
+    ] = None
+    kind: Literal["AverageReidentificationRisk"] = Field(
+        default="AverageReidentificationRisk", repr=False, kw_only=True
+    )
+
+    monotone_suppression: ClassVar[bool] = True
+    attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+
+    def __post_init__(self) -> None:
+        if self.at_risk is not None and self.highest is None:
+            raise ParameterError(
+                "`at_risk` of AverageReidentificationRisk needs `highest`, the risk that is meant, "
+                f"not {self.at_risk:g} alone"
+            )
+
+    @property
+    def _shares(self) -> list[Share]:
+        shares = [Share(decimal_fraction(self.average), None, records=False)]
+        if self.highest is not None:
+            at_risk = decimal_fraction(self.at_risk or 0)
+            shares.append(Share(at_risk, smallest_safe_size(self.highest), records=True))
+        return shares
+
+    def bind(self, sample: Sample) -> ShareCriterion:
+        """Count classes and the records in small ones."""
+        return ShareCriterion(sample, self._shares)
+
+    def verify(self, published: Published) -> Finding:
+        """Count again, in rational numbers."""
+        sizes = listed_sizes(published)
+        average, *exposed = [share.measure(sizes) for share in self._shares]
+        promise = f"average re-identification risk of at most {self.average:g}"
+        measured = f"{float(average):.6g}"
+        if exposed:
+            promise += f", above {self.highest:g} for at most {self.at_risk or 0:.6g} of the records"
+            measured += f", {float(exposed[0]):.6g} of the records"
+        return Finding(promise, all(share.holds(sizes) for share in self._shares), measured)
+
+    @classmethod
+    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+        """Return the average and the highest risk, and the share of records above a usual risk."""
+        sizes = listed_sizes(published)
+        average = Share(Fraction(0), None, records=False).measure(sizes)
+        highest = Fraction(1, int(sizes.min())) if sizes.size else Fraction(0)
+        exposed = Share(Fraction(0), smallest_safe_size(_ASSESSED_RISK), records=True).measure(sizes)
+        found = {
+            "average": average,
+            "highest": highest,
+            f"at_risk (highest = {_ASSESSED_RISK:g})": exposed,
+        }
+        return [Strength(cls.__name__, name, float_at_least(value)) for name, value in found.items()]
+
+
+def smallest_safe_size(risk: float) -> int | None:
+    """Return the smallest class whose risk counts as at most the given one; None if every class is too small.
+
+    >>> [smallest_safe_size(risk) for risk in (0.34, 0.33333, 0.3, 0.2, 0.15, 0.051)]
+    [3, 3, 4, 5, 7, 20]
+    """
+    r = decimal_fraction(risk)
+    if r == 0:
+        return None
+    size = math.floor(1 / r)
+    return size + 1 if Fraction(1, size) - r >= r / 100 else size

@@ -1,0 +1,181 @@
+"""t-closeness: what a class tells about its records is little more than what the whole table tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, WrapSerializer
+
+from veil.classes.sample import Sample
+from veil.declare import declared
+from veil.errors import HierarchyError
+from veil.exact import decimal_fraction, float_at_least
+from veil.hierarchies import Builder, Hierarchy, Table
+from veil.models import closeness_distance as distances
+from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.closeness_criteria import Criterion, Grouped, Ordered
+from veil.published import Published
+
+
+def _builder(value: Any) -> Any:
+    """Take a hierarchy in the forms that plans and recipes take, and as rows; one that is made already is rows."""
+    if isinstance(value, str):
+        return {"kind": "file", "path": value} if any(c in value for c in "./\\") else {"kind": value}
+    if isinstance(value, Hierarchy):
+        return Table(tuple(value.to_rows()))
+    if isinstance(value, list | tuple):
+        return {"kind": "table", "rows": value}
+    if value is None or isinstance(value, Mapping) or hasattr(value, "kind"):
+        return value
+    raise ValueError(f"`hierarchy` of TCloseness should be a hierarchy, its builder or a path, not {value!r}")
+
+
+def _with_kind(value: Any, write: SerializerFunctionWrapHandler) -> Any:
+    # Left out otherwise, where defaults are, and with it what kind of hierarchy this is.
+    return None if value is None else {"kind": value.kind, **write(value)}
+
+
+@declared
+class TCloseness(PrivacyModel):
+    """In every class the distribution of a sensitive attribute is within a distance t of that in the table.
+
+    The distance is the least work that turns one distribution into the other: how much is moved, times how far
+    (earth mover's distance), with a distance between two values of
+
+    - "equal": 1. Half the sum of |q - p| over all values, for shares q in the class and p in the table.
+    - "ordered": how many values they are apart, over the number of values less one. The sum of |Q - P| over all
+      values, with shares Q and P of the records up to each value, over the number of values less one.
+    - "hierarchical": the level on which they get the same label, over the height of the hierarchy. The sum, over
+      the nodes above the values, of level/height * min(pos, neg), where pos and neg are what the children of
+      the node have too much and too little.
+
+    All values of the input count, in their order, missing ones last. Decisions are exact. Li, Li and
+    Venkatasubramanian (2007).
+
+    Monotone under generalization: the distribution of a union is a mean of those of its parts, and distances are
+    convex. Not monotone under suppression: two classes that are too far from the table, on opposite sides, can
+    be acceptable together, and so can a part of a class that is not.
+
+    Differences from ARX: no decision depends on rounding, the hierarchical distance does not overflow, and its
+    hierarchy must have a root, as nothing could be moved between trees.
+
+    >>> TCloseness("disease", 0.2, distance="hierarchical", hierarchy=[["flu", "*"], ["gout", "*"]])
+    TCloseness(attribute='disease', t=0.2, distance='hierarchical')
+    """
+
+    attribute: Annotated[str, Field(description="sensitive column whose distribution is compared")]
+    t: Annotated[
+        float,
+        Field(
+            ge=0, le=1, description="largest distance allowed; 0.1 to 0.3 is usual, 0 is no difference at all"
+        ),
+    ]
+    distance: Annotated[
+        Literal["equal", "ordered", "hierarchical"],
+        Field(description="how far apart two values are: all alike, by their order, or by a hierarchy"),
+    ] = "equal"
+    hierarchy: Annotated[
+        Builder | None,
+        BeforeValidator(_builder, json_schema_input_type=str | Builder | None),
+        WrapSerializer(_with_kind),
+        Field(description="hierarchy of the sensitive column, with one root, for the hierarchical distance"),
+    ] = Field(default=None, repr=False)
+    kind: Literal["TCloseness"] = Field(default="TCloseness", repr=False, kw_only=True)
+
+    monotone_generalization: ClassVar[bool] = True
+    attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
+
+    def __post_init__(self) -> None:
+        if self.distance == "hierarchical" and self.hierarchy is None:
+            raise ValueError(
+                "`hierarchy` of TCloseness is required for the hierarchical distance: give a hierarchy of column "
+                f"{self.attribute!r}, its builder or the path of its file, not None"
+            )
+        if self.distance != "hierarchical" and self.hierarchy is not None:
+            raise ValueError(
+                f"`hierarchy` of TCloseness should be None for the {self.distance} distance, which does not use it; "
+                'the hierarchical one is distance="hierarchical"'
+            )
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """The sensitive attribute."""
+        return (self.attribute,)
+
+    def minimal_class_size(self, sample: Sample) -> int:
+        """Return the smallest size that any class within distance t of the table has.
+
+        In a class of c records every share is a multiple of 1/c, so it cannot match the table better than the
+        best such shares do: see `least_sums` of the criteria, which are exact except for the hierarchical
+        distance, where they add up what is best on each level.
+        """
+        return self._criterion(sample).smallest
+
+    def bind(self, sample: Sample) -> Criterion | None:
+        """Compare distributions. No distance is above 1."""
+        criterion = self._criterion(sample)
+        return criterion if self.t < 1 and criterion.scale > 0 else None
+
+    def _criterion(self, sample: Sample) -> Criterion:
+        t = decimal_fraction(self.t)
+        attribute = sample.attribute(self.attribute)
+        if self.distance == "ordered":
+            return Ordered(sample, self.attribute, t)
+        if self.distance == "equal":
+            return Grouped(sample, self.attribute, t, [])
+        levels = self._levels(pa.array(attribute.values), sample.distribution(self.attribute))
+        return Grouped(sample, self.attribute, t, levels[1:-1])
+
+    def _levels(self, values: pa.Array, counts: Any) -> list[Any]:
+        """For each level, number the labels of the values."""
+        assert self.hierarchy is not None
+        made = self.hierarchy.build(values, counts, self.attribute)
+        codes = made.encode(values, self.attribute)
+        maps = [made.label_map(level)[codes] for level in range(made.height + 1)]
+        roots = sorted({str(made.labels[-1][code]) for code in maps[-1].tolist()})
+        if made.height == 0 or len(roots) > 1:
+            ends = (
+                f"{len(roots)} labels ({', '.join(roots[:3])} …)" if made.height else "the values themselves"
+            )
+            raise HierarchyError(
+                f"`hierarchy` of TCloseness should lead all values of column {self.attribute!r} to one root, but it "
+                f"ends in {ends}: add a last level with the same label everywhere, such as '*'"
+            )
+        return [np.unique(map_, return_inverse=True)[1] for map_ in maps]
+
+    def verify(self, published: Published) -> Finding:
+        """Compute the distance of every class from the definition."""
+        promise = f"{self.t:g}-closeness of {self.attribute!r} ({self.distance} distance)"
+        try:
+            worst = self._largest_distance(published)
+        except HierarchyError as error:
+            return Finding(promise, False, str(error))
+        measured = f"t = {float(worst):.6g}" if published.sizes.size else "no class"
+        return Finding(promise, worst <= decimal_fraction(self.t), measured)
+
+    def _largest_distance(self, published: Published) -> Fraction:
+        if self.distance == "equal":
+            return distances.largest(
+                distances.equal, distances.count(published, self.attribute, ordered=False)
+            )
+        counted = distances.count(published, self.attribute, ordered=True)
+        if self.distance == "ordered":
+            return distances.largest(distances.ordered, counted)
+        levels = self._levels(counted.values, counted.masses)
+        return distances.largest(distances.hierarchical, counted, levels)
+
+    @classmethod
+    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+        """Return the largest distance of any class, equal and, where values have an order, ordered."""
+        found = []
+        for name in sensitive if published.sizes.size else ():
+            in_order = not pa.types.is_nested(published.table.schema.field(name).type)
+            counted = distances.count(published, name, ordered=in_order)
+            for distance in ("equal", "ordered") if in_order else ("equal",):
+                worst = distances.largest(getattr(distances, distance), counted)
+                found.append(Strength("TCloseness", f"t ({distance})", float_at_least(worst), name))
+        return found

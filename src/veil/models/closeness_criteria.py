@@ -1,0 +1,259 @@
+"""t-closeness in a search: exact decisions, the smallest class that can fulfil it, and what is lost for good.
+
+Equal and hierarchical distance are one computation. The hierarchical distance adds up, over the inner nodes of
+a hierarchy, level/H times what the children of a node must exchange: min(pos, neg) of their extras e = q - p. As
+min(pos, neg) = (sum of |e(child)| - |e(node)|) / 2, and the root on level H has no extra, the sum telescopes to
+the mean, over the levels 0 to H - 1, of the equal distance between the two distributions on that level. An equal
+distance is the sum of all q - p above 0, which only takes values that occur in the class. So both are weighted
+sums over groups of values: over the values themselves, and over the nodes of each level.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable, Histogram
+from veil.exact import largest_fraction
+from veil.models.closeness_bound import count_lost
+from veil.models.closeness_kernels import Indices, Integers, Judged, judge_groups, judge_ordered
+
+_LARGEST = 2**63 - 1
+
+_EFFORT = 4_000_000
+"""Values looked at in search of the smallest class; what is proven by then must do."""
+
+_AT_ONCE = 200_000
+"""Values looked at in one go."""
+
+
+class Criterion:
+    """Distances as whole numbers over `scale` times the size of the class.
+
+    The sums fit 64 bits for classes of up to `room` records. Larger ones (a table of a million records with as
+    many values has none) are decided one by one, in Python's integers.
+    """
+
+    judge: Callable[..., Judged]  # the kernel
+    details: tuple[NDArray[Any], ...]  # what it needs to know beside the classes
+
+    def __init__(self, sample: Sample, attribute: str, t: Fraction, scale: int) -> None:
+        self.sample = sample
+        self.attribute = attribute
+        self.t = t
+        self.records = sample.records
+        self.scale = scale
+        self.allowance = float(t * scale)
+        self.room = _LARGEST // (scale + self.records)
+        # A class of c records may have a sum of at most t*scale*c. The sum over c is a fraction with a denominator
+        # of at most N, so t*scale can be rounded down to such a fraction a + b/d: neither a*c nor b*c overflows.
+        exact = largest_fraction(t * scale, self.records)
+        self.limits = np.array([*divmod(exact.numerator, exact.denominator), exact.denominator], np.int64)
+        self.smallest = self._smallest_class()
+
+    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+        """Mark every class whose distance is above t."""
+        self._reject(table, rejected, foresee=False)
+
+    def reject_within(
+        self, table: ClassTable, rejected: NDArray[np.uint8], source: ClassTable, groups: Indices
+    ) -> int:
+        """Do the same, and return how many records of the classes marked now are lost for good.
+
+        No node between `source`, a more specific one, and this one can keep them. `groups` tells which class of
+        the table each class of the source is part of.
+        """
+        slots, state, potentials = self._reject(table, rejected, foresee=True)
+        histogram = self.sample.histogram(table, self.attribute)
+        parts = self.sample.histogram(source, self.attribute)
+        return int(
+            count_lost(
+                histogram.starts, histogram.classes, table.count, slots, state, potentials, parts.starts,
+                parts.classes, parts.counts, source.count, groups, self.records, self.scale, self.allowance,
+                self.smallest,
+            )
+        )  # fmt: skip
+
+    def _reject(self, table: ClassTable, rejected: NDArray[np.uint8], *, foresee: bool) -> Judged:
+        huge = np.flatnonzero((table.count > self.room) & (rejected == 0)) if self.room < self.records else ()
+        for i in huge:
+            rejected[i] = 1  # set aside
+        histogram = self.sample.histogram(table, self.attribute)
+        judged = self.judge(
+            histogram.starts, histogram.classes, histogram.counts, table.count, rejected, self.records,
+            self.limits, foresee, *self.details,
+        )  # fmt: skip
+        for i in huge:
+            total = self.distance_sum(_counts_of(histogram, int(i)))
+            rejected[i] = total > self.t * self.scale * int(table.count[i])
+        return judged
+
+    def distance_sum(self, counts: Integers) -> int:
+        """The distance of one class, given how often it has each value, times `scale` times its size."""
+        raise NotImplementedError
+
+    def least_sums(self, sizes: Integers) -> Integers:
+        """A lower bound of `distance_sum` for all classes of each size."""
+        raise NotImplementedError
+
+    def proven_start(self) -> int:
+        """A size below which no class fulfils the model, without much ado."""
+        return 1
+
+    @property
+    def domain(self) -> int:
+        """Number of values that `least_sums` looks at for each size."""
+        raise NotImplementedError
+
+    def _smallest_class(self) -> int:
+        """The least size for which a class can fulfil the model, or a smaller one, if finding it takes long."""
+        size = self.proven_start()
+        for _ in range(0, _EFFORT, _AT_ONCE):
+            sizes = np.arange(size, size + max(1, _AT_ONCE // self.domain))
+            whole, part, unit = self.limits.tolist()
+            possible = self.least_sums(sizes) <= whole * sizes + part * sizes // unit
+            possible |= sizes >= self.records
+            if possible.any():
+                return int(sizes[possible][0])
+            size = int(sizes[-1]) + 1
+        return size
+
+
+class Ordered(Criterion):
+    """The sum of |Q - P| over all values, over their number less one.
+
+    P and Q are the shares of records that have a value or a smaller one, in the table and in the class.
+    """
+
+    judge = staticmethod(judge_ordered)
+
+    def __init__(self, sample: Sample, attribute: str, t: Fraction) -> None:
+        self.cumulated: Integers = np.cumsum(sample.distribution(attribute))
+        sums = np.concatenate([[0], np.cumsum(self.cumulated)])
+        self.details = (self.cumulated, sums, _near(self.cumulated))
+        super().__init__(sample, attribute, t, sample.records * (self.cumulated.size - 1))
+
+    @property
+    def domain(self) -> int:
+        return self.cumulated.size
+
+    def distance_sum(self, counts: Integers) -> int:
+        return _sum(np.abs(self.records * np.cumsum(counts) - int(counts.sum()) * self.cumulated))
+
+    def least_sums(self, sizes: Integers) -> Integers:
+        """The least sum of all classes of each size.
+
+        Q takes multiples of 1/size only. The multiple next to P never falls as P grows, and is 1 where P is, so
+        it is the Q of some class, and no class has a smaller difference anywhere.
+        """
+        rest = sizes[:, None] * self.cumulated % self.records
+        least: Integers = np.minimum(rest, self.records - rest).sum(axis=1)
+        return least
+
+
+class Grouped(Criterion):
+    """The mean, over the levels of a hierarchy below its root, of half the sum of |q - p| on the level.
+
+    `levels` has, for each level above the values, the number of the group that each value is in. Without any,
+    this is the equal distance.
+    """
+
+    judge = staticmethod(judge_groups)
+
+    def __init__(self, sample: Sample, attribute: str, t: Fraction, levels: list[Integers]) -> None:
+        values = sample.distribution(attribute)
+        self.levels = _different([np.arange(values.size), *levels])
+        self.masses = [np.bincount(level, values).astype(np.int64) for level, _ in self.levels]
+        self.weights = np.array([weight for _, weight in self.levels], np.int64)
+        parents = np.array([level for level, _ in self.levels], np.int32)
+        masses = np.zeros(parents.shape, np.int64)
+        for level, known in enumerate(self.masses):
+            masses[level, : known.size] = known
+        self.details = (np.lexsort(parents).astype(np.int32), parents, masses, self.weights)
+        super().__init__(sample, attribute, t, sample.records * (1 + len(levels)))
+
+    @property
+    def domain(self) -> int:
+        return sum(masses.size for masses in self.masses)
+
+    def distance_sum(self, counts: Integers) -> int:
+        size, total = int(counts.sum()), 0
+        for (level, weight), masses in zip(self.levels, self.masses, strict=True):
+            here = np.bincount(level, counts).astype(np.int64)
+            total += weight * _sum(np.maximum(self.records * here - size * masses, 0))
+        return total
+
+    def proven_start(self) -> int:
+        """The least size with which a class can have values enough.
+
+        A class of c records has at most c groups of each level. The share of all the others is missing in it, and
+        what is missing adds to the distance as much as what is too much.
+        """
+        covered = np.zeros(max(masses.size for masses in self.masses), np.int64)
+        for masses, weight in zip(self.masses, self.weights, strict=True):
+            largest = np.cumsum(np.sort(masses)[::-1])
+            missing = covered.size - largest.size
+            covered += weight * np.pad(largest, (0, missing), constant_values=self.records)
+        needed = int(self.weights.sum()) * self.records - self.t * self.scale
+        return int(np.searchsorted(covered, math.ceil(needed))) + 1
+
+    def least_sums(self, sizes: Integers) -> Integers:
+        """The sum over the levels of the least sum that a class of each size has there.
+
+        On one level the sum is size*N less all min(f*N, size*n). Give the records to groups one by one, each
+        where that minimum grows most: by N while f*N <= size*n - N, and then once by the rest of size*n modulo N.
+        The growth falls as f grows, so no other choice is better, and what is left over are the rests of the
+        groups without that last record: the smallest rests. On several levels these choices may contradict
+        each other; one level alone has the least sum exactly.
+        """
+        total = np.zeros(sizes.size, np.int64)
+        for masses, weight in zip(self.masses, self.weights, strict=True):
+            rests = np.sort(sizes[:, None] * masses % self.records, axis=1)
+            left = masses.size - rests.sum(axis=1) // self.records
+            sums = np.pad(np.cumsum(rests, axis=1), ((0, 0), (1, 0)))
+            total += weight * np.take_along_axis(sums, left[:, None], axis=1)[:, 0]
+        return total
+
+
+def _different(levels: list[Integers]) -> list[tuple[Integers, int]]:
+    """Merge levels that group the values alike, and leave out those with one group: that has no extra."""
+    found: list[tuple[Integers, int]] = []
+    for level in levels:
+        if found and level.max() == found[-1][0].max():  # from level to level groups only merge
+            found[-1] = (found[-1][0], found[-1][1] + 1)
+        elif level.max() > 0 or not found:
+            found.append((level, 1))
+    return found
+
+
+def _near(cumulated: Integers) -> Indices:
+    """Look up where the table's cumulated count passes a share of its records.
+
+    Place k + 1 tells how many values have less than k/B of the records up to them. A share of k/B, give or take
+    1/B, is then passed between what places k and k + 3 say.
+    """
+    steps = 256
+    while steps < min(4 * cumulated.size, 65536):
+        steps *= 2
+    bounds = -(-np.arange(steps + 1) * cumulated[-1] // steps)
+    below = np.searchsorted(cumulated, bounds)
+    return np.pad(below, (1, 2), constant_values=(0, cumulated.size)).astype(np.int32)
+
+
+def _counts_of(histogram: Histogram, class_: int) -> Integers:
+    """How often one class has each value."""
+    entries = np.flatnonzero(histogram.classes == class_)
+    counts = np.zeros(histogram.domain, np.int64)
+    counts[np.searchsorted(histogram.starts, entries, side="right") - 1] = histogram.counts[entries]
+    return counts
+
+
+def _sum(numbers: Integers) -> int:
+    """Add up numbers that are not negative, whose sum may exceed 64 bits."""
+    return (int((numbers >> 32).sum()) << 32) + int((numbers & 0xFFFFFFFF).sum())

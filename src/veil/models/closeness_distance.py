@@ -1,0 +1,132 @@
+"""Distances of published classes from the whole, from the definitions: no kernels, nothing from the engine.
+
+All are whole numbers over scale*size, so that the largest can be named exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.published import Published, encoded
+
+Integers = NDArray[Any]
+"""Of 64 bits where the sums fit, of any size (as objects) where they might not."""
+
+
+class Counted(NamedTuple):
+    """How often each class has each value, in the order of classes and, within a class, of values.
+
+    `values` are all values there are, missing ones last, and `masses` how many records of the baseline have each.
+    """
+
+    values: pa.Array
+    masses: Integers
+    classes: Integers
+    codes: Integers
+    counts: Integers
+    sizes: Integers
+
+
+def count(published: Published, attribute: str, *, ordered: bool) -> Counted:
+    """Count values by class. `ordered` asks for the order of the values, which not every type has."""
+    classes, found, counts = published.histograms(attribute)
+    values, rows = encoded(published.baseline[attribute])
+    known = [values, found.cast(values.type)]
+    if published.population is not None and attribute in published.population.column_names:
+        known.append(encoded(published.population[attribute])[0].cast(values.type))
+    domain = pa.concat_arrays(known).unique()
+    if ordered:
+        domain = domain.take(pc.sort_indices(domain))  # missing values go last
+    place = np.array(pc.index_in(values, domain), dtype=np.int64)
+    codes = np.array(pc.index_in(known[1], domain), dtype=np.int64)
+    order = np.lexsort((codes, classes))
+    masses = np.bincount(place[rows], minlength=len(domain))
+    return Counted(domain, masses, classes[order], codes[order], counts[order], published.sizes)
+
+
+def largest(distance: Callable[..., tuple[Integers, int]], counted: Counted, *details: Any) -> Fraction:
+    """The largest distance of any class."""
+    if not counted.sizes.size:
+        return Fraction(0)
+    # No distance makes larger numbers than this on its way.
+    longest = max([counted.masses.size, *(len(levels) for levels in details)])
+    reach = 2 * longest * int(counted.masses.sum()) * int(counted.sizes.max())
+    kind = np.int64 if reach < 2**63 else object
+    wide = counted._replace(counts=counted.counts.astype(kind), sizes=counted.sizes.astype(kind))
+    sums, scale = distance(wide, *details)
+    if scale == 0:
+        return Fraction(0)
+    shares = sums.astype(np.float64) / counted.sizes
+    close = np.flatnonzero(shares >= shares.max() * (1 - 1e-9))
+    pairs = set(zip(sums[close].tolist(), counted.sizes[close].tolist(), strict=True))
+    return max(Fraction(total, scale * size) for total, size in pairs)
+
+
+def equal(counted: Counted) -> tuple[Integers, int]:
+    """Half the sum of |q - p|: that of all q - p above 0."""
+    records = int(counted.masses.sum())
+    excess = records * counted.counts - counted.sizes[counted.classes] * counted.masses[counted.codes]
+    return _by_class(np.maximum(excess, 0), counted.classes), records
+
+
+def ordered(counted: Counted) -> tuple[Integers, int]:
+    """The sum over all values of |Q - P|, the shares of records up to each value, over their number less one.
+
+    From one value of the class up to before the next, Q stays the same and P grows: Q - P is not negative up to
+    some value and negative from there on.
+    """
+    classes, codes, sizes = counted.classes, counted.codes, counted.sizes
+    records, domain = int(counted.masses.sum()), counted.masses.size
+    cumulated = np.cumsum(counted.masses)
+    sums = np.concatenate([[0], np.cumsum(cumulated)]).astype(counted.counts.dtype)
+    size = sizes[classes]
+    first = np.flatnonzero(np.diff(classes, prepend=-1))
+    running = np.cumsum(counted.counts)
+    before = running[first] - counted.counts[first]
+    level = records * (running - before[classes])
+    end = np.append(codes[1:], domain)
+    end[np.append(first[1:], codes.size) - 1] = domain
+    turn = np.searchsorted(cumulated, (level // size).astype(np.int64), side="right")
+    turn = np.clip(turn, codes, end)
+    stretch = level * (2 * turn - codes - end) - size * (2 * sums[turn] - sums[codes] - sums[end])
+    return _by_class(stretch, classes) + sizes * sums[codes[first]], records * (domain - 1)
+
+
+def hierarchical(counted: Counted, levels: list[Integers]) -> tuple[Integers, int]:
+    """The sum over the inner nodes of level/height * min(pos, neg) of their children's extras.
+
+    `levels` has the code of each value's label on level 0, 1 and so on.
+    """
+    records, height = int(counted.masses.sum()), len(levels) - 1
+    classes, codes, counts = counted.classes, levels[0][counted.codes], counted.counts
+    total = counted.sizes * 0
+    extra = records * counts - counted.sizes[classes] * _masses(counted, levels[0])[codes]
+    for level in range(1, height + 1):
+        parent = np.zeros(int(levels[level - 1].max()) + 1, np.int64)
+        parent[levels[level - 1]] = levels[level]
+        keys = classes * (int(levels[level].max()) + 1) + parent[codes]
+        order = np.argsort(keys, kind="stable")
+        first = np.flatnonzero(np.diff(keys[order], prepend=-1))
+        classes, codes = classes[order][first], parent[codes[order][first]]
+        counts = np.add.reduceat(counts[order], first)
+        positive = np.add.reduceat(np.maximum(extra, 0)[order], first)
+        extra = records * counts - counted.sizes[classes] * _masses(counted, levels[level])[codes]
+        negative = positive - extra  # of all children, whether or not they occur in the class
+        total += _by_class(level * np.minimum(positive, negative), classes)
+    return total, records * height
+
+
+def _masses(counted: Counted, level: Integers) -> Integers:
+    return np.bincount(level, counted.masses).astype(np.int64)
+
+
+def _by_class(numbers: Integers, classes: Integers) -> Integers:
+    result: Integers = np.add.reduceat(numbers, np.flatnonzero(np.diff(classes, prepend=-1)))
+    return result

@@ -1,0 +1,217 @@
+"""The compiled part of t-closeness: distances of all classes of a node, in whole numbers.
+
+Shares are never divided out. With N records in the table and c in a class, n and f of them with some value,
+f/c - n/N is (f*N - c*n) / (N*c), so every distance is a whole number over K*c with a K that all classes share.
+`limits` holds three numbers (a, b, d): a class of c records may have a sum of at most a*c + b*c // d.
+
+Histograms are stored value by value, so one pass over their entries meets all values of a class, in any order
+of values. What has been seen of a class is kept in its row of `state`, which begins with its size, its sum and
+its cost. Classes that are rejected already have no row: their slot is -1.
+
+Kernels that `foresee` also return the potential of each entry, for `veil.models.closeness_bound`.
+
+Rows are addressed by unsigned numbers, which spares a check, and choices that no processor could predict are
+made without branching: both matter at a few nanoseconds an entry.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.classes.kernels import kernel
+
+Integers = NDArray[np.int64]
+Indices = NDArray[np.int32]
+Judged = tuple[Indices, Integers, Indices]
+"""Slots and state of the classes that are rejected now, and potentials."""
+
+
+@kernel
+def judge_groups(
+    starts: Integers,
+    classes: Indices,
+    counts: Integers,
+    sizes: Integers,
+    rejected: NDArray[np.uint8],
+    records: int,
+    limits: Integers,
+    foresee: bool,
+    order: Indices,
+    parents: Indices,
+    masses: Integers,
+    weights: Integers,
+) -> Judged:
+    """Reject classes by the weighted sum, over groups of values, of what they have too much of a group.
+
+    On level l, `masses[l, g]` of the `records` have a value in group g = `parents[l, value]`, and groups count
+    `weights[l]` times. On level 0 each value is a group. `order` is an order of values in which every group of
+    every level stands together. The classes met in a group are gathered and, at its end, handed on to the
+    group above.
+    """
+    slots, state = _open(rejected, sizes, 3)
+    levels, count = weights.size, state.shape[0]
+    together = np.zeros((levels, count), np.int64)  # records of each class in the present group
+    met = np.empty((levels, count + 1), np.int32)  # the classes that have any
+    many = np.zeros(levels, np.int64)
+    history = np.empty((levels, classes.size if foresee else 0), np.int32)
+    ends = np.zeros((levels, order.size + 1), np.int64)
+    closed = np.zeros(levels, np.int64)
+    for k in range(order.size):
+        value = order[k]
+        mass, weight = masses[0, value], weights[0]
+        for e in range(starts[value], starts[value + 1]):
+            slot = slots[np.uint32(classes[e])]
+            if slot < 0:
+                continue
+            s = np.uint32(slot)
+            excess = records * counts[e] - state[s, 0] * mass
+            state[s, 1] += weight * max(excess, 0)
+            state[s, 2] += weight * mass if excess > 0 else 0
+            if levels > 1:
+                met[1, many[1]] = slot
+                many[1] += together[1, s] == 0
+                together[1, s] += counts[e]
+        for l in range(1, levels):
+            group = parents[l, value]
+            if k + 1 < order.size and parents[l, order[k + 1]] == group:
+                break
+            mass, weight = masses[l, group], weights[l]
+            for j in range(many[l]):
+                s = np.uint32(met[l, j])
+                here = together[l, s]
+                together[l, s] = 0
+                excess = records * here - state[s, 0] * mass
+                state[s, 1] += weight * max(excess, 0)
+                state[s, 2] += weight * mass if excess > 0 else 0
+                if l + 1 < levels:
+                    met[l + 1, many[l + 1]] = met[l, j]
+                    many[l + 1] += together[l + 1, s] == 0
+                    together[l + 1, s] += here
+                if foresee:  # the slot, or -1 - slot where there was not too much
+                    history[l, ends[l, closed[l]] + j] = met[l, j] if excess > 0 else -1 - met[l, j]
+            ends[l, closed[l] + 1] = ends[l, closed[l]] + many[l]
+            closed[l] += 1
+            many[l] = 0
+    for i in range(sizes.size):
+        if slots[i] >= 0:
+            if state[slots[i], 1] > limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]:
+                rejected[i] = 1
+            else:
+                slots[i] = -1
+    potentials = np.empty(history.shape[1], np.int32)
+    if foresee:
+        above = np.zeros((levels + 1, count), np.int32)  # weights of too much, on this level and higher ones
+        closed[:] = 0
+        for k in range(order.size):
+            value = order[k]
+            for l in range(levels - 1, 0, -1):
+                if k == 0 or parents[l, order[k - 1]] != parents[l, value]:
+                    for j in range(ends[l, closed[l]], ends[l, closed[l] + 1]):
+                        slot = history[l, j]
+                        s = np.uint32(slot if slot >= 0 else -1 - slot)
+                        above[l, s] = above[l + 1, s] + (weights[l] if slot >= 0 else 0)
+                    closed[l] += 1
+            for e in range(starts[value], starts[value + 1]):
+                slot = slots[np.uint32(classes[e])]
+                if slot >= 0:
+                    s = np.uint32(slot)
+                    too_much = records * counts[e] > state[s, 0] * masses[0, value]
+                    potentials[e] = above[1, s] + (weights[0] if too_much else 0)
+    return slots, state, potentials
+
+
+@kernel
+def judge_ordered(
+    starts: Integers,
+    classes: Indices,
+    counts: Integers,
+    sizes: Integers,
+    rejected: NDArray[np.uint8],
+    records: int,
+    limits: Integers,
+    foresee: bool,
+    cumulated: Integers,
+    sums: Integers,
+    near: Indices,
+) -> Judged:
+    """Reject classes by the sum, over all values, of the difference of cumulated counts.
+
+    `cumulated[v]` records of the table have value v or a smaller one; `sums[v]` adds those up before v. A class
+    is left alone as soon as its sum is too large, unless potentials are asked for.
+    """
+    # Size, sum, cost, N times the records so far, next value, balance of signs, limit; share of a look-up step
+    slots, state = _open(rejected, sizes, 7)
+    steps = np.empty(state.shape[0])
+    for i in range(sizes.size):
+        if slots[i] >= 0:
+            state[slots[i], 6] = limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]
+            steps[slots[i]] = (near.size - 4) / (float(records) * max(1, sizes[i]))
+    potentials = np.empty(classes.size if foresee else 0, np.int32)
+    domain = starts.size - 1
+    for value in range(domain):
+        for e in range(starts[value], starts[value + 1]):
+            slot = slots[np.uint32(classes[e])]
+            if slot < 0:
+                continue
+            s = np.uint32(slot)
+            _account(state, s, value, steps[s], cumulated, sums, near)
+            if foresee:
+                potentials[e] = -state[s, 5]
+            elif state[s, 1] > state[s, 6]:
+                rejected[classes[e]] = 1
+                slots[classes[e]] = -1
+            state[s, 3] += records * counts[e]
+    for i in range(sizes.size):
+        if slots[i] >= 0:
+            s = np.uint32(slots[i])
+            _account(state, s, domain, steps[s], cumulated, sums, near)
+            state[s, 2] -= records * state[s, 5]
+            if state[s, 1] > state[s, 6]:
+                rejected[i] = 1
+            else:
+                slots[i] = -1
+    return slots, state, potentials
+
+
+@kernel
+def _account(
+    state: Integers, s: np.uint32, end: int, step: float, cumulated: Integers, sums: Integers, near: Indices
+) -> None:
+    """Add the differences of a class from its next value up to `end`, with nothing of the class in between.
+
+    Its cumulated count f stays the same there and the table's grows, so that f*N - c*cumulated[v] is not
+    negative up to some value and negative from there on. Both sums are differences of `sums`. The value is found
+    by bisection; `near` says for each share of records, in steps, between which values to look.
+    """
+    size, level, start = state[s, 0], state[s, 3], state[s, 4]
+    at = np.uint64(np.int64(level * step))
+    cut = min(max(np.int64(near[at]), start), end)
+    top = min(max(np.int64(near[at + np.uint64(3)]), start), end)
+    while cut < top:
+        middle = (cut + top) >> 1
+        if size * cumulated[np.uint64(middle)] <= level:
+            cut = middle + 1
+        else:
+            top = middle
+    balance = 2 * cut - start - end
+    weighted = 2 * sums[np.uint64(cut)] - sums[np.uint64(start)] - sums[np.uint64(end)]
+    state[s, 1] += level * balance - size * weighted
+    state[s, 2] += weighted
+    state[s, 4] = end
+    state[s, 5] += balance
+
+
+@kernel
+def _open(rejected: NDArray[np.uint8], sizes: Integers, width: int) -> tuple[Indices, Integers]:
+    """Give a slot to each class that is still to be judged, and a row that begins with its size."""
+    slots = np.empty(rejected.size, np.int32)
+    count = 0
+    for i in range(rejected.size):
+        slots[i] = -1 if rejected[i] else count
+        count += 1 - rejected[i]
+    state = np.zeros((count, width), np.int64)
+    for i in range(rejected.size):
+        if slots[i] >= 0:
+            state[slots[i], 0] = sizes[i]
+    return slots, state

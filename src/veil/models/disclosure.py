@@ -1,0 +1,111 @@
+"""δ-disclosure privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from veil.classes.sample import Sample
+from veil.declare import declared
+from veil.exact import Real, ball, decimal_fraction, float_above, largest_fraction, sign_of_logs
+from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.likeness import Share, ShareLimits, shares
+from veil.published import Published
+
+
+@declared
+class DeltaDisclosure(PrivacyModel):
+    """Each sensitive value that occurs in a class is there about as frequent as in the whole table.
+
+    With its frequency q in the class and p in the table: |log2(q / p)| < δ. Values that do not occur in the
+    class are not judged, as in ARX; the original definition asks for all values in all classes.
+
+    Not monotone: a class without a value may be merged with one that holds it, and then hold too little of
+    it. Nor under suppression. Brickell and Shmatikov (2008).
+    """
+
+    attribute: Annotated[
+        str, Field(description="sensitive column whose values must keep their frequencies in each class")
+    ]
+    delta: Annotated[
+        float,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="bits that a class may tell, less is safer; 1 to 3 is usual",
+        ),
+    ]
+    kind: Literal["DeltaDisclosure"] = Field(default="DeltaDisclosure", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """The sensitive attribute."""
+        return (self.attribute,)
+
+    def minimal_class_size(self, sample: Sample) -> int:
+        """Return the least size for which the counts allowed for each value can add up (see `ShareLimits`)."""
+        return self.bind(sample).minimal_class_size()
+
+    def bind(self, sample: Sample) -> ShareLimits:
+        """Turn the distance allowed into limits of each value's share: p / 2^δ < q < p * 2^δ."""
+        return ShareLimits(sample, self.attribute, self._limits)
+
+    def _limits(self, p: Fraction, records: int) -> tuple[Fraction, Fraction]:
+        delta = decimal_fraction(self.delta)
+        if delta > 2 * records.bit_length():  # q / p lies between 1 / records and records anyway
+            return Fraction(1), Fraction(0)
+        if delta.denominator == 1:
+            factor = 2 ** int(delta)
+            return largest_fraction(p * factor, records, below=True), largest_fraction(p / factor, records)
+        # A power of 2 is rational only if the exponent is an integer.
+        upper, lower = (largest_fraction(_scaled(p, exponent), records) for exponent in (delta, -delta))
+        return upper, lower
+
+    def verify(self, published: Published) -> Finding:
+        """Compare the extreme frequencies of each value in the classes with its frequency in the table."""
+        promise = f"{self.delta:g}-disclosure privacy of {self.attribute!r}"
+        found = shares(published, self.attribute)
+        if not found:
+            return Finding(promise, True, "no class")
+        if not all(each.p > 0 for each in found):
+            return Finding(promise, False, "a value that the input does not have")
+        ratio = _largest_ratio(found)
+        return Finding(promise, _discloses_less(ratio, self.delta), f"delta = {_log2(ratio):.6g}")
+
+    @classmethod
+    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+        """Return a delta just above the largest distance, at which the model begins to hold."""
+        strengths = []
+        for name in sensitive:
+            found = shares(published, name)
+            if found and all(each.p > 0 for each in found):
+                ratio = _largest_ratio(found)
+                delta = float_above(Fraction(0)) if ratio == 1 else _log2(ratio)
+                while not _discloses_less(ratio, delta):
+                    delta = math.nextafter(delta, math.inf)
+                strengths.append(Strength("DeltaDisclosure", "delta", delta, name))
+        return strengths
+
+
+def _scaled(p: Fraction, exponent: Fraction) -> Real:
+    return lambda bits: ball(p) * (ball(exponent) * ball(2).log()).exp()
+
+
+def _largest_ratio(found: list[Share]) -> Fraction:
+    """Largest q / p or p / q."""
+    return max(max(each.largest / each.p, each.p / each.smallest) for each in found)
+
+
+def _log2(ratio: Fraction) -> float:
+    return math.log2(ratio.numerator) - math.log2(ratio.denominator)
+
+
+def _discloses_less(ratio: Fraction, delta: float) -> bool:
+    """Decide exactly whether log2(ratio) < delta."""
+    return sign_of_logs([(1, ratio), (-decimal_fraction(delta), 2)]) == -1

@@ -1,0 +1,159 @@
+"""k-map: k-anonymity in the population that the release was chosen from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable
+from veil.declare import declared
+from veil.errors import ParameterError
+from veil.exact import ball, decimal_fraction, is_at_most
+from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.presence import require_subset, sizes_in_population
+from veil.models.subset import SubsetField
+from veil.population.size import AnyPopulation
+from veil.published import Published
+
+if TYPE_CHECKING:
+    from flint import arb
+
+Estimator = Literal["poisson", "zero_truncated_poisson"]
+
+
+@declared
+class KMap(PrivacyModel):
+    """Everybody in the release looks like at least k - 1 other people of the population, released or not.
+
+    With a research subset, the whole table is the population and its people are counted. With `population`, its
+    size alone is known, and classes need k' records, derived from k: a class of k people would show no more than
+    k' - 2 records (zero-truncated: k' - 1) in a random sample of this size, but for a chance of `significance`. A
+    class that shows k' is therefore taken to be larger than k in the population. k' is never more than k.
+
+    Both kinds of monotone: merging classes only makes them larger, in the population as well, and parts of a class
+    that is too small are too small. Sweeney (2001), El Emam and Dankar (2008).
+
+    >>> KMap(10, population=50).derived_class_size(records=10)
+    8
+    """
+
+    k: Annotated[int, Field(ge=1, description="smallest allowed class of the population; 5 to 20 is usual")]
+    subset: Annotated[
+        SubsetField, Field(description="the rows to release; not needed if another model of the plan says it")
+    ] = None
+    population: Annotated[
+        AnyPopulation | None,
+        Field(description="size or region of the population, if its people are not known"),
+    ] = None
+    significance: Annotated[
+        float,
+        Field(gt=0, lt=1, description="accepted chance of an error of the estimate; 0.01 to 0.05 is usual"),
+    ] = 0.01
+    estimator: Annotated[
+        Estimator,
+        Field(description="how records of a class of k people are spread; truncated: it shows at least one"),
+    ] = "poisson"
+    kind: Literal["KMap"] = Field(default="KMap", repr=False, kw_only=True)
+
+    monotone_generalization: ClassVar[bool] = True
+    monotone_suppression: ClassVar[bool] = True
+    attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+
+    def __post_init__(self) -> None:
+        if self.subset is not None and self.population is not None:
+            raise ValueError(
+                "`population` of KMap should be left out if `subset` is given: the whole table is the population then"
+            )
+
+    def derived_class_size(self, records: int) -> int:
+        """Return k', for a table of so many records in total.
+
+        The smallest c with a distribution function of at least 1 - significance, plus 2 (truncated: 1); at most k.
+        Its mean is k * records / population.
+        """
+        assert self.population is not None
+        people = self.population.size_for(records)
+        if people < records:
+            raise ParameterError(
+                f"`population` of KMap should be at least {records}, the number of records, not {people}"
+            )
+        rate, goal = Fraction(self.k * records, people), 1 - decimal_fraction(self.significance)
+        least, further = (0, 2) if self.estimator == "poisson" else (1, 1)
+        most = min(self.k, records)
+        # Growing c reaches the goal once and for all, so bisect. What no c up to `high` reaches gets the most.
+        low, high = least, most - further
+        while low <= high:
+            c = (low + high) // 2
+            if self._reaches(goal, c, rate):
+                high = c - 1
+            else:
+                low = c + 1
+        return min(low + further, most)
+
+    def _reaches(self, goal: Fraction, c: int, rate: Fraction) -> bool:
+        """Whether the distribution function at c is at least the goal; they are never equal, as e^rate is
+        transcendental.
+        """
+
+        def reached(bits: int) -> arb:
+            mean = ball(rate)
+            below = mean.gamma_upper(ball(c + 1), True)
+            if self.estimator == "poisson":
+                return below
+            none = (-mean).exp()
+            return (below - none) / (1 - none)
+
+        return is_at_most(goal, reached)
+
+    def minimal_class_size(self, sample: Sample) -> int:
+        """Return k' if it is derived: the model is k'-anonymity then. People are only counted class by class."""
+        return 1 if self.population is None else self.derived_class_size(sample.rows)
+
+    def bind(self, sample: Sample) -> LargeInPopulation | None:
+        """Count each class in the population, if it is at hand."""
+        if self.population is not None:
+            return None
+        require_subset(self, sample)
+        return LargeInPopulation(self.k)
+
+    def verify(self, published: Published) -> Finding:
+        """Count the smallest class, in the population if it is at hand. It is never smaller there."""
+        needed = self.k
+        promise = f"{self.k}-map"
+        sizes = published.sizes
+        if self.population is not None:
+            whole = published.baseline if published.population is None else published.population
+            needed = self.derived_class_size(whole.num_rows)
+            promise += f", estimated for {self.population}: classes of {needed}"
+        else:
+            sizes = np.where(_from_population(published), sizes_in_population(published), 0)
+        smallest = int(sizes.min(initial=np.iinfo(np.int64).max))
+        return Finding(promise, smallest >= needed, f"k = {smallest}" if sizes.size else "no class")
+
+    @classmethod
+    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+        """Return the size of the smallest class in the population, if that is at hand."""
+        if published.population is None or not published.sizes.size:
+            return []
+        return [Strength("KMap", "k", int(sizes_in_population(published).min()))]
+
+
+class LargeInPopulation:
+    """Rejects classes of less than k people of the population."""
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+        rejected |= table.population < self.k
+
+
+def _from_population(published: Published) -> NDArray[np.bool_]:
+    """Whether the population holds all records of each class: the rest of them are nobody's."""
+    return sizes_in_population(published) >= published.sizes

@@ -1,0 +1,230 @@
+"""δ-presence: who looks somebody up learns neither that they are in the table nor that they are not. Inclusion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from veil.classes.kernels import kernel
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable
+from veil.declare import declared
+from veil.errors import ParameterError
+from veil.exact import decimal_fraction, float_at_least, largest_fraction
+from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.subset import SubsetField, row_numbers
+from veil.published import Published
+
+Chance = Annotated[float, Field(ge=0, le=1)]
+
+
+@declared
+class DeltaPresence(PrivacyModel):
+    """Of everybody who looks the same, at least a share `minimum` and at most a share `maximum` is in the release.
+
+    The whole table is the population, the research subset is what is released. For each class of people with the
+    same generalized quasi-identifiers: minimum <= (those in the subset) / (all of them) <= maximum. That is the
+    chance that a person of the class is in the release, as far as the release tells. Nergiz et al. (2007).
+
+    A class that nobody of the subset is in has the share 0. If minimum is above 0, it breaks the promise, and no
+    suppression can mend that: such a transformation is ruled out (`empty_classes="forbid"`). Difference from
+    ARX, which forgets this as soon as another model of the plan defines a minimal class size.
+    `empty_classes="ignore"` does so always, to reproduce such results. What is lost: of everybody in a class without
+    a released record an attacker learns for certain that they are not in the subset. Only `maximum`, and
+    `minimum` for people who share their class with a released record, are promised then. For suppressed
+    records the release tells no class, and nothing is promised for people in classes that are suppressed whole.
+
+    Monotone under generalization, since the share of a union lies between those of its parts; not so if empty
+    classes are ignored, as a part that nobody minds may spoil the union. Not monotone under suppression.
+    """
+
+    minimum: Annotated[Chance, Field(description="least chance of a person to be in the release; 0 to 0.1")]
+    maximum: Annotated[Chance, Field(description="greatest chance of a person to be in it; less is safer")]
+    subset: Annotated[
+        SubsetField, Field(description="the rows to release; not needed if another model of the plan says it")
+    ] = None
+    empty_classes: Annotated[
+        Literal["forbid", "ignore"],
+        Field(
+            description="what people in nobody's class are worth: all that is promised, or nothing (as in ARX)"
+        ),
+    ] = "forbid"
+    kind: Literal["DeltaPresence"] = Field(default="DeltaPresence", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("table linkage",)
+
+    def __post_init__(self) -> None:
+        if self.minimum > self.maximum:
+            raise ValueError(
+                f"`minimum` of DeltaPresence should be at most `maximum`, which is {self.maximum:g}, "
+                f"not {self.minimum:g}"
+            )
+        # A class variable of the base; the safe answer stays where the empty classes cannot be relied on.
+        object.__setattr__(
+            self, "monotone_generalization", self.minimum == 0 or self.empty_classes == "forbid"
+        )
+
+    def bind(self, sample: Sample) -> _Presence:
+        """Compare the two counts of each class."""
+        require_subset(self, sample)
+        return _Presence(sample, self)
+
+    def verify(self, published: Published) -> Finding:
+        """Count each class in the release and in the population."""
+        promise = f"({self.minimum:g}, {self.maximum:g})-presence of the research subset"
+        least, most = decimal_fraction(self.minimum), decimal_fraction(self.maximum)
+        if least == 0 and most == 1:
+            return Finding(promise, True, "any share is allowed")
+        if published.population is None:
+            return Finding(promise, False, "the population is not at hand, so nothing can be said")
+        smallest, largest = _extreme_shares(published)
+        holds = least <= smallest and largest <= most
+        measured = (
+            f"shares from {float(smallest):.6g} to {float(largest):.6g}"
+            if published.sizes.size
+            else "no class"
+        )
+        if self.empty_classes == "forbid" and least > 0:
+            empty = classes_without_members(published)
+            holds &= empty == 0
+            if empty is None:
+                measured += ", and no telling which rows of the population are in the subset"
+            elif empty:
+                measured += f", {empty} classes of the population without a record"
+        return Finding(promise, holds, measured)
+
+    @classmethod
+    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+        """Return the least and the largest share, if the population is at hand."""
+        if published.population is None or not published.sizes.size:
+            return []
+        smallest, largest = _extreme_shares(published)
+        if classes_without_members(published) != 0:
+            smallest = Fraction(0)
+        # One that lies on the safe side of the fraction even when read as a decimal number.
+        minimum = -float_at_least(-smallest)
+        return [
+            Strength("DeltaPresence", "minimum", abs(minimum)),
+            Strength("DeltaPresence", "maximum", float_at_least(largest)),
+        ]
+
+
+@declared
+class Inclusion(PrivacyModel):
+    """Releases a research subset, and demands nothing of it: the rest of the table is there as the population."""
+
+    subset: Annotated[SubsetField, Field(description="the rows to release")] = Field(default=None)
+    kind: Literal["Inclusion"] = Field(default="Inclusion", repr=False, kw_only=True)
+
+    monotone_generalization: ClassVar[bool] = True
+    monotone_suppression: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.subset is None:
+            raise ValueError("`subset` of Inclusion is required: row numbers, a query, a path or a frame")
+
+    def verify(self, published: Published) -> Finding:
+        """Check that there are no more records than the subset has, and none that the population lacks."""
+        records = published.baseline.num_rows
+        holds = published.records <= records and not (sizes_in_population(published) < published.sizes).any()
+        return Finding(
+            "only the research subset is released", holds, f"{published.records} of {records} records"
+        )
+
+
+def require_subset(model: PrivacyModel, sample: Sample) -> None:
+    """Refuse a sample in which nobody has said what the population is and what is released."""
+    if not sample.has_subset:
+        raise ParameterError(
+            f"`subset` of {type(model).__name__} is required, here or in another model of the plan: row numbers, "
+            "a query, a path or a frame with the rows to release, while the whole table is the population"
+        )
+
+
+# --- the criterion --------------------------------------------------------------------------------
+
+
+class _Presence:
+    """Decides in integers: a share of at most n people may give way to fractions of integers up to n."""
+
+    def __init__(self, sample: Sample, model: DeltaPresence) -> None:
+        inside = largest_fraction(decimal_fraction(model.maximum), sample.rows)
+        outside = largest_fraction(1 - decimal_fraction(model.minimum), sample.rows)
+        self.limits = inside.numerator, inside.denominator, outside.numerator, outside.denominator
+        self.forbidding = model.minimum > 0 and model.empty_classes == "forbid"
+
+    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+        _reject_share(table.count, table.population, *self.limits, rejected)
+
+    def forbids(self, table: ClassTable) -> bool:
+        """Whether a class holds nobody of the subset, which violates any minimum above 0."""
+        return self.forbidding and not table.count.all()
+
+
+@kernel
+def _reject_share(
+    counts: NDArray[np.int64],
+    population: NDArray[np.int64],
+    inside: int,
+    per: int,
+    outside: int,
+    per_outside: int,
+    rejected: NDArray[np.uint8],
+) -> None:
+    """Reject classes with more than `inside / per` in the subset or more than `outside / per_outside` not."""
+    for i in range(counts.size):
+        if counts[i] > 0 and rejected[i] == 0:
+            everybody = population[i]
+            if (
+                counts[i] * per > inside * everybody
+                or (everybody - counts[i]) * per_outside > outside * everybody
+            ):
+                rejected[i] = 1
+
+
+# --- seen from outside ----------------------------------------------------------------------------
+
+
+def sizes_in_population(published: Published) -> NDArray[np.int64]:
+    """Count for each class of a release everybody who looks like its records; without a population, those alone."""
+    if published.population is None:
+        return published.sizes
+    classes, everybody = row_numbers([published.labels, published.population], published.names)
+    return np.bincount(everybody, minlength=int(classes.max(initial=-1)) + 1)[classes]
+
+
+def classes_without_members(published: Published) -> int | None:
+    """Count the classes of the population that nobody of the subset is in; None if that cannot be told.
+
+    `members` of a published table tells which rows of the population are in the subset. Without it, a class without
+    a released record may be empty, or suppressed.
+    """
+    assert published.population is not None
+    classes, everybody = row_numbers([published.labels, published.population], published.names)
+    there = np.bincount(everybody) > 0
+    members = published.members
+    if members is not None:
+        classes = np.concatenate([classes, everybody[members]])
+    seen = np.bincount(classes, minlength=there.size)[: there.size] > 0
+    unseen = int(np.count_nonzero(there & ~seen))
+    if members is None and unseen:
+        hidden = published.suppressed_records + published.baseline.num_rows - published.records
+        return unseen if hidden <= 0 else None
+    return unseen
+
+
+def _extreme_shares(published: Published) -> tuple[Fraction, Fraction]:
+    """Least and largest share of a class; beyond 1 if the population lacks records of the release."""
+    sizes, everybody = published.sizes, sizes_in_population(published)
+    if (everybody < sizes).any():
+        return Fraction(0), Fraction(2)
+    if not sizes.size:
+        return Fraction(1), Fraction(0)
+    pairs = np.unique(np.stack([sizes, everybody]), axis=1).T.tolist()
+    shares = [Fraction(some, whole) for some, whole in pairs]
+    return min(shares), max(shares)

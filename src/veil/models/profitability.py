@@ -1,0 +1,473 @@
+"""Profitability: a rational adversary attacks only what pays, and a publisher gains by what is worth the risk."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from veil.classes import kernels
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable
+from veil.declare import declared
+from veil.errors import HierarchyError, PlanError, did_you_mean
+from veil.exact import decimal_fraction, sign_of_logs
+from veil.hierarchies.hierarchy import Hierarchy
+from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.k_map import LargeInPopulation
+from veil.models.presence import sizes_in_population
+from veil.models.subset import SubsetField
+from veil.published import Published, encoded
+from veil.quality.cover import fields, place
+from veil.quality.payout import Money, PublisherPayout, _Payout
+from veil.tables import canonical_text, read
+
+_CLOSE = 2
+"""Mark of a class that doubles cannot decide."""
+
+
+@declared
+class Profitability(PrivacyModel):
+    """The publisher expects to gain by every class, given an adversary who attacks only where that pays.
+
+    A record of a class whose labels cover the share c of all D combinations has lost x = 1 + log(c) / log(D) of
+    its information (kept in [0, 1]; see `EntropyBased`) and earns benefit * (1 - x). An attack succeeds with the
+    chance p = 1 / (size of the class); it is made if adversary_gain * p > cost, and costs the publisher
+    publisher_loss * p. The class is accepted iff what is left is above 0. A prosecutor knows that a person is in the
+    release, so the class counts there; for a journalist it counts in the whole table (without a research subset
+    that is the same). Wan et al. (2015).
+
+    With `no_attack`, no class may be worth an attack at all: adversary_gain * p < cost. That is k-anonymity
+    (prosecutor) or k-map (journalist) with the smallest k that is above adversary_gain / cost, and monotone as
+    these are. Otherwise neither kind of monotone: large classes are safe but may have lost too much.
+
+    >>> Profitability(no_attack=True, adversary_gain=300, cost=4).unattacked_class_size()
+    76
+    """
+
+    attacker: Annotated[
+        Literal["prosecutor", "journalist"],
+        Field(description="knows that the person is in the release, or only that they are in the population"),
+    ] = "prosecutor"
+    no_attack: Annotated[bool, Field(description="let no attack pay, whatever the publisher would gain")] = (
+        False
+    )
+    benefit: Annotated[Money, Field(description="what an unchanged record earns the publisher")] = 1200.0
+    publisher_loss: Annotated[Money, Field(description="publisher's loss by a re-identified record")] = 300.0
+    adversary_gain: Annotated[Money, Field(description="adversary's gain by a re-identified record")] = 300.0
+    cost: Annotated[Money, Field(description="adversary's cost of trying to re-identify a record")] = 4.0
+    subset: Annotated[
+        SubsetField, Field(description="the rows to release; the whole table is the journalist's population")
+    ] = None
+    kind: Literal["Profitability"] = Field(default="Profitability", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+
+    def __post_init__(self) -> None:
+        if self.no_attack and self.cost == 0 and self.adversary_gain > 0:
+            raise ValueError(
+                "`cost` of Profitability should be greater than 0 with no_attack, as what costs nothing always pays, "
+                "not 0"
+            )
+        if not self.no_attack and self.benefit == 0:
+            raise ValueError(
+                "`benefit` of Profitability should be greater than 0 without no_attack, as nothing pays then, not 0"
+            )
+        # Class variables of the base; the safe answers stay where the payout matters.
+        object.__setattr__(self, "monotone_generalization", self.no_attack)
+        object.__setattr__(self, "monotone_suppression", self.no_attack)
+
+    def unattacked_class_size(self) -> int:
+        """Return the smallest size n with adversary_gain / n < cost."""
+        if self.adversary_gain == 0:
+            return 1
+        return math.floor(decimal_fraction(self.adversary_gain) / decimal_fraction(self.cost)) + 1
+
+    def _payout(self) -> PublisherPayout:
+        """The quality model of the same costs and benefits."""
+        return PublisherPayout(
+            self.attacker == "journalist", self.benefit, self.publisher_loss, self.adversary_gain, self.cost
+        )
+
+    def minimal_class_size(self, sample: Sample) -> int:
+        """Return the size that makes attacks useless, or one that makes their harm smaller than the benefit.
+
+        A class of n records that is attacked earns at most benefit - publisher_loss / n. Nothing can be said of a
+        journalist's classes, which may be larger in the population.
+        """
+        if self.attacker == "journalist" and sample.has_subset:
+            return 1
+        if self.no_attack:
+            return self.unattacked_class_size()
+        worthwhile = math.floor(decimal_fraction(self.publisher_loss) / decimal_fraction(self.benefit)) + 1
+        return min(self._payout().largest_attacked_class() + 1, worthwhile)
+
+    def bind(self, sample: Sample) -> _Profit | LargeInPopulation | None:
+        """Compute the payout of each class, or count it in the population."""
+        if not self.no_attack:
+            return _Profit(sample, self)
+        if self.attacker == "prosecutor" or not sample.has_subset:
+            return None
+        return LargeInPopulation(self.unattacked_class_size())
+
+    def harm(self, size: int) -> Fraction:
+        """Return what an attack on a class of this size is expected to cost the publisher, for each record."""
+        chance = Fraction(1, size)
+        attacked = decimal_fraction(self.adversary_gain) * chance > decimal_fraction(self.cost)
+        return decimal_fraction(self.publisher_loss) * chance if attacked else Fraction(0)
+
+    def profitable(self, shares: Sequence[Fraction], domains: Sequence[Fraction], harm: Fraction) -> bool:
+        """Decide exactly whether benefit * (1 - x) > harm for labels that cover the given shares of domains.
+
+        As 1 - x is -ln(c) / ln(D), cut to [0, 1], and harm / benefit is in [0, 1), the cut does not matter.
+        """
+        part = harm / decimal_fraction(self.benefit)
+        possible = math.prod(domains, start=Fraction(1))
+        if part >= 1 or possible == 1:
+            return part < 1
+        if not all(shares):
+            return possible > 1
+        found = sign_of_logs([*((1, share) for share in shares), *((part, domain) for domain in domains)])
+        return found == (-1 if possible > 1 else 1)
+
+    def verify(self, published: Published) -> Finding:
+        """Compute sizes and payouts from the cells of the table, and from the hierarchies if these are at hand."""
+        sizes = sizes_in_population(published) if self.attacker == "journalist" else published.sizes
+        if self.no_attack:
+            needed = self.unattacked_class_size()
+            smallest = int(sizes.min(initial=np.iinfo(np.int64).max))
+            promise = f"no {self.attacker} gains by an attack: classes of {needed}"
+            return Finding(promise, smallest >= needed, f"k = {smallest}" if sizes.size else "no class")
+        promise = f"the publisher gains by every class, in spite of a {self.attacker}"
+        hierarchies: Mapping[str, Hierarchy] | None = getattr(published, "hierarchies", None)
+        levels: Mapping[str, int] | None = getattr(published, "levels", None)
+        if not sizes.size:
+            return Finding(promise, True, "no class")
+        if hierarchies is None or levels is None:
+            return Finding(promise, False, "the hierarchies are not at hand, so nothing can be said")
+        try:
+            return Finding(promise, *self._least_payout(published, sizes, hierarchies, levels))
+        except KeyError as error:
+            return Finding(promise, False, f"a label that the hierarchy does not have: {error}")
+
+    def _least_payout(
+        self,
+        published: Published,
+        sizes: NDArray[np.int64],
+        hierarchies: Mapping[str, Hierarchy],
+        levels: Mapping[str, int],
+    ) -> tuple[bool, str]:
+        """Whether every class pays, and the least payout. Doubles, and fractions where these come close to 0."""
+        names = published.names
+        domains = [decimal_fraction(hierarchies[name].domain_size) for name in names]
+        information = math.fsum(math.log(domain) for domain in domains)
+        known: list[list[Fraction]] = []
+        codes = np.empty((len(names) + 1, sizes.size), np.int64)
+        left = np.zeros(sizes.size)
+        for j, name in enumerate(names):
+            values, codes[j] = encoded(published.labels[name])
+            share = dict(
+                zip(
+                    hierarchies[name].labels[levels[name]],
+                    exact_shares(hierarchies[name], levels[name]),
+                    strict=True,
+                )
+            )
+            known.append([share[text] for text in canonical_text(values)])
+            left -= np.array([math.log(each) if each else -math.inf for each in known[j]])[codes[j]]
+        left = np.clip(left / information, 0, 1) if information else np.ones(sizes.size)
+        attacked = sizes <= self._payout().largest_attacked_class()
+        codes[-1] = np.where(attacked, sizes, 0)
+        payout = self.benefit * left - np.where(attacked, self.publisher_loss / sizes, 0.0)
+        error = 1e-9 * (self.benefit + self.publisher_loss) * (1 + len(names) / (abs(information) or 1.0))
+        holds = not (payout < -error).any()
+        for close in np.unique(codes[:, np.abs(payout) <= error], axis=1).T.tolist():
+            shares = [each[code] for each, code in zip(known, close[:-1], strict=True)]
+            holds = holds and self.profitable(
+                shares, domains, self.harm(close[-1]) if close[-1] else Fraction(0)
+            )
+        return holds, f"at least {payout.min():.6g} a record"
+
+    @classmethod
+    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+        """Return how many times the cost an adversary may gain before attacks pay: less than the smallest class."""
+        if not published.sizes.size:
+            return []
+        found = {"no_attack": published.sizes}
+        if published.population is not None:
+            found["no_attack, journalist"] = sizes_in_population(published)
+        return [
+            Strength(
+                "Profitability", f"adversary_gain / cost ({form})", math.nextafter(int(sizes.min()), 0.0)
+            )
+            for form, sizes in found.items()
+        ]
+
+
+def exact_shares(hierarchy: Hierarchy, level: int) -> list[Fraction]:
+    """Share of the domain that each label of a level covers: a count of rows, or the decimal number given."""
+    shares, rows = hierarchy.shares[level], int(hierarchy.listed.sum())
+    if np.array_equal(shares, hierarchy.materialized_shares[level]):
+        return [Fraction(count, rows) for count in np.rint(shares * rows).astype(np.int64).tolist()]
+    return [decimal_fraction(share) for share in shares.tolist()]
+
+
+# --- the criterion --------------------------------------------------------------------------------
+
+
+class _Profit:
+    """Decides with doubles, and again exactly where those come too close to 0.
+
+    The loss of a class is a sum of one number for each attribute, log(share * domain) / log(D), as the publisher's
+    payout has it. Error bound: with 4 units in the last place for a logarithm, the argument off by 3 halves of
+    one, and u = 1 / log(D), the number x is off by 2 |u| + 5 |x| units, and u itself by 6 A units relative to its
+    size, where A = |u| times the sum of |log domain| + 1; adding up m of them adds m/2 units of their sum T. The
+    total, at most 2 m |u| + T (11 A + m) units of 2^-52, is doubled.
+    """
+
+    def __init__(self, sample: Sample, model: Profitability) -> None:
+        self.model, self.encoding = model, sample.encoding
+        payout = model._payout().bind(sample)
+        assert isinstance(payout, _Payout)
+        self.payout, self.cover = payout, payout.cover
+        self.domains = [decimal_fraction(hierarchy.domain_size) for hierarchy in self.encoding.hierarchies]
+        self.slack = self._slack()
+        self.decided: dict[tuple[int, ...], bool] = {}
+        self.shares: tuple[NDArray[np.int64], list[Fraction]] | None = None
+
+    def _slack(self) -> float:
+        logs = [math.log(domain) for domain in self.domains]
+        information = math.fsum(logs)
+        if information == 0.0:
+            return 0.0 if all(domain == 1 for domain in self.domains) else math.inf
+        if any(not shares.all() for hierarchy in self.encoding.hierarchies for shares in hierarchy.shares):
+            return math.inf
+        unit, m = 1.0 / abs(information), len(logs)
+        spread = unit * math.fsum(abs(log) + 1 for log in logs)
+        starts = self.cover.starts
+        total = math.fsum(
+            float(np.abs(self.cover.numbers[starts[j, 0] : starts[j, -1]]).max()) for j in range(m)
+        )
+        return 2.0**-51 * (2 * m * unit + total * (11 * spread + m))
+
+    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+        payout, cover = self.payout, self.cover
+        sizes = table.population if payout.journalist else table.count
+        close = _reject_unprofitable(
+            table.keys, table.count, sizes, np.array(table.levels), cover.layout, cover.starts, cover.uniform,
+            cover.numbers, payout.benefit, payout.harm, payout.attacked, self.slack, rejected,
+        )  # fmt: skip
+        if close:
+            self._decide(table, sizes, rejected)
+
+    def _decide(self, table: ClassTable, sizes: NDArray[np.int64], rejected: NDArray[np.uint8]) -> None:
+        """Decide the close calls, each combination of shares and class size once."""
+        where = np.flatnonzero(rejected == _CLOSE)
+        if self.shares is None:
+            self.shares = self._exact_shares()
+        numbers, shares = self.shares
+        cases = np.empty((len(self.domains) + 1, where.size), np.int64)
+        codes = np.empty(where.size, np.int32)
+        for j, (word, shift, mask) in enumerate(self.cover.layout.tolist()):
+            kernels.unpack(table.keys[word][where], shift, mask, codes)
+            cases[j] = numbers[self.cover.starts[j, table.levels[j]] + codes]
+        cases[-1] = np.where(sizes[where] <= self.payout.attacked, sizes[where], 0)
+        different, which = np.unique(cases, axis=1, return_inverse=True)
+        verdicts = np.empty(different.shape[1], np.uint8)
+        for i, case in enumerate(map(tuple, different.T.tolist())):
+            if case not in self.decided:
+                harm = self.model.harm(case[-1]) if case[-1] else Fraction(0)
+                self.decided[case] = self.model.profitable([shares[n] for n in case[:-1]], self.domains, harm)
+            verdicts[i] = not self.decided[case]
+        rejected[where] = verdicts[which.reshape(-1)]
+
+    def _exact_shares(self) -> tuple[NDArray[np.int64], list[Fraction]]:
+        """Number the shares that occur; also return for each value of each attribute the number of its share."""
+        known: dict[Fraction, int] = {}
+        numbers = [
+            known.setdefault(share, len(known))
+            for hierarchy in self.encoding.hierarchies
+            for level in range(hierarchy.height + 1)
+            for share in exact_shares(hierarchy, level)
+        ]
+        return np.array(numbers, np.int64), list(known)
+
+
+@kernels.kernel
+def _reject_unprofitable(
+    keys: kernels.Words,
+    counts: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    levels: NDArray[np.int64],
+    layout: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    uniform: NDArray[np.bool_],
+    losses: NDArray[np.float64],
+    benefit: float,
+    harm: float,
+    attacked: int,
+    slack: float,
+    rejected: NDArray[np.uint8],
+) -> int:
+    """Reject classes whose payout is not above 0, mark those too close to tell, and count these."""
+    varying, fixed = fields(levels, layout, starts, uniform)
+    everywhere = 0.0
+    for f in range(fixed.size):
+        everywhere += losses[fixed[f]]
+    close = 0
+    for i in range(counts.size):
+        if counts[i] == 0 or rejected[i]:
+            continue
+        loss = everywhere
+        for v in range(varying.shape[0]):
+            loss += losses[place(keys, i, varying[v])]
+        lost = harm / sizes[i] if sizes[i] <= attacked else 0.0
+        payout = benefit * (1.0 - min(max(loss, 0.0), 1.0)) - lost
+        error = benefit * slack + (benefit + lost) * 2.0**-50
+        if payout < -error:
+            rejected[i] = 1
+        elif payout <= error:
+            rejected[i] = _CLOSE
+            close += 1
+    return close
+
+
+# --- Safe Harbor ----------------------------------------------------------------------------------
+
+_RESTRICTED = {
+    "036", "059", "063", "102", "203", "556", "692", "790", "821", "823", "830", "831", "878", "879", "884",
+    "890", "893",
+}  # fmt: skip
+"""First digits of ZIP codes of areas with 20,000 people or fewer by the census of 2000 (US Department of Health)."""
+
+_Below = dict[str, list[str]]
+"""The labels of a level, each with the values below it."""
+
+
+def safe_harbor_levels(
+    source: Any,
+    quasi_identifiers: Mapping[str, Any],
+    *,
+    ages: str | Iterable[str] = (),
+    zip_codes: str | Iterable[str] = (),
+    dates: str | Iterable[str] = (),
+) -> dict[str, int]:
+    """Find the least levels that fit the Safe Harbor rule of HIPAA (45 CFR 164.514(b)(2)), for `minimum_levels`.
+
+    `ages` in years: all from 90 on have one label, which tells no more than that. `zip_codes`: labels tell at
+    most the first three digits, and not even these for areas of 20,000 people or fewer (one label for all of
+    those, such as 000, will do). `dates`: labels tell at most the year. Where a label does not show what it
+    tells, the level is passed over. Together with `Profitability` this is what ARX calls Safe-Harbor-friendly.
+
+    A help, not legal advice. Safe Harbor asks for more than levels can give: no names, numbers, addresses and
+    other identifiers of its list, no years of birth that tell an age above 89, and no knowledge that what is left
+    identifies anybody.
+
+    >>> import pyarrow as pa
+    >>> from veil import hierarchies as h
+    >>> people = pa.table({"zip": ["02139", "02142", "94305"]})
+    >>> safe_harbor_levels(people, {"zip": h.redaction()}, zip_codes="zip")
+    {'zip': 2}
+    """
+    table = read(source).table
+    found: dict[str, int] = {}
+    for columns, fits in ((ages, _ages_fit), (zip_codes, _zip_codes_fit), (dates, _dates_fit)):
+        for name in [columns] if isinstance(columns, str) else columns:
+            if name not in quasi_identifiers or name not in table.column_names:
+                known = [each for each in quasi_identifiers if each in table.column_names]
+                raise PlanError(f"{name!r} is no quasi-identifier of the table.{did_you_mean(name, known)}")
+            builder = quasi_identifiers[name]
+            if not hasattr(builder, "build"):
+                raise HierarchyError(
+                    f"column {name!r} needs a hierarchy, such as h.redaction(), not {builder!r}"
+                )
+            values, codes = encoded(table[name])
+            hierarchy: Hierarchy = builder.build(values, np.bincount(codes, minlength=len(values)), name)
+            found[name] = _least_level(hierarchy, name, fits)
+    return found
+
+
+def _least_level(hierarchy: Hierarchy, name: str, fits: Callable[[_Below], bool]) -> int:
+    for level, labels in enumerate(hierarchy.labels):
+        below: _Below = {}
+        for text, code in zip(hierarchy.labels[0], hierarchy.label_map(level).tolist(), strict=True):
+            if text is not None:
+                below.setdefault(str(labels[code]), []).append(text)
+        try:
+            if fits(below):
+                return level
+        except ValueError as error:
+            raise PlanError(f"column {name!r}: {error}") from None
+    raise HierarchyError(
+        f"no level of the hierarchy of {name!r} is general enough for Safe Harbor: add one, at least `*` for all"
+    )
+
+
+def _ages_fit(below: _Below) -> bool:
+    old = {}
+    for label, texts in below.items():
+        try:
+            ages = [float(text) for text in texts]
+        except ValueError:
+            raise ValueError(
+                f"{label!r} covers something that is not an age in years, such as {texts[0]!r}"
+            ) from None
+        if max(ages) >= 90:
+            old[label] = min(ages)
+    shown = [re.search("[0-9]+", label) for label, youngest in old.items() if youngest >= 90]
+    return len(old) < 2 and all(number is None or int(number[0]) <= 90 for number in shown)
+
+
+def _zip_codes_fit(below: _Below) -> bool:
+    areas = {label: {_area(text) for text in texts} for label, texts in below.items()}
+    everywhere = {area for held in areas.values() for area, _ in held}
+    if sum(len({area for area, _ in held}) for held in areas.values()) > len(everywhere):
+        return False  # an area is split
+    small = everywhere & _RESTRICTED
+    for label, held in areas.items():
+        digits = "".join(re.findall("[0-9]", label))
+        names = {area for area, _ in held}
+        if len(names) > 1:
+            alone = names <= small and names != small
+        else:
+            # Numbers lack leading zeros, so that fewer digits tell as much.
+            told = all(visible.startswith(digits) for _, visible in held)
+            alone = digits != "000" and not (
+                told and (all(digits != v for _, v in held) or not names <= small)
+            )
+        if alone:
+            return False
+    return True
+
+
+def _area(text: str) -> tuple[str, str]:
+    """First three digits of a ZIP code, and those of them that the text shows."""
+    found = re.fullmatch("([0-9]{1,5})(?:-?[0-9]{4})?", text)
+    if found is None:
+        raise ValueError(f"{text!r} is not a ZIP code")
+    area = found[1].zfill(5)[:3]
+    return area, area[5 - len(found[1]) :]
+
+
+def _dates_fit(below: _Below) -> bool:
+    years = {label: {_year(text) for text in texts} for label, texts in below.items()}
+    if sum(map(len, years.values())) > len(set().union(*years.values())):
+        return False  # a year is split
+    return all(
+        len(held) > 1
+        or (not re.search("[A-Za-z]", label) and all(len(n) == 4 for n in re.findall("[0-9]+", label)))
+        for label, held in years.items()
+    )
+
+
+def _year(text: str) -> str:
+    found = re.search("(?<![0-9])[0-9]{4}(?![0-9])", text)
+    if found is None:
+        raise ValueError(f"{text!r} does not show a year")
+    return found[0]

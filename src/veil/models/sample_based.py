@@ -1,0 +1,347 @@
+"""Models that judge all classes of a table together, by their sizes alone.
+
+They are asked after the models that judge class by class, about the classes that are left. The class whose labels
+are all `*` is not among them: it says nothing about anybody. If the classes violate a model, those that are
+easiest to single out go first: the smallest, among equally small ones those that lose least, then those that come
+first in the table. How many go is found by bisection, as in ARX, so that results can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.classes.kernels import kernel
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable
+from veil.exact import largest_fraction
+from veil.hierarchies.hierarchy import ROOT, Hierarchy
+from veil.published import Published, is_text
+
+_DENSE = 1024
+"""Sizes below this are counted in an array; there are few classes above it."""
+
+
+class SizeCriterion:
+    """A decision on the sizes of all classes that are left. `holds` makes it a decision on something."""
+
+    def holds(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
+        """Whether classes of these different sizes, in ascending order, so many of each, fulfil the model."""
+        raise NotImplementedError
+
+    def suppress(
+        self, table: ClassTable, rejected: NDArray[np.uint8], losses: NDArray[np.float64] | None, star: int
+    ) -> None:
+        """Mark the smallest classes until the model is fulfilled."""
+        sizes, counts = _histogram(table.count, rejected, star)
+        prefix = self.prefix(sizes, counts)
+        if prefix:
+            _mark(table.count, rejected, losses, star, sizes, counts, prefix)
+
+    def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8], star: int) -> bool:
+        """Whether the classes that are not marked fulfil the model. No classes at all fulfil every one."""
+        sizes, counts = _histogram(table.count, rejected, star)
+        return not sizes.size or self.holds(sizes, counts)
+
+    def prefix(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> int:
+        """Return how many of the smallest classes to suppress.
+
+        Bisection finds the fewest if suppressing more never hurts. Where it may, the number found is one of
+        several, or none: then the classes that are left violate the model.
+        """
+        if not sizes.size or self.holds(sizes, counts):
+            return 0
+        ends = np.cumsum(counts)
+
+        def holds_without(number: int) -> bool:
+            if number >= ends[-1]:
+                return True
+            first = int(np.searchsorted(ends, number, side="right"))
+            left = counts[first:].copy()
+            left[0] = ends[first] - number
+            return self.holds(sizes[first:], left)
+
+        low, high = 0, int(ends[-1]) - 1
+        middle = high // 2
+        while low <= high:
+            if holds_without(middle + 1):
+                high = middle - 1
+            else:
+                low = middle + 1
+            middle = max(0, (low + high) // 2)
+        return middle + 1 if holds_without(middle + 1) else middle + 2
+
+
+class Share(NamedTuple):
+    """A bound on how many classes, or records in classes, smaller than `below` there are for each record."""
+
+    bound: Fraction
+    below: int | None
+    records: bool
+
+    def holds(self, sizes: NDArray[np.int64]) -> bool:
+        """Whether classes of the given sizes keep the bound."""
+        return not sizes.size or self.measure(sizes) <= self.bound
+
+    def measure(self, sizes: NDArray[np.int64]) -> Fraction:
+        """Return what is bounded, for classes of the given sizes; 0 if there are none."""
+        small = sizes if self.below is None else sizes[sizes < self.below]
+        number = int(small.sum()) if self.records else small.size
+        return Fraction(number, max(1, int(sizes.sum())))
+
+
+class ShareCriterion(SizeCriterion):
+    """Bounds on shares of small classes.
+
+    Decided in integers: no fraction of counts up to the number of records lies between a bound and the largest
+    such fraction p/q below it, and no product of two such numbers overflows. Suppressing one more of the
+    smallest classes never breaks a bound that holds, so the fewest to suppress are found in one pass.
+    """
+
+    def __init__(self, sample: Sample, shares: Sequence[Share]) -> None:
+        rows = []
+        for share in shares:
+            fraction = largest_fraction(share.bound, max(1, sample.records))
+            below = sample.records + 1 if share.below is None else min(share.below, sample.records + 1)
+            rows.append((fraction.numerator, fraction.denominator, below, share.records))
+        self.shares = np.array(rows, np.int64)
+        self.bounded = all(_keeps_stars(hierarchy) for hierarchy in sample.encoding.hierarchies)
+
+    def holds(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
+        return not _shortest_prefix(sizes, counts, self.shares)
+
+    def prefix(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> int:
+        return int(_shortest_prefix(sizes, counts, self.shares))
+
+    def least(self, table: ClassTable, star: int) -> int:
+        """Return how many records have to be suppressed at this node and at every more specific one.
+
+        Take what a more specific node keeps. Seen from here it lies in no more classes than there, and a
+        record that is alone here, or in a small class, was so there. So the bound on records holds for it with
+        the class sizes of this node, and there is a largest set of records for which it does: all that are in
+        large classes, and as many others as fit. The bound on classes still holds if the classes are filled
+        up with the rest of their records, and the largest union of classes for which it does is what is left
+        without the smallest.
+
+        None of this is true if classes that count there do not count here because their labels became `*`,
+        or the other way round. Then nothing is claimed.
+        """
+        if star >= 0 or not self.bounded:
+            return 0
+        sizes, counts = _histogram(table.count, np.zeros(len(table), np.uint8), star)
+        return int(_least_records(sizes, counts, self.shares))
+
+
+def _keeps_stars(hierarchy: Hierarchy) -> bool:
+    """Whether what is `*` on a level is `*` on all levels above it."""
+    for level, targets in enumerate(hierarchy.maps):
+        labels, above = hierarchy.labels[level], hierarchy.labels[level + 1]
+        if ROOT in labels and above[targets[labels.index(ROOT)]] != ROOT:
+            return False
+    return True
+
+
+@kernel
+def _histogram(
+    counts: NDArray[np.int64], rejected: NDArray[np.uint8], star: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the different sizes of the classes that are left, in ascending order, and how many have each."""
+    few = np.zeros(_DENSE, np.int64)
+    alone = large = 0
+    for i in range(counts.size):
+        if rejected[i] or i == star:
+            continue
+        if counts[i] == 1:  # by far the most, and faster in a register
+            alone += 1
+        elif counts[i] < _DENSE:
+            few[counts[i]] += 1
+        else:
+            large += 1
+    few[1] = alone
+    many = np.empty(large, np.int64)
+    if large:
+        large = 0
+        for i in range(counts.size):
+            if counts[i] >= _DENSE and not rejected[i] and i != star:
+                many[large] = counts[i]
+                large += 1
+        many.sort()
+    sizes = np.empty(_DENSE + large, np.int64)
+    numbers = np.empty(_DENSE + large, np.int64)
+    filled = 0
+    for size in range(1, _DENSE):
+        if few[size]:
+            sizes[filled] = size
+            numbers[filled] = few[size]
+            filled += 1
+    for t in range(large):
+        if t == 0 or many[t] != many[t - 1]:
+            sizes[filled] = many[t]
+            numbers[filled] = 0
+            filled += 1
+        numbers[filled - 1] += 1
+    return sizes[:filled].copy(), numbers[:filled].copy()
+
+
+def _mark(
+    classes: NDArray[np.int64],
+    rejected: NDArray[np.uint8],
+    losses: NDArray[np.float64] | None,
+    star: int,
+    sizes: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    prefix: int,
+) -> None:
+    """Mark the first `prefix` classes in the order of size, loss and first record."""
+    ends = np.cumsum(counts)
+    last = int(np.searchsorted(ends, prefix))
+    rest = prefix - int(ends[last] - counts[last])
+    if losses is None or rest == counts[last]:
+        _mark_smaller(classes, rejected, star, sizes[last], rest)
+        return
+    _mark_smaller(classes, rejected, star, sizes[last], 0)
+    group = np.flatnonzero((classes == sizes[last]) & (rejected == 0))
+    group = group[group != star]
+    values = losses[group]
+    dearest = _smallest(values.copy(), rest - 1)
+    cheaper = values < dearest
+    rejected[group[cheaper]] = 1
+    ties = group[values == dearest]
+    rejected[ties[: rest - int(np.count_nonzero(cheaper))]] = 1
+
+
+@kernel
+def _mark_smaller(
+    classes: NDArray[np.int64], rejected: NDArray[np.uint8], star: int, size: int, number: int
+) -> None:
+    """Mark all classes smaller than `size`, and the first `number` ones of that size."""
+    for i in range(classes.size):
+        if rejected[i] or i == star or classes[i] == 0:
+            continue
+        if classes[i] < size:
+            rejected[i] = 1
+        elif classes[i] == size and number > 0:
+            rejected[i] = 1
+            number -= 1
+
+
+@kernel
+def _smallest(values: NDArray[np.float64], place: int) -> float:
+    """Return the value that would stand at a place if the values were sorted; their order is lost.
+
+    Quickselect that sets equal values aside at once: losses take few different values.
+    """
+    low, high = 0, values.size - 1
+    while True:
+        a, b, c = values[low], values[(low + high) // 2], values[high]
+        pivot = max(min(a, b), min(max(a, b), c))
+        below, at, above = low, low, high
+        while at <= above:
+            value = values[at]
+            if value < pivot:
+                values[at] = values[below]
+                values[below] = value
+                below += 1
+                at += 1
+            elif value > pivot:
+                values[at] = values[above]
+                values[above] = value
+                above -= 1
+            else:
+                at += 1
+        if place < below:
+            high = below - 1
+        elif place > above:
+            low = above + 1
+        else:
+            return float(pivot)
+
+
+@kernel
+def _totals(
+    sizes: NDArray[np.int64], counts: NDArray[np.int64], shares: NDArray[np.int64]
+) -> tuple[int, NDArray[np.int64]]:
+    """Return the number of records, and of what each share counts."""
+    records = 0
+    counted = np.zeros(shares.shape[0], np.int64)
+    for t in range(sizes.size):
+        records += sizes[t] * counts[t]
+        for s in range(shares.shape[0]):
+            if sizes[t] < shares[s, 2]:
+                counted[s] += counts[t] * (sizes[t] if shares[s, 3] else 1)
+    return records, counted
+
+
+@kernel
+def _kept(records: int, counted: NDArray[np.int64], shares: NDArray[np.int64]) -> bool:
+    kept = True
+    for s in range(shares.shape[0]):
+        kept &= counted[s] * shares[s, 1] <= shares[s, 0] * records
+    return kept
+
+
+@kernel
+def _shortest_prefix(sizes: NDArray[np.int64], counts: NDArray[np.int64], shares: NDArray[np.int64]) -> int:
+    """Return how many of the smallest classes have to go until every share is kept."""
+    records, counted = _totals(sizes, counts, shares)
+    if _kept(records, counted, shares):
+        return 0
+    gone = 0
+    for t in range(sizes.size):
+        each = np.zeros(shares.shape[0], np.int64)
+        for s in range(shares.shape[0]):
+            if sizes[t] < shares[s, 2]:
+                each[s] = sizes[t] if shares[s, 3] else 1
+        low, high = 1, counts[t]
+        if _kept(records - high * sizes[t], counted - high * each, shares):
+            while low < high:
+                middle = (low + high) // 2
+                if _kept(records - middle * sizes[t], counted - middle * each, shares):
+                    high = middle
+                else:
+                    low = middle + 1
+            return gone + low
+        gone += high
+        records -= high * sizes[t]
+        counted -= high * each
+    return gone
+
+
+@kernel
+def _least_records(sizes: NDArray[np.int64], counts: NDArray[np.int64], shares: NDArray[np.int64]) -> int:
+    """Return how many records have to go for the bound that takes most, each looked at by itself."""
+    most = 0
+    for s in range(shares.shape[0]):
+        share = shares[s : s + 1]
+        records, counted = _totals(sizes, counts, share)
+        needed = 0
+        if share[0, 3]:
+            # x small records may stay beside all others if x / (others + x) <= p / q.
+            above, below = share[0, 0], share[0, 1]
+            if above < below:
+                needed = counted[0] - min(counted[0], above * (records - counted[0]) // (below - above))
+        else:
+            prefix = _shortest_prefix(sizes, counts, share)
+            t = 0
+            while prefix > 0:
+                number = min(prefix, counts[t])
+                needed += number * sizes[t]
+                prefix -= number
+                t += 1
+        most = max(most, needed)
+    return most
+
+
+def listed_sizes(published: Published) -> NDArray[np.int64]:
+    """Return the sizes of all classes of a published table but the one whose labels are all `*`."""
+    if not published.names or not all(is_text(published.labels[name].type) for name in published.names):
+        return published.sizes
+    stars = np.ones(published.sizes.size, np.bool_)
+    for name in published.names:
+        stars &= np.array(pc.fill_null(pc.equal(published.labels[name], ROOT), False), dtype=np.bool_)
+    return published.sizes[~stars]

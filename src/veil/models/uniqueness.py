@@ -1,0 +1,165 @@
+"""Uniqueness: records that are alone in their class, in the sample or, by estimate, in the population."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from veil.classes.sample import Sample
+from veil.declare import declared
+from veil.errors import ParameterError
+from veil.exact import decimal_fraction, float_at_least
+from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.sample_based import Share, ShareCriterion, SizeCriterion, listed_sizes
+from veil.population import AnyPopulation, Estimate, Estimator, Population, estimate
+from veil.population.certificate import confirmed
+from veil.population.zayatz import exact_zayatz
+from veil.published import Published
+
+
+@declared
+class SampleUniqueness(PrivacyModel):
+    """At most a given share of the records are alone in their class.
+
+    The class without information, all of whose labels are `*`, does not count. But for that the model is
+    monotone under generalization: merging classes never makes a record unique. It is not where some values of
+    every attribute become `*` and others do not, as the unique records are then a larger share of those that
+    count. Suppressing more of the smallest classes never hurts.
+
+    >>> SampleUniqueness(0.05)
+    SampleUniqueness(threshold=0.05)
+    """
+
+    threshold: Annotated[
+        float, Field(ge=0, le=1, description="share of unique records; 0.05 or less is usual")
+    ]
+    kind: Literal["SampleUniqueness"] = Field(default="SampleUniqueness", repr=False, kw_only=True)
+
+    monotone_suppression: ClassVar[bool] = True
+    attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+
+    @property
+    def _share(self) -> Share:
+        return Share(decimal_fraction(self.threshold), 2, records=True)
+
+    def bind(self, sample: Sample) -> ShareCriterion:
+        """Count the classes of one record."""
+        return ShareCriterion(sample, [self._share])
+
+    def verify(self, published: Published) -> Finding:
+        """Count again, in rational numbers."""
+        sizes = listed_sizes(published)
+        share = float(self._share.measure(sizes))
+        promise = f"at most {self.threshold:g} of the records are unique"
+        return Finding(promise, self._share.holds(sizes), f"{share:.6g}")
+
+    @classmethod
+    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+        """Return the share of unique records."""
+        share = Share(Fraction(0), 2, records=True).measure(listed_sizes(published))
+        return [Strength(cls.__name__, "threshold", float_at_least(share))]
+
+
+@declared
+class PopulationUniqueness(PrivacyModel):
+    """At most a given share of the population is estimated to be alone in its class.
+
+    This is a statistical estimate and no guarantee: it rests on a model of how class sizes are distributed in
+    a population that nobody looked at, and other models give other numbers. It says nothing about single
+    records either. Combine it with a model that does.
+
+    A table whose estimate fails, because the equations have no solution that the solver finds, counts as
+    violating the model, unless no record is unique. The same solver limits as in ARX decide that, but without
+    its clocks, so results do not depend on the machine. For Dankar's rule see `veil.population.estimate`; here
+    it does not fall back on Zayatz.
+
+    Not monotone: merging classes that are not unique can raise every one of the estimates, or make it fail.
+    Zayatz's, of which the opposite is said, grows from 2/3 to 6/5 uniques among six people when a sample of
+    1 + 2 + 2 records becomes one of 1 + 4. And a suppressed class changes all of them, up or down.
+
+    >>> PopulationUniqueness(0.01, "USA")
+    PopulationUniqueness(threshold=0.01, population=Population(size=None, region='USA', sampling_fraction=None),
+    model='dankar')
+    """
+
+    threshold: Annotated[
+        float, Field(ge=0, le=1, description="share of the population; 0.01 is usual, 0.001 strict")
+    ]
+    population: Annotated[
+        AnyPopulation,
+        Field(description="the people the records come from: a size, a region, or a Population"),
+    ]
+    model: Annotated[
+        Estimator, Field(description="estimator; dankar chooses among the others by the sampling fraction")
+    ] = "dankar"
+    kind: Literal["PopulationUniqueness"] = Field(default="PopulationUniqueness", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+
+    def bind(self, sample: Sample) -> SizeCriterion:
+        """Estimate from the class sizes of each node."""
+        return _Estimated(self, self._size(sample.records))
+
+    def _size(self, records: int) -> int:
+        size = self.population.size_for(records)
+        if size < records:
+            raise ParameterError(
+                f"`population` of PopulationUniqueness should be at least {records}, the number of records in "
+                f"the table, not {size}"
+            )
+        return size
+
+    def verify(self, published: Published) -> Finding:
+        """Estimate again and put the solution into the equations, summed term by term."""
+        size = self._size(published.baseline.num_rows)
+        sizes, counts = np.unique(listed_sizes(published), return_counts=True)
+        found = confirmed(self.model, sizes, counts, size)
+        promise = (
+            f"at most {self.threshold:g} of {self.population} are unique by the estimate of {self.model} "
+            "(an estimate, not a guarantee)"
+        )
+        measured = f"{found.uniques / size:.6g} by {found.estimator}" if found.available else "no estimate"
+        return Finding(promise, _Estimated(self, size).accepts(found, sizes, counts), measured)
+
+    @classmethod
+    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+        """Return nothing: without a population there is nothing to tell. See `strongest_for`."""
+        return []
+
+    @classmethod
+    def strongest_for(cls, published: Published, population: Population) -> list[Strength]:
+        """Return the share of population uniques by each estimator that is available."""
+        size = population.size_for(published.baseline.num_rows)
+        sizes, counts = np.unique(listed_sizes(published), return_counts=True)
+        found = {name: estimate(name, sizes, counts, size) for name in get_args(Estimator)}
+        return [
+            Strength(cls.__name__, f"threshold ({name})", float_at_least(Fraction(each.uniques) / size))
+            for name, each in found.items()
+            if each.available
+        ]
+
+
+class _Estimated(SizeCriterion):
+    def __init__(self, model: PopulationUniqueness, population: int) -> None:
+        self.estimator: Estimator = model.model
+        self.population = population
+        self.bound = decimal_fraction(model.threshold) * population
+
+    def holds(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
+        if sizes[0] != 1:
+            return True
+        return self.accepts(estimate(self.estimator, sizes, counts, self.population), sizes, counts)
+
+    def accepts(self, found: Estimate, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
+        """Whether an estimate is low enough; a close one of Zayatz, which is rational, is computed exactly."""
+        if not sizes.size or sizes[0] != 1:
+            return True
+        if found.estimator == "zayatz" and math.isclose(found.uniques, self.bound, rel_tol=1e-9):
+            return exact_zayatz(sizes, counts, self.population) <= self.bound
+        return 0 < found.uniques <= self.bound

@@ -1,0 +1,90 @@
+"""Choosing among the estimators: Dankar's rule, and one function for all of them."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.errors import ParameterError
+from veil.population.pitman import pitman_uniques
+from veil.population.snb import snb_uniques
+from veil.population.zayatz import zayatz_uniques
+
+Estimator = Literal["dankar", "pitman", "zayatz", "snb"]
+
+
+class Estimate(NamedTuple):
+    """An estimated number of people who are alone in their class in the whole population.
+
+    `estimator` is the one that the number comes from, which Dankar's rule chooses. `available` is False where
+    the estimator has no answer; `uniques` is then 0.
+    """
+
+    estimator: Estimator
+    uniques: float
+    available: bool
+
+
+def estimate(
+    estimator: Estimator,
+    sizes: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    population: int,
+    *,
+    fallback: bool = False,
+) -> Estimate:
+    """Estimate the number of population uniques from the class sizes of a sample.
+
+    Parameters
+    ----------
+    estimator
+        "zayatz", "snb", "pitman", or "dankar", which chooses among them.
+    sizes, counts
+        Different class sizes of the sample, ascending, and how many classes have each.
+    population
+        Number of people in the population.
+    fallback
+        Whether Dankar's rule uses Zayatz's estimate where Pitman's fails. Good for a look at the risk; a
+        guarantee should rather not rest on it, as Zayatz's estimate is poor for small samples.
+
+    Notes
+    -----
+    Dankar's rule (Dankar, El Emam, Neisa and Roffey, 2012): Pitman if at most a tenth of the population is in
+    the sample; otherwise the smaller one of Zayatz and the slide negative binomial, if that one is available.
+
+    >>> sizes, counts = np.array([1, 2, 3, 5]), np.array([50, 20, 10, 4])
+    >>> estimate("dankar", sizes, counts, 700)
+    Estimate(estimator='zayatz', uniques=114.13931830081..., available=True)
+    >>> estimate("snb", sizes, counts, 14_000).available
+    False
+    """
+    records = int((sizes * counts).sum())
+    if population < records:
+        raise ParameterError(
+            f"`population` should be at least {records}, the records of the sample, not {population}"
+        )
+    if not sizes.size or sizes[0] != 1:
+        return Estimate("zayatz" if estimator == "dankar" else estimator, 0.0, True)
+    if estimator == "dankar":
+        return _dankar(sizes, counts, population, records, fallback)
+    uniques = _ESTIMATORS[estimator](sizes, counts, population)
+    return Estimate(estimator, uniques, uniques != 0.0)
+
+
+def _dankar(
+    sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int, records: int, fallback: bool
+) -> Estimate:
+    if 10 * records <= population:
+        uniques = pitman_uniques(sizes, counts, population)
+        if uniques != 0.0 or not fallback:
+            return Estimate("pitman", uniques, uniques != 0.0)
+        return Estimate("zayatz", zayatz_uniques(sizes, counts, population), True)
+    slide, simple = snb_uniques(sizes, counts, population), zayatz_uniques(sizes, counts, population)
+    if slide != 0.0 and slide <= simple:
+        return Estimate("snb", slide, True)
+    return Estimate("zayatz", simple, True)
+
+
+_ESTIMATORS = {"pitman": pitman_uniques, "snb": snb_uniques, "zayatz": zayatz_uniques}

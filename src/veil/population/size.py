@@ -1,0 +1,69 @@
+"""The population that a table is a sample of."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from veil.declare import declared
+from veil.errors import ParameterError
+from veil.exact import decimal_fraction
+from veil.population.regions import REGIONS, Region
+
+
+@declared
+class Population:
+    """The people among whom the records of a table were chosen, given in one of three ways.
+
+    >>> Population(region="USA").size_for(records=30_162)
+    317238626
+    >>> Population(sampling_fraction=0.4).size_for(records=1_001)  # 2502.5, rounded half up
+    2503
+    """
+
+    size: Annotated[int | None, Field(ge=1, description="number of people")] = None
+    region: Annotated[Region | None, Field(description="region whose number of people is known")] = None
+    sampling_fraction: Annotated[
+        float | None, Field(gt=0, le=1, description="share of the population that is in the table")
+    ] = None
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("size", "region", "sampling_fraction") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ParameterError(
+                "Population needs exactly one of `size`, `region` and `sampling_fraction`, not "
+                + (" and ".join(f"`{name}`" for name in given) if given else "none")
+            )
+
+    def size_for(self, records: int) -> int:
+        """Return the number of people, for a table of so many records."""
+        if self.size is not None:
+            return self.size
+        if self.region is not None:
+            return REGIONS[self.region]
+        assert self.sampling_fraction is not None
+        return math.floor(records / decimal_fraction(self.sampling_fraction) + Fraction(1, 2))
+
+    def __str__(self) -> str:
+        if self.size is not None:
+            return f"{self.size} people"
+        if self.region is not None:
+            return f"the population of {self.region}"
+        return f"a population of which the table is {self.sampling_fraction:.6g}"
+
+
+def _population(value: Any) -> Any:
+    if isinstance(value, str):
+        return {"region": value}
+    if isinstance(value, int) and not isinstance(value, bool):
+        return {"size": value}
+    return value
+
+
+AnyPopulation = Annotated[
+    Population, BeforeValidator(_population, json_schema_input_type=int | Region | Population)
+]
+"""A population, or its size or region alone."""

@@ -23,7 +23,8 @@ from models.judging import (
     table_of,
 )
 from quality.support import E1, sample_of
-from veil.models.likeness import BetaLikeness, shares
+from veil.models.likeness import BetaLikeness
+from veil.models.shares import shares
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,7 @@ class Workspace(threading.local):
         self.rejected = np.empty(rows, np.uint8)
         self.value_counts = np.empty(values, np.int64)
         self.tally = np.empty(5, np.int64)
+        self.left = np.empty(rows, np.int64)
         self.sums = np.empty(rows, np.int64)
         self.parts = np.empty(rows, np.int64)
 

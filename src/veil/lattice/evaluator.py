@@ -13,7 +13,7 @@ from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, roll_up
-from veil.models.base import ClassCriterion, Forbidding, PrivacyModel, SampleCriterion
+from veil.models.base import ClassCriterion, Forbidding, Keeping, PrivacyModel, SampleCriterion
 from veil.quality.base import Evaluation, Node, QualityModel, Tally
 
 
@@ -62,21 +62,23 @@ class Evaluator:
                 self.others.append(criterion)
         by_class = [*self.steady, *self.monotone, *self.others]
         self.forbidding = [criterion for criterion in by_class if isinstance(criterion, Forbidding)]
+        self.keeping = [criterion for criterion in by_class if isinstance(criterion, Keeping)]
 
     def evaluate(
-        self, levels: Levels, source: ClassTable, *, score: bool = False
+        self, levels: Levels, source: ClassTable, *, score: bool = False, high: bool = False
     ) -> tuple[Evaluation, ClassTable]:
         """Evaluate a node from the class table of any node at or below it.
 
-        Without `score`, only anonymous nodes are scored. The class table returned is scratch memory of the
+        Without `score`, only anonymous nodes are scored. With `high`, an effort is made to tell how many
+        records every more specific node must suppress. The class table returned is scratch memory of the
         calling thread until its next evaluation.
         """
-        node, satisfied, least = self.judge(levels, source)
+        node, satisfied, least = self.judge(levels, source, high=high)
         anonymous = satisfied and node.tally.suppressed <= self.allowed
         value = self.measure.score(node) if anonymous or score else None
         return Evaluation(levels, anonymous, node.tally, value, self.measure.base(node), least), node.table
 
-    def judge(self, levels: Levels, source: ClassTable) -> Verdict:
+    def judge(self, levels: Levels, source: ClassTable, *, high: bool = False) -> Verdict:
         """Group a node and ask the privacy models."""
         work = self.work
         table = roll_up(self.encoding, source, levels, work, groups=self.measure.counts_classes)
@@ -84,6 +86,12 @@ class Evaluator:
         kernels.below(table.count, self.smallest, rejected)
         tally = self._reject(self.steady, table, rejected)
         least = tally.suppressed
+        if high and self.keeping:
+            left = work.left[: len(table)]
+            np.multiply(table.count, rejected == 0, out=left)
+            for keeping in self.keeping:
+                keeping.keepable(table, left)
+            least = self.sample.records - int(left.sum())
         if self.monotone:
             # If every class of a more specific node were acceptable to these models, so would these be.
             tally = self._reject(self.monotone, table, rejected)

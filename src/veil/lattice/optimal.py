@@ -152,8 +152,16 @@ class _Search:
     def _look(self, box: _Box) -> tuple[Evaluation, int, ClassTable | None]:
         """Evaluate the low corner of a box if that is still to be done, else the high corner of its lower half."""
         if box.origin is None:
-            return (*self._evaluate_high(self._cut(box)[0], self.tables[box.low]), None)
-        evaluation, scratch = self.evaluator.evaluate(box.low, self.tables[box.origin])
+            new_high, _ = self._cut(box)
+            if new_high == box.low:
+                return self.space.evaluated[new_high], box.room, None
+            return (*self._evaluate_high(new_high, self.tables[box.low]), None)
+        source = self.tables[box.origin]
+        evaluation = self.space.evaluated.get(box.low)
+        if evaluation is None:
+            evaluation, scratch = self.evaluator.evaluate(box.low, source)
+        else:
+            scratch = roll_up(self.evaluator.encoding, source, box.low, self.evaluator.work)
         table = keep(scratch)
         room = box.room
         if self.measure.counts_classes and box.low != box.high:
@@ -181,12 +189,15 @@ class _Search:
 
     def _evaluate_high(self, levels: Levels, source: ClassTable) -> tuple[Evaluation, int]:
         """Evaluate a high corner and bound the classes that nodes between it and the source can keep."""
-        evaluation, table = self.evaluator.evaluate(levels, source)
+        evaluation, table = self.evaluator.evaluate(levels, source, high=True)
         if not self.measure.counts_classes:
             return evaluation, 0
         return evaluation, self.evaluator.room(source, len(table))
 
     def _remember(self, evaluation: Evaluation) -> None:
+        known = self.space.evaluated.get(evaluation.levels)
+        if known is not None and known.least >= evaluation.least:
+            return  # Evaluated before, as a high corner: with more effort.
         self.space.evaluated[evaluation.levels] = evaluation
         if evaluation.score is None:
             return
@@ -198,10 +209,11 @@ class _Search:
     def _open(self, low: Levels, high: Levels, room: int, origin: Levels | None) -> None:
         least = self.space.evaluated[high].least
         bound = self.measure.bound(low, least, room)
-        if origin is None:
-            bound = max(bound, self.space.evaluated[low].base)
+        corner = self.space.evaluated.get(low)
+        if corner is not None:
+            bound = max(bound, corner.base)
         rank = (bound, sum(low), low)
-        done = origin is None and low == high
+        done = low == high and corner is not None
         if done or least > self.evaluator.allowed or self._hopeless(rank):
             self._rule_out(low, high, bound)
         else:

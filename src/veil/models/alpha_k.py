@@ -17,7 +17,7 @@ from veil.declare import declared
 from veil.errors import ParameterError, did_you_mean
 from veil.exact import decimal_fraction, float_at_least, largest_fraction
 from veil.models.base import Finding, PrivacyModel, Strength
-from veil.models.likeness import ShareLimits, shares
+from veil.models.shares import ShareLimits, shares
 from veil.published import Published
 from veil.tables.text import canonical_text
 

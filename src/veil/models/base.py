@@ -56,6 +56,17 @@ class ClassCriterion(Protocol):
 
 
 @runtime_checkable
+class Keeping(Protocol):
+    """A class criterion that can bound how much of a class any more specific node can keep."""
+
+    def keepable(self, table: ClassTable, left: NDArray[np.int64]) -> None:
+        """Lower `left` to a number of records that parts of each class can hold at most, all acceptable.
+
+        The claim rests on a necessary condition that holds for a union of classes if it holds for each.
+        """
+
+
+@runtime_checkable
 class Forbidding(Protocol):
     """A class criterion that can also rule a node out whatever is suppressed."""
 

@@ -13,7 +13,7 @@ from veil.classes.sample import Sample
 from veil.declare import declared
 from veil.exact import Real, ball, decimal_fraction, float_above, largest_fraction, sign_of_logs
 from veil.models.base import Finding, PrivacyModel, Strength
-from veil.models.likeness import Share, ShareLimits, shares
+from veil.models.shares import Share, ShareLimits, shares
 from veil.published import Published
 
 

@@ -86,11 +86,21 @@ def _encode(column: pa.ChunkedArray, builder: Any, name: str) -> tuple[Hierarchy
 
 def _further(column: pa.ChunkedArray, name: str) -> Attribute:
     """Code a sensitive column or response variable in the order of its values, a missing value last."""
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        return _sets(column, name)
     values, indices = _dictionary(column)
     order = np.array(pc.array_sort_indices(values, null_placement="at_end"), dtype=np.int64)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return Attribute(name, rank[indices], tuple(values.take(pa.array(order)).to_pylist()))
+
+
+def _sets(column: pa.ChunkedArray, name: str) -> Attribute:
+    """Code a column of lists, which Arrow can neither encode nor sort, by first appearance."""
+    places: dict[tuple[object, ...] | None, int] = {}
+    rows = (None if row is None else tuple(row) for row in column.to_pylist())
+    codes = np.array([places.setdefault(row, len(places)) for row in rows], np.int32)
+    return Attribute(name, codes, tuple(None if each is None else list(each) for each in places))
 
 
 def _subset(table: pa.Table, plan: Plan) -> NDArray[np.bool_] | None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.errors import VerificationError
@@ -15,8 +16,11 @@ from veil.hierarchies import Hierarchy
 from veil.models import PrivacyModel
 from veil.models.base import Finding
 from veil.plan import Plan
-from veil.published import Published
+from veil.published import Encoded, Published, encoded, encoded_columns, is_text
 from veil.tables.text import canonical_text
+
+_FEW = 1 << 22
+"""Combinations that are counted in an array with room for all of them."""
 
 
 @dataclass(frozen=True)
@@ -52,21 +56,14 @@ def verify_roles(released: pa.Table, plan: Plan) -> list[Finding]:
     """Check that nothing that names a person is in the table."""
     findings = []
     for name, treatment in plan.identifying.items():
-        if treatment == "remove":
-            found = name in released.column_names
-            findings.append(
-                Finding(f"identifying column {name!r} is removed", not found, "there" if found else "gone")
-            )
-        else:
-            values = released[name].unique().to_pylist() if name in released.column_names else []
-            allowed = {plan.marker}
-            findings.append(
-                Finding(
-                    f"identifying column {name!r} is masked",
-                    set(values) <= allowed,
-                    f"{len(values)} distinct value(s)",
-                )
-            )
+        columns = [released.column(i) for i, found in enumerate(released.column_names) if found == name]
+        if treatment == "remove" or not columns:
+            promise = f"identifying column {name!r} is {'removed' if treatment == 'remove' else 'masked'}"
+            findings.append(Finding(promise, not columns, "there" if columns else "gone"))
+            continue
+        values = {value for column in columns for value in column.unique().to_pylist()}
+        promise = f"identifying column {name!r} is masked"
+        findings.append(Finding(promise, values <= {plan.marker}, f"{len(values)} distinct value(s)"))
     return findings
 
 
@@ -89,6 +86,9 @@ def verify_release(
     """
     before = original if rows is None else original.take(pa.array(rows))
     relevant = original if subset is None else original.filter(pa.array(subset))
+    shape = _verify_shape(original, before, released, plan, flag)
+    if not all(finding.holds for finding in shape):
+        return Verification((*shape, *verify_roles(released, plan)))
     published = Published(
         released,
         list(hierarchies),
@@ -96,25 +96,127 @@ def verify_release(
         flag=flag,
         baseline=relevant,
         population=None if subset is None else _generalized(original, levels, hierarchies),
+        members=subset,
     )
-    findings = verify_models(published, plan.models) + verify_roles(released, plan)
-    suppressed = published.suppressed_records + relevant.num_rows - before.num_rows
-    allowed = int(Fraction(str(plan.suppression_limit)) * relevant.num_rows)
+    findings = verify_models(published, plan.models) + verify_roles(released, plan) + shape
+    cells = encoded_columns([before[name] for name in hierarchies])
+    columns = [
+        _Column(each, published, name, hierarchy, levels[name])
+        for each, (name, hierarchy) in zip(cells, hierarchies.items(), strict=True)
+    ]
     if not over_limit:
-        findings.append(
-            Finding(f"at most {allowed} records are suppressed", suppressed <= allowed, str(suppressed))
-        )
-    for name, hierarchy in hierarchies.items():
-        wrong = _wrong_cells(
-            before[name], released[name], published.suppressed, hierarchy, levels[name], plan.marker
-        )
-        promise = f"column {name!r} holds its values generalized to level {levels[name]}"
-        findings.append(Finding(promise, wrong == 0, f"{wrong} cells differ" if wrong else "every cell"))
+        findings.append(_verify_limit(published, columns, relevant.num_rows, plan))
+    if flag is not None:
+        wrong = int(np.count_nonzero(published.flags != published.suppressed))
+        promise = f"column {flag!r} tells which rows are suppressed"
+        findings.append(Finding(promise, wrong == 0, f"{wrong} rows differ" if wrong else "every row"))
+    for column in columns:
+        findings += column.verify(plan)
     for name in released.column_names:
         if name not in hierarchies and name not in plan.identifying and name != flag:
-            same = before[name].equals(released[name])
+            same = _same(before[name], released[name])
             findings.append(Finding(f"column {name!r} is unchanged", same, "equal" if same else "different"))
     return Verification(tuple(findings))
+
+
+def _verify_shape(
+    original: pa.Table, before: pa.Table, released: pa.Table, plan: Plan, flag: str | None
+) -> list[Finding]:
+    """Check that the table has the columns and rows it should have, so that cells can be compared."""
+    planned = [
+        name
+        for name in original.column_names
+        if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
+    ]
+    planned += [flag] if flag is not None else []
+    found = released.column_names
+    lacking = [name for name in planned if name not in found]
+    further = [name for name in found if name not in planned]
+    measured = f"{len(found)} columns"
+    if lacking or further:
+        measured = "; ".join(
+            f"{what} {', '.join(map(repr, names))}"
+            for what, names in (("without", lacking), ("also", further))
+            if names
+        )
+    fits = sorted(found) == sorted(planned)
+    promise = f"the table has the {before.num_rows} rows that stay"
+    same_length = released.num_rows == before.num_rows
+    return [
+        Finding("the table has the columns of the plan and no others", fits, measured),
+        Finding(promise, same_length, f"{released.num_rows} rows"),
+    ]
+
+
+def _verify_limit(published: Published, columns: list[_Column], records: int, plan: Plan) -> Finding:
+    """Count suppressed records.
+
+    Where no flag tells them apart, those of which generalization alone leaves nothing are not suppressed.
+    """
+    suppressed = published.suppressed
+    if published.flag is None and suppressed.any():
+        suppressed = suppressed & ~np.logical_and.reduce(
+            [column.generalized_to_nothing for column in columns]
+        )
+    count = int(suppressed.sum()) + records - published.records
+    allowed = int(Fraction(str(plan.suppression_limit)) * records)
+    return Finding(f"at most {allowed} records are suppressed", count <= allowed, str(count))
+
+
+class _Column:
+    """A quasi-identifier before and after. Looks at distinct pairs of cells, not at rows."""
+
+    def __init__(
+        self, before: Encoded, published: Published, name: str, hierarchy: Hierarchy, level: int
+    ) -> None:
+        self.published, self.name = published, name
+        self.level, self.height = level, hierarchy.height
+        values, self.codes = before
+        # What the hierarchy's own table says; a value that it does not list has no business in the release.
+        label = {row[0]: row[level] for row in hierarchy.to_rows()}
+        self.expected = [label.get(text, _NOWHERE) for text in canonical_text(values)]
+        self.released, self.released_codes = published.encoded(name)
+        self.blank = published.marker if is_text(self.released.type) else None
+
+    @property
+    def generalized_to_nothing(self) -> NDArray[np.bool_]:
+        """Tell for each record whether its generalized value looks like a suppressed cell."""
+        return np.array([label == self.blank for label in self.expected], dtype=np.bool_)[self.codes]
+
+    def verify(self, plan: Plan) -> list[Finding]:
+        """Check the level and every cell."""
+        findings = []
+        least, most = plan.minimum_levels.get(self.name, 0), plan.maximum_levels.get(self.name, self.height)
+        if (least, most) != (0, self.height):
+            promise = f"column {self.name!r} is generalized to a level from {least} to {most}"
+            findings.append(Finding(promise, least <= self.level <= most, f"level {self.level}"))
+        wrong = self._wrong_cells()
+        promise = f"column {self.name!r} holds its values generalized to level {self.level}"
+        findings.append(Finding(promise, wrong == 0, f"{wrong} cells differ" if wrong else "every cell"))
+        return findings
+
+    def _wrong_cells(self) -> int:
+        texts = canonical_text(self.released)
+        width = max(1, len(texts))
+        pairs = self.codes.astype(np.int64) * width + self.released_codes
+        pairs = 2 * pairs + self.published.suppressed
+        room = 2 * width * len(self.expected)
+        if room <= _FEW:
+            counts = np.bincount(pairs, minlength=room)
+            found = np.flatnonzero(counts)
+            counts = counts[found]
+        else:
+            found, counts = np.unique(pairs, return_counts=True)
+        wrong = 0
+        for pair, count in zip(found.tolist(), counts.tolist(), strict=True):
+            cells, hidden = divmod(pair, 2)
+            old, new = divmod(cells, width)
+            wrong += count if texts[new] != (self.blank if hidden else self.expected[old]) else 0
+        return wrong
+
+
+_NOWHERE = object()
+"""Equal to no text."""
 
 
 def _generalized(table: pa.Table, levels: dict[str, int], hierarchies: dict[str, Hierarchy]) -> pa.Table:
@@ -122,35 +224,18 @@ def _generalized(table: pa.Table, levels: dict[str, int], hierarchies: dict[str,
     columns = {}
     for name, hierarchy in hierarchies.items():
         label = {row[0]: row[levels[name]] for row in hierarchy.to_rows()}
-        encoded = table[name].combine_chunks().dictionary_encode(null_encoding="encode")
-        texts = [label.get(text, text) for text in canonical_text(encoded.dictionary)]
-        columns[name] = pa.array(texts, pa.string()).take(encoded.indices)
+        values, codes = encoded(table[name])
+        texts = [label.get(text, text) for text in canonical_text(values)]
+        columns[name] = pa.array(texts, pa.string()).take(pa.array(codes))
     return pa.table(columns)
 
 
-def _wrong_cells(
-    before: pa.ChunkedArray,
-    after: pa.ChunkedArray,
-    suppressed: NDArray[np.bool_],
-    hierarchy: Hierarchy,
-    level: int,
-    marker: str | None,
-) -> int:
-    """Count cells that are not what the hierarchy's own table says. Looks at distinct pairs, not at rows."""
-    pairs = pa.table({"before": before, "after": after, "suppressed": pa.array(suppressed)})
-    counted = pairs.group_by(["before", "after", "suppressed"]).aggregate([([], "count_all")])
-    label = {row[0]: row[level] for row in hierarchy.to_rows()}
-    is_text = pa.types.is_string(after.type) or pa.types.is_large_string(after.type)
-    texts_before = canonical_text(counted["before"].combine_chunks())
-    texts_after = canonical_text(counted["after"].combine_chunks())
-    wrong = 0
-    for old, new, hidden, count in zip(
-        texts_before,
-        texts_after,
-        counted["suppressed"].to_pylist(),
-        counted["count_all"].to_pylist(),
-        strict=True,
-    ):
-        expected = (marker if is_text else None) if hidden else label.get(old, old)
-        wrong += 0 if new == expected else count
-    return wrong
+def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
+    """Whether two columns hold the same cells. Not-a-number equals itself here, unlike in Arrow."""
+    if before.equals(after):
+        return True
+    if before.type != after.type or not pa.types.is_floating(before.type):
+        return False
+    return pc.is_null(before).equals(pc.is_null(after)) and np.array_equal(
+        before.to_numpy(), after.to_numpy(), equal_nan=True
+    )

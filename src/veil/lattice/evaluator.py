@@ -13,7 +13,7 @@ from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, roll_up
-from veil.models.base import ClassCriterion, Forbidding, Keeping, PrivacyModel, SampleCriterion
+from veil.models.base import ClassCriterion, Forbidding, Keeping, PrivacyModel, SampleCriterion, Settling
 from veil.quality.base import Evaluation, Node, QualityModel, Tally
 
 
@@ -48,11 +48,15 @@ class Evaluator:
         self.others: list[ClassCriterion] = []
         # On the whole sample: with whether a failure proves that every more specific node fails as well.
         self.on_sample: list[tuple[SampleCriterion, bool]] = []
+        # Those of them that leave one and the same largest remainder in any order: they go first, together.
+        self.settling: list[Settling] = []
         for model in models:
             criterion = model.bind(sample)
             if criterion is None:
                 continue
-            if isinstance(criterion, SampleCriterion):
+            if isinstance(criterion, Settling):
+                self.settling.append(criterion)
+            elif isinstance(criterion, SampleCriterion):
                 self.on_sample.append((criterion, model.monotone_generalization))
             elif model.monotone_suppression:
                 self.steady.append(criterion)
@@ -84,7 +88,8 @@ class Evaluator:
         table = roll_up(self.encoding, source, levels, work, groups=self.measure.counts_classes)
         rejected = work.rejected[: len(table)]
         kernels.below(table.count, self.smallest, rejected)
-        tally = self._reject(self.steady, table, rejected)
+        # What settling criteria reject is rejected further down as well: there is even less left there.
+        tally = self._reject([*self.steady, *self.settling], table, rejected)
         least = tally.suppressed
         if high and self.keeping:
             left = work.left[: len(table)]
@@ -99,6 +104,8 @@ class Evaluator:
         if self.others:
             tally = self._reject(self.others, table, rejected)
         satisfied = not any(criterion.forbids(table) for criterion in self.forbidding)
+        if self.settling and (self.monotone or self.others or len(self.settling) > 1):
+            tally = self._settle(table, rejected)
         if self.on_sample:
             star = self.encoding.class_without_information(levels, table.keys)
             losses = self.measure.class_losses(table)
@@ -108,12 +115,20 @@ class Evaluator:
                     least = max(least, 1)
                 criterion.suppress(table, rejected, losses, star)
             # Looked at again: what one criterion suppresses may be what another one needed.
-            satisfied &= all(criterion.fulfilled(table, rejected, star) for criterion, _ in self.on_sample)
+            looked_at = [*self.settling, *(criterion for criterion, _ in self.on_sample)]
+            satisfied &= all(criterion.fulfilled(table, rejected, star) for criterion in looked_at)
             tally = self._reject([], table, rejected)
         return Verdict(Node(levels, table, rejected, tally, work), satisfied, least)
 
+    def _settle(self, table: ClassTable, rejected: NDArray[np.uint8]) -> Tally:
+        """Let them reject in turn until none has anything left to reject."""
+        before = -1
+        while (tally := self._reject(self.settling, table, rejected)).suppressed != before:
+            before = tally.suppressed
+        return tally
+
     def _reject(
-        self, criteria: list[ClassCriterion], table: ClassTable, rejected: NDArray[np.uint8]
+        self, criteria: Sequence[ClassCriterion], table: ClassTable, rejected: NDArray[np.uint8]
     ) -> Tally:
         for criterion in criteria:
             criterion.reject(table, rejected)

@@ -91,6 +91,17 @@ class SampleCriterion(Protocol):
         """Whether the classes that are not marked fulfil the model as a whole."""
 
 
+@runtime_checkable
+class Settling(SampleCriterion, Protocol):
+    """A sample criterion with one largest remainder, which `reject` finds from whatever is marked before.
+
+    Both kinds of monotone, so that what it rejects at a node is rejected at every more specific one.
+    """
+
+    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+        """Mark classes until those without a mark fulfil the model."""
+
+
 class PrivacyModel:
     """Base of all privacy models. The docstring of a model states its definition.
 

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from docs import make_reference
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -18,7 +18,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veil import KAnonymity, Plan
+from veil import KAnonymity, Plan, api
 from veil import hierarchies as h
 from veil.errors import InputError, OutputError, ParameterError, PlanError, VeilError
 from veil.quality import AverageClassSize, Loss, by_name
@@ -492,3 +492,25 @@ def test_the_schema_refuses_what_the_reader_refuses(change: dict[str, Any], tmp_
         VALIDATOR.validate(data)
     with pytest.raises(PlanError):
         read(json.dumps(data), tmp_path).plan()
+
+
+def test_research_subsets_are_found_from_the_folder_of_the_recipe(tmp_path: Path) -> None:
+    (tmp_path / "subset.csv").write_text("age,sex\n30,f\n30,f\n")
+    (tmp_path / "recipe.yaml").write_text(
+        "quasi_identifiers: {age: suppression, sex: suppression}\n"
+        "models:\n"
+        "  - {kind: KMap, k: 2, subset: {kind: Matching, source: subset.csv}}\n"
+    )
+    recipe = Recipe.read(tmp_path / "recipe.yaml")
+    people = pa.table({"age": [30, 30, 40], "sex": ["f", "f", "m"]})
+    release = api.carry_out(recipe.plan(), people)
+    assert release.arrow.to_pydict() == {"age": [30, 30], "sex": ["f", "f"]}
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    recipe.save(other / "recipe.yaml")
+    assert "../subset.csv" in (other / "recipe.yaml").read_text()
+    assert Recipe.read(other / "recipe.yaml").plan().models[0].subset.mask(people).tolist() == [
+        True,
+        True,
+        False,
+    ]

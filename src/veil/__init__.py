@@ -81,7 +81,11 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'veil' has no attribute {name!r}")
     home = _HOMES.get(name, "veil.models")
-    found = importlib.import_module(f"veil.{name}") if home == "veil" else getattr(importlib.import_module(home), name)
+    found = (
+        importlib.import_module(f"veil.{name}")
+        if home == "veil"
+        else getattr(importlib.import_module(home), name)
+    )
     globals()[name] = found
     return found
 

@@ -194,8 +194,9 @@ def assess(
     """Find the strongest parameter of every privacy model that a table already satisfies.
 
     >>> import pyarrow as pa
-    >>> print(assess(pa.table({"age": ["20-29", "20-29", "30-39", "30-39"]}), quasi_identifiers="age"))
-    KAnonymity: k = 2
+    >>> found = assess(pa.table({"age": ["20-29", "20-29", "30-39", "30-39"]}), quasi_identifiers="age")
+    >>> next(iter(found))
+    Strength(model='KAnonymity', parameter='k', value=2, attribute=None)
     """
     table = read(source, format=format).table
     columns = [quasi_identifiers] if isinstance(quasi_identifiers, str) else list(quasi_identifiers)

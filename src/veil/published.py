@@ -8,7 +8,7 @@ the different numbers. That is all, and it takes about half a second for a milli
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.errors import InputError
+from veil.hierarchies.hierarchy import Hierarchy
 
 FLAG = "suppressed"
 """Column that says which rows are suppressed, where their cells alone would not tell."""
@@ -57,8 +58,12 @@ class Published:
         baseline: pa.Table | None = None,
         population: pa.Table | None = None,
         members: NDArray[np.bool_] | None = None,
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        levels: Mapping[str, int] | None = None,
     ) -> None:
         self.table = table
+        self.hierarchies = hierarchies
+        self.levels = levels
         self.baseline = table if baseline is None else baseline
         self.population = population
         self.members = members

@@ -97,6 +97,8 @@ def verify_release(
         baseline=relevant,
         population=None if subset is None else _generalized(original, levels, hierarchies),
         members=subset,
+        hierarchies=hierarchies,
+        levels=levels,
     )
     findings = verify_models(published, plan.models) + verify_roles(released, plan) + shape
     cells = encoded_columns([before[name] for name in hierarchies])

@@ -65,7 +65,12 @@ class Evaluator:
             else:
                 self.others.append(criterion)
         by_class = [*self.steady, *self.monotone, *self.others]
-        self.forbidding = [criterion for criterion in by_class if isinstance(criterion, Forbidding)]
+        # With whether a node that is out of the question proves that every more specific one is as well.
+        self.forbidding = [
+            (criterion, criterion not in self.others)
+            for criterion in by_class
+            if isinstance(criterion, Forbidding)
+        ]
         self.keeping = [criterion for criterion in by_class if isinstance(criterion, Keeping)]
 
     def evaluate(
@@ -103,7 +108,11 @@ class Evaluator:
             least = max(least, 1 if tally.suppressed else 0)
         if self.others:
             tally = self._reject(self.others, table, rejected)
-        satisfied = not any(criterion.forbids(table) for criterion in self.forbidding)
+        satisfied = True
+        for forbidding, monotone in self.forbidding:
+            if forbidding.forbids(table):
+                satisfied = False
+                least = self.sample.records + 1 if monotone else least
         if self.settling and (self.monotone or self.others or len(self.settling) > 1):
             tally = self._settle(table, rejected)
         if self.on_sample:

@@ -10,7 +10,9 @@ sums over groups of values: over the values themselves, and over the nodes of ea
 
 from __future__ import annotations
 
+import functools
 import math
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -21,8 +23,15 @@ from numpy.typing import NDArray
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 from veil.exact import largest_fraction
-from veil.models.closeness_bound import count_lost
-from veil.models.closeness_kernels import Indices, Integers, Judged, judge_groups, judge_ordered
+from veil.models.closeness_bound import PAD, keep_parts, keep_records
+from veil.models.closeness_kernels import (
+    Indices,
+    Integers,
+    Judged,
+    judge_groups,
+    judge_ordered,
+    settle_ordered,
+)
 
 _LARGEST = 2**63 - 1
 
@@ -31,6 +40,10 @@ _EFFORT = 4_000_000
 
 _AT_ONCE = 200_000
 """Values looked at in one go."""
+
+
+_WORTH_A_BLOCK = 8
+"""Values in a block from which on it pays to look at blocks first."""
 
 
 class Criterion:
@@ -55,32 +68,54 @@ class Criterion:
         # of at most N, so t*scale can be rounded down to such a fraction a + b/d: neither a*c nor b*c overflows.
         exact = largest_fraction(t * scale, self.records)
         self.limits = np.array([*divmod(exact.numerator, exact.denominator), exact.denominator], np.int64)
-        self.smallest = self._smallest_class()
+        # What `keepable` found out about a table, since `reject` is asked about the same one next.
+        self._last = threading.local()
 
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
         """Mark every class whose distance is above t."""
-        self._reject(table, rejected, foresee=False)
+        if getattr(self._last, "table", None) is not table:
+            self._judge(table, rejected, foresee=False)
+            return
+        rejected |= self._last.bad
+        settled = rejected | self._last.judged
+        if not settled.all():
+            marks = settled.copy()
+            self._judge(table, marks, foresee=False)
+            rejected |= marks & ~settled
 
-    def reject_within(
-        self, table: ClassTable, rejected: NDArray[np.uint8], source: ClassTable, groups: Indices
-    ) -> int:
-        """Do the same, and return how many records of the classes marked now are lost for good.
+    def keepable(
+        self,
+        table: ClassTable,
+        left: Integers,
+        source: ClassTable | None = None,
+        groups: Indices | None = None,
+    ) -> None:
+        """Lower `left` to what any more specific node can keep of each class.
 
-        No node between `source`, a more specific one, and this one can keep them. `groups` tells which class of
-        the table each class of the source is part of.
+        Nodes more specific than `source`, if that is given, do not count; `groups` then tells which class of the
+        table each class of the source is part of. The bound is much better for it.
         """
-        slots, state, potentials = self._reject(table, rejected, foresee=True)
-        histogram = self.sample.histogram(table, self.attribute)
+        marks = (left == 0).astype(np.uint8)
+        judged = 1 - marks
+        slots, state, potentials = self._judge(table, marks, foresee=True)
+        self._last.table, self._last.judged, self._last.bad = table, judged, marks & judged
+        if not self._last.bad.any():
+            return
+        entries = self.sample.histogram(table, self.attribute)
+        pad = PAD * (self.scale + self.records)
+        if source is None or groups is None:
+            keep_records(
+                entries.classes, entries.counts, table.count, slots, state, potentials, self.records, self.allowance,
+                pad, self.smallest, left,
+            )  # fmt: skip
+            return
         parts = self.sample.histogram(source, self.attribute)
-        return int(
-            count_lost(
-                histogram.starts, histogram.classes, table.count, slots, state, potentials, parts.starts,
-                parts.classes, parts.counts, source.count, groups, self.records, self.scale, self.allowance,
-                self.smallest,
-            )
+        keep_parts(
+            entries.starts, entries.classes, table.count, slots, state, potentials, parts.starts, parts.classes,
+            parts.counts, source.count, groups, self.records, self.allowance, pad, self.smallest, left,
         )  # fmt: skip
 
-    def _reject(self, table: ClassTable, rejected: NDArray[np.uint8], *, foresee: bool) -> Judged:
+    def _judge(self, table: ClassTable, rejected: NDArray[np.uint8], *, foresee: bool) -> Judged:
         huge = np.flatnonzero((table.count > self.room) & (rejected == 0)) if self.room < self.records else ()
         for i in huge:
             rejected[i] = 1  # set aside
@@ -111,17 +146,20 @@ class Criterion:
         """Number of values that `least_sums` looks at for each size."""
         raise NotImplementedError
 
-    def _smallest_class(self) -> int:
+    @functools.cached_property
+    def smallest(self) -> int:
         """The least size for which a class can fulfil the model, or a smaller one, if finding it takes long."""
         size = self.proven_start()
-        for _ in range(0, _EFFORT, _AT_ONCE):
-            sizes = np.arange(size, size + max(1, _AT_ONCE // self.domain))
-            whole, part, unit = self.limits.tolist()
+        whole, part, unit = self.limits.tolist()
+        effort, block = 0, 1
+        while size < self.records and effort < _EFFORT:
+            sizes = np.arange(size, min(size + block, self.records))
             possible = self.least_sums(sizes) <= whole * sizes + part * sizes // unit
-            possible |= sizes >= self.records
             if possible.any():
                 return int(sizes[possible][0])
             size = int(sizes[-1]) + 1
+            effort += sizes.size * self.domain
+            block = max(1, min(2 * block, _AT_ONCE // self.domain))
         return size
 
 
@@ -138,6 +176,25 @@ class Ordered(Criterion):
         sums = np.concatenate([[0], np.cumsum(self.cumulated)])
         self.details = (self.cumulated, sums, _near(self.cumulated))
         super().__init__(sample, attribute, t, sample.records * (self.cumulated.size - 1))
+        # Blocks blur the distance by half their share of the values: a quarter of t, most often.
+        self.blocks = min(math.ceil(2 / t), 256) if t else 256
+        self.block = self.domain // self.blocks
+
+    def _judge(self, table: ClassTable, rejected: NDArray[np.uint8], *, foresee: bool) -> Judged:
+        if self.block < _WORTH_A_BLOCK or 2 * self.records > self.room:
+            return super()._judge(table, rejected, foresee=foresee)
+        histogram = self.sample.histogram(table, self.attribute)
+        settled = rejected.copy()
+        settle_ordered(
+            histogram.starts, histogram.classes, histogram.counts, table.count, settled, self.records, self.limits,
+            self.block, 2 * self.blocks, *self.details,
+        )  # fmt: skip
+        if settled.all():
+            return np.full(len(table), -1, np.int32), np.empty((0, 8), np.int64), np.empty(0, np.int32)
+        marks = settled.copy()
+        judged = super()._judge(table, marks, foresee=foresee)
+        rejected |= marks & ~settled
+        return judged
 
     @property
     def domain(self) -> int:
@@ -241,8 +298,8 @@ def _near(cumulated: Integers) -> Indices:
     steps = 256
     while steps < min(4 * cumulated.size, 65536):
         steps *= 2
-    bounds = -(-np.arange(steps + 1) * cumulated[-1] // steps)
-    below = np.searchsorted(cumulated, bounds)
+    passed = np.bincount(cumulated * steps // cumulated[-1], minlength=steps + 1)
+    below = np.cumsum(passed) - passed
     return np.pad(below, (1, 2), constant_values=(0, cumulated.size)).astype(np.int32)
 
 

@@ -41,14 +41,15 @@ def count(published: Published, attribute: str, *, ordered: bool) -> Counted:
     known = [values, found.cast(values.type)]
     if published.population is not None and attribute in published.population.column_names:
         known.append(encoded(published.population[attribute])[0].cast(values.type))
-    domain = pa.concat_arrays(known).unique()
+    domain, codes_32 = encoded(pa.chunked_array(known))
+    places = codes_32.astype(np.int64)
     if ordered:
-        domain = domain.take(pc.sort_indices(domain))  # missing values go last
-    place = np.array(pc.index_in(values, domain), dtype=np.int64)
-    codes = np.array(pc.index_in(known[1], domain), dtype=np.int64)
-    order = np.lexsort((codes, classes))
-    masses = np.bincount(place[rows], minlength=len(domain))
-    return Counted(domain, masses, classes[order], codes[order], counts[order], published.sizes)
+        order = np.array(pc.array_sort_indices(domain), dtype=np.int64)  # missing values last
+        domain, places = domain.take(pa.array(order)), np.argsort(order)[places]
+    codes = places[len(values) : len(values) + len(found)]
+    masses = np.bincount(places[: len(values)][rows], minlength=len(domain))
+    in_order = np.lexsort((codes, classes))
+    return Counted(domain, masses, classes[in_order], codes[in_order], counts[in_order], published.sizes)
 
 
 def largest(distance: Callable[..., tuple[Integers, int]], counted: Counted, *details: Any) -> Fraction:

@@ -8,7 +8,7 @@ Histograms are stored value by value, so one pass over their entries meets all v
 of values. What has been seen of a class is kept in its row of `state`, which begins with its size, its sum and
 its cost. Classes that are rejected already have no row: their slot is -1.
 
-Kernels that `foresee` also return the potential of each entry, for `veil.models.closeness_bound`.
+Kernels that `foresee` also return the potential of each entry, which `closeness_bound` explains.
 
 Rows are addressed by unsigned numbers, which spares a check, and choices that no processor could predict are
 made without branching: both matter at a few nanoseconds an entry.
@@ -140,12 +140,12 @@ def judge_ordered(
     `cumulated[v]` records of the table have value v or a smaller one; `sums[v]` adds those up before v. A class
     is left alone as soon as its sum is too large, unless potentials are asked for.
     """
-    # Size, sum, cost, N times the records so far, next value, balance of signs, limit; share of a look-up step
-    slots, state = _open(rejected, sizes, 7)
+    # Size, sum, cost, N times the records so far, next value, `sums` there, balance of signs, limit
+    slots, state = _open(rejected, sizes, 8)
     steps = np.empty(state.shape[0])
     for i in range(sizes.size):
         if slots[i] >= 0:
-            state[slots[i], 6] = limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]
+            state[slots[i], 7] = limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]
             steps[slots[i]] = (near.size - 4) / (float(records) * max(1, sizes[i]))
     potentials = np.empty(classes.size if foresee else 0, np.int32)
     domain = starts.size - 1
@@ -157,8 +157,8 @@ def judge_ordered(
             s = np.uint32(slot)
             _account(state, s, value, steps[s], cumulated, sums, near)
             if foresee:
-                potentials[e] = -state[s, 5]
-            elif state[s, 1] > state[s, 6]:
+                potentials[e] = -state[s, 6]
+            elif state[s, 1] > state[s, 7]:
                 rejected[classes[e]] = 1
                 slots[classes[e]] = -1
             state[s, 3] += records * counts[e]
@@ -166,12 +166,71 @@ def judge_ordered(
         if slots[i] >= 0:
             s = np.uint32(slots[i])
             _account(state, s, domain, steps[s], cumulated, sums, near)
-            state[s, 2] -= records * state[s, 5]
-            if state[s, 1] > state[s, 6]:
+            state[s, 2] -= records * state[s, 6]
+            if state[s, 1] > state[s, 7]:
                 rejected[i] = 1
             else:
                 slots[i] = -1
     return slots, state, potentials
+
+
+@kernel
+def settle_ordered(
+    starts: Integers,
+    classes: Indices,
+    counts: Integers,
+    sizes: Integers,
+    settled: NDArray[np.uint8],
+    records: int,
+    limits: Integers,
+    block: int,
+    least: int,
+    cumulated: Integers,
+    sums: Integers,
+    near: Indices,
+) -> None:
+    """Settle classes of at least `least` records that are acceptable even with all values blurred.
+
+    In a block of so many values, the cumulated count f of a class is only known to be between those before and
+    after it. With the mean of both for all of the block, differences are off by half of what lies between, at
+    most. So the sum is at most that with means plus that error: a few steps a class, however many values it has.
+    """
+    small = settled.copy()
+    for i in range(sizes.size):
+        small[i] |= sizes[i] < least
+    slots, state = _open(small, 2 * sizes, 7)  # everything twice, because of the means
+    count, domain = state.shape[0], starts.size - 1
+    steps = np.empty(count)
+    for k in range(count):
+        steps[k] = (near.size - 4) / (float(records) * state[k, 0])
+    together = np.zeros(count, np.int64)
+    met = np.empty(count + 1, np.int32)
+    for first in range(0, domain, block):
+        last = min(first + block, domain)
+        many = 0
+        for e in range(starts[first], starts[last]):
+            slot = slots[np.uint32(classes[e])]
+            if slot >= 0:
+                s = np.uint32(slot)
+                met[many] = slot
+                many += together[s] == 0
+                together[s] += counts[e]
+        for j in range(many):
+            s = np.uint32(met[j])
+            here = records * together[s]
+            together[s] = 0
+            if state[s, 4] < first:
+                _account(state, s, first, steps[s], cumulated, sums, near)
+            state[s, 3] += here
+            _account(state, s, last, steps[s], cumulated, sums, near)
+            state[s, 1] += here * (last - first)
+            state[s, 3] += here
+    for i in range(sizes.size):
+        if slots[i] >= 0:
+            s = np.uint32(slots[i])
+            _account(state, s, domain, steps[s], cumulated, sums, near)
+            limit = limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]
+            settled[i] = state[s, 1] <= 2 * limit
 
 
 @kernel
@@ -195,11 +254,13 @@ def _account(
         else:
             top = middle
     balance = 2 * cut - start - end
-    weighted = 2 * sums[np.uint64(cut)] - sums[np.uint64(start)] - sums[np.uint64(end)]
+    reached = sums[np.uint64(end)]
+    weighted = 2 * sums[np.uint64(cut)] - state[s, 5] - reached
     state[s, 1] += level * balance - size * weighted
     state[s, 2] += weighted
     state[s, 4] = end
-    state[s, 5] += balance
+    state[s, 5] = reached
+    state[s, 6] += balance
 
 
 @kernel

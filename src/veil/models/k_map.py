@@ -132,7 +132,7 @@ class KMap(PrivacyModel):
             needed = self.derived_class_size(whole.num_rows)
             promise += f", estimated for {self.population}: classes of {needed}"
         else:
-            sizes = np.where(_from_population(published), sizes_in_population(published), 0)
+            sizes = sizes_in_population(published)
         smallest = int(sizes.min(initial=np.iinfo(np.int64).max))
         return Finding(promise, smallest >= needed, f"k = {smallest}" if sizes.size else "no class")
 
@@ -152,8 +152,3 @@ class LargeInPopulation:
 
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
         rejected |= table.population < self.k
-
-
-def _from_population(published: Published) -> NDArray[np.bool_]:
-    """Whether the population holds all records of each class: the rest of them are nobody's."""
-    return sizes_in_population(published) >= published.sizes

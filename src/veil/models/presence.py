@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
@@ -44,14 +45,16 @@ class DeltaPresence(PrivacyModel):
     """
 
     minimum: Annotated[Chance, Field(description="least chance of a person to be in the release; 0 to 0.1")]
-    maximum: Annotated[Chance, Field(description="greatest chance of a person to be in it; less is safer")]
+    maximum: Annotated[
+        Chance, Field(gt=0, description="greatest chance of a person to be in it; less is safer")
+    ]
     subset: Annotated[
         SubsetField, Field(description="the rows to release; not needed if another model of the plan says it")
     ] = None
     empty_classes: Annotated[
         Literal["forbid", "ignore"],
         Field(
-            description="what people in nobody's class are worth: all that is promised, or nothing (as in ARX)"
+            description="classes of the population without a released record: rule the node out, or overlook them"
         ),
     ] = "forbid"
     kind: Literal["DeltaPresence"] = Field(default="DeltaPresence", repr=False, kw_only=True)
@@ -67,6 +70,12 @@ class DeltaPresence(PrivacyModel):
         # A class variable of the base; the safe answer stays where the empty classes cannot be relied on.
         object.__setattr__(
             self, "monotone_generalization", self.minimum == 0 or self.empty_classes == "forbid"
+        )
+
+    def minimal_class_size(self, sample: Sample) -> int:
+        """Return the numerator of the simplest share that is allowed, for which no fraction has a smaller one."""
+        return (
+            _simplest_between(decimal_fraction(self.minimum), decimal_fraction(self.maximum)).numerator or 1
         )
 
     def bind(self, sample: Sample) -> _Presence:
@@ -131,7 +140,7 @@ class Inclusion(PrivacyModel):
     def verify(self, published: Published) -> Finding:
         """Check that there are no more records than the subset has, and none that the population lacks."""
         records = published.baseline.num_rows
-        holds = published.records <= records and not (sizes_in_population(published) < published.sizes).any()
+        holds = published.records <= records and bool(sizes_in_population(published).all())
         return Finding(
             "only the research subset is released", holds, f"{published.records} of {records} records"
         )
@@ -187,15 +196,31 @@ def _reject_share(
                 rejected[i] = 1
 
 
+def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
+    """Return the fraction of an interval from 0 on with the least denominator and the least numerator.
+
+    It is an integer if there is one, else both ends have the same integer part, and it is that plus the inverse of
+    the simplest number between the inverses of what is left of them.
+    """
+    whole = math.ceil(low)
+    if whole <= high:
+        return Fraction(whole)
+    return whole - 1 + 1 / _simplest_between(1 / (high - whole + 1), 1 / (low - whole + 1))
+
+
 # --- seen from outside ----------------------------------------------------------------------------
 
 
 def sizes_in_population(published: Published) -> NDArray[np.int64]:
-    """Count for each class of a release everybody who looks like its records; without a population, those alone."""
+    """Count for each class of a release everybody who looks like its records; without a population, those alone.
+
+    0 where the population lacks some of the records: these are nobody's, and nothing protects them.
+    """
     if published.population is None:
         return published.sizes
     classes, everybody = row_numbers([published.labels, published.population], published.names)
-    return np.bincount(everybody, minlength=int(classes.max(initial=-1)) + 1)[classes]
+    found = np.bincount(everybody, minlength=int(classes.max(initial=-1)) + 1)[classes]
+    return np.where(found >= published.sizes, found, 0)
 
 
 def classes_without_members(published: Published) -> int | None:
@@ -221,7 +246,7 @@ def classes_without_members(published: Published) -> int | None:
 def _extreme_shares(published: Published) -> tuple[Fraction, Fraction]:
     """Least and largest share of a class; beyond 1 if the population lacks records of the release."""
     sizes, everybody = published.sizes, sizes_in_population(published)
-    if (everybody < sizes).any():
+    if not everybody.all():
         return Fraction(0), Fraction(2)
     if not sizes.size:
         return Fraction(1), Fraction(0)

@@ -145,10 +145,11 @@ class Profitability(PrivacyModel):
             promise = f"no {self.attacker} gains by an attack: classes of {needed}"
             return Finding(promise, smallest >= needed, f"k = {smallest}" if sizes.size else "no class")
         promise = f"the publisher gains by every class, in spite of a {self.attacker}"
-        hierarchies: Mapping[str, Hierarchy] | None = getattr(published, "hierarchies", None)
-        levels: Mapping[str, int] | None = getattr(published, "levels", None)
+        hierarchies, levels = published.hierarchies, published.levels
         if not sizes.size:
             return Finding(promise, True, "no class")
+        if not sizes.all():
+            return Finding(promise, False, "records that the population lacks")
         if hierarchies is None or levels is None:
             return Finding(promise, False, "the hierarchies are not at hand, so nothing can be said")
         try:
@@ -172,13 +173,8 @@ class Profitability(PrivacyModel):
         left = np.zeros(sizes.size)
         for j, name in enumerate(names):
             values, codes[j] = encoded(published.labels[name])
-            share = dict(
-                zip(
-                    hierarchies[name].labels[levels[name]],
-                    exact_shares(hierarchies[name], levels[name]),
-                    strict=True,
-                )
-            )
+            hierarchy, level = hierarchies[name], levels[name]
+            share = dict(zip(hierarchy.labels[level], exact_shares(hierarchy, level), strict=True))
             known.append([share[text] for text in canonical_text(values)])
             left -= np.array([math.log(each) if each else -math.inf for each in known[j]])[codes[j]]
         left = np.clip(left / information, 0, 1) if information else np.ones(sizes.size)
@@ -186,12 +182,13 @@ class Profitability(PrivacyModel):
         codes[-1] = np.where(attacked, sizes, 0)
         payout = self.benefit * left - np.where(attacked, self.publisher_loss / sizes, 0.0)
         error = 1e-9 * (self.benefit + self.publisher_loss) * (1 + len(names) / (abs(information) or 1.0))
+        if abs(information) < 1e-6 and math.prod(domains) != 1:  # logarithms that all but cancel out
+            error = math.inf
         holds = not (payout < -error).any()
         for close in np.unique(codes[:, np.abs(payout) <= error], axis=1).T.tolist():
             shares = [each[code] for each, code in zip(known, close[:-1], strict=True)]
-            holds = holds and self.profitable(
-                shares, domains, self.harm(close[-1]) if close[-1] else Fraction(0)
-            )
+            harm = self.harm(close[-1]) if close[-1] else Fraction(0)
+            holds = holds and self.profitable(shares, domains, harm)
         return holds, f"at least {payout.min():.6g} a record"
 
     @classmethod

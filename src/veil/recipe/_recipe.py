@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr,
 from veil import quality as qualities
 from veil.errors import ParameterError, VeilError
 from veil.hierarchies import File
+from veil.models.subset import Matching
 from veil.plan import Plan, Treatment
 from veil.recipe._document import Document, read_document, write_document
 from veil.recipe._parts import (
@@ -159,6 +161,7 @@ class Recipe(BaseModel):
             else each
             for name, each in self.quasi_identifiers.items()
         }
+        fields["models"] = [_relocated(each, lambda path: str(self.located(path))) for each in self.models]
         try:
             return Plan(**fields)
         except VeilError as error:
@@ -207,7 +210,7 @@ class Recipe(BaseModel):
             elif name == "quasi_identifiers":
                 value = {column: self._spell_hierarchy(each, start) for column, each in value.items()}
             elif name == "models":
-                value = [spelled(each) for each in value]
+                value = [spelled(_relocated(each, lambda path: self._moved(path, start))) for each in value]
             elif name == "quality":
                 value = spelled(value)
             elif name == "identifying" and set(value.values()) == {"remove"}:
@@ -231,6 +234,14 @@ class Recipe(BaseModel):
             return Path(os.path.relpath(self.located(path).resolve(), start.resolve())).as_posix()
         except ValueError:  # another drive
             return str(self.located(path).resolve())
+
+
+def _relocated(model: Any, move: Callable[[str], str]) -> Any:
+    """Return a model whose research subset is found in a file under another path."""
+    subset = getattr(model, "subset", None)
+    if isinstance(subset, Matching) and isinstance(subset.source, str):
+        return dataclasses.replace(model, subset=dataclasses.replace(subset, source=move(subset.source)))
+    return model
 
 
 def _spell_input(value: Input, path: str) -> Any:

@@ -1,0 +1,246 @@
+"""The query language of research subsets: comparisons of columns with values, joined by and, or and not."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from typing import Any, NamedTuple, NoReturn
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.errors import PlanError, did_you_mean
+
+_Condition = Callable[[pa.Table], pa.Array]
+"""Tells of each row of a table whether something is true, false or (missing) neither."""
+
+_DEEPEST = 50
+"""Brackets and negations within each other."""
+
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?)?")
+_TOKEN = re.compile(
+    rf"""(?P<space>\s+)
+    | (?P<moment>{_MOMENT.pattern})(?![\w.])
+    | (?P<number>[+-]?(?:\d{{1,99}}\.?\d{{0,99}}|\.\d{{1,99}})(?:[eE][+-]?\d{{1,3}})?)(?![\w.])
+    | (?P<text>'(?:[^']|'')*'|"(?:[^"]|"")*")
+    | (?P<name>`(?:[^`]|``)+`)
+    | (?P<word>[^\W\d][\w.-]*)
+    | (?P<relation><=|>=|!=|<>|==|[=<>≠≤≥])
+    | (?P<bracket>[()])""",
+    re.VERBOSE,
+)
+_RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq, "==": operator.eq, "!=": operator.ne, "<>": operator.ne, "≠": operator.ne,
+    "<": operator.lt, "<=": operator.le, "≤": operator.le, ">": operator.gt, ">=": operator.ge, "≥": operator.ge,
+}  # fmt: skip
+_KEYWORDS = ("and", "or", "not", "is", "null", "missing", "true", "false")
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def word(self) -> str:
+        """The keyword it is, in small letters."""
+        return self.text.lower() if self.kind == "word" and self.text.lower() in _KEYWORDS else ""
+
+    @property
+    def content(self) -> str:
+        """What stands between quotes."""
+        return self.text[1:-1].replace(self.text[0] * 2, self.text[0])
+
+
+class Query:
+    """A query, read once from left to right: `or` binds least, then `and`, then `not`."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens: list[_Token] = []
+        at = 0
+        while at < len(text):
+            found = _TOKEN.match(text, at)
+            if found is None:
+                hint = ": a quote that is not closed" if text[at] in "'\"`" else ""
+                raise self.error(at, f"{text[at]!r} does not belong here{hint}")
+            at = found.end()
+            if found.lastgroup != "space":
+                # The last group to close is the named one around the parts of a moment.
+                self.tokens.append(_Token(str(found.lastgroup), found.group(), found.start()))
+        self.tokens.append(_Token("end", "the end", len(text)))
+        self.next = 0
+
+    def error(self, at: int, message: str) -> ValueError:
+        return ValueError(f"`query` of Where, character {at + 1}: {message}, in {self.text!r}")
+
+    def expected(self, what: str) -> NoReturn:
+        token = self.tokens[self.next]
+        shown = token.text if token.kind == "end" else repr(token.text)
+        raise self.error(token.start, f"{what} should follow, not {shown}")
+
+    def take(self, *words: str) -> _Token | None:
+        """Return the next token and step over it, if it is one of these words or kinds."""
+        token = self.tokens[self.next]
+        if not {token.kind, token.word, token.text} & {*words}:
+            return None
+        self.next += 1
+        return token
+
+    def condition(self) -> _Condition:
+        found = self.either(0)
+        if not self.take("end"):
+            self.expected("`and`, `or` or the end")
+        return found
+
+    def either(self, depth: int) -> _Condition:
+        parts = [self.both(depth)]
+        while self.take("or"):
+            parts.append(self.both(depth))
+        return _joined(pc.or_kleene, parts)
+
+    def both(self, depth: int) -> _Condition:
+        parts = [self.single(depth)]
+        while self.take("and"):
+            parts.append(self.single(depth))
+        return _joined(pc.and_kleene, parts)
+
+    def single(self, depth: int) -> _Condition:
+        if depth > _DEEPEST:
+            raise self.error(self.tokens[self.next].start, f"more than {_DEEPEST} brackets within each other")
+        if self.take("not"):
+            inner = self.single(depth + 1)
+            return lambda table: pc.invert(inner(table))
+        if self.take("("):
+            inner = self.either(depth + 1)
+            if not self.take(")"):
+                self.expected("`)`, `and` or `or`")
+            return inner
+        return self.comparison()
+
+    def comparison(self) -> _Condition:
+        name = self.take("name") or (None if self.tokens[self.next].word else self.take("word"))
+        if name is None:
+            self.expected("a column name")
+        column = name.content if name.kind == "name" else name.text
+        if self.take("is"):
+            negated = self.take("not")
+            if not self.take("missing", "null"):
+                self.expected("`missing`")
+            test = pc.is_valid if negated else pc.is_null
+            return lambda table: test(self.column(table, column, name.start))
+        relation = self.take("relation")
+        if relation is None:
+            self.expected("a comparison such as `=`")
+        value = self.take("number", "moment", "text", "true", "false")
+        if value is None:
+            token = self.tokens[self.next]
+            if token.word in ("null", "missing"):
+                raise self.error(token.start, f"write `{name.text} is missing` instead")
+            self.expected("a value" if token.word or token.kind != "word" else "a value (text needs quotes)")
+        if value.kind == "moment":
+            self.compared(_seconds, value, value.text)
+
+        def compare(table: pa.Table) -> pa.Array:
+            found = self.column(table, column, name.start)
+            return self.compared(_compare, value, found, _RELATIONS[relation.text], value)
+
+        return compare
+
+    def column(self, table: pa.Table, name: str, at: int) -> pa.ChunkedArray:
+        if name not in table.column_names:
+            hint = did_you_mean(name, table.column_names)
+            raise PlanError(f"{self.error(at, f'the table has no column {name!r}')}.{hint}")
+        return table[name]
+
+    def compared(self, function: Callable[..., Any], token: _Token, *args: Any) -> Any:
+        """Call a function, and say where its complaint comes from."""
+        try:
+            return function(*args)
+        except ValueError as error:
+            raise self.error(token.start, str(error)) from None
+
+
+def _joined(function: Callable[[Any, Any], pa.Array], parts: list[_Condition]) -> _Condition:
+    return lambda table: functools.reduce(function, (part(table) for part in parts))
+
+
+def _compare(column: pa.ChunkedArray, relation: Callable[[Any, Any], bool], value: _Token) -> pa.Array:
+    """Compare the distinct values of a column, exactly, each as what the column holds."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_nested(column.type):
+        raise ValueError(f"a column of type {column.type} cannot be compared")
+    encoded = column.combine_chunks().dictionary_encode()
+    left, right = _sides(encoded.dictionary, value)
+    if isinstance(right, bool) and relation not in (operator.eq, operator.ne):
+        raise ValueError("true and false have no order: compare with = or !=")
+    truth = pa.array([relation(each, right) for each in left], pa.bool_())
+    return truth.take(encoded.indices)
+
+
+def _sides(values: pa.Array, token: _Token) -> tuple[list[Any], Any]:
+    """Both sides of a comparison, as numbers or texts that Python compares without rounding."""
+    kind, types = values.type, pa.types
+    if is_number(kind):
+        if token.kind != "number":
+            raise ValueError(f"a number should follow, as the column holds numbers, not {token.text}")
+        if types.is_floating(kind):  # the float that the decimal number stands for, at the column's precision
+            return values.to_pylist(), pa.scalar(float(token.text)).cast(kind).as_py()
+        number = Fraction(token.text)
+        if types.is_decimal(kind):
+            return [Fraction(value) for value in values.to_pylist()], number
+        return values.to_pylist(), int(number) if number.denominator == 1 else number
+    if types.is_string(kind) or types.is_large_string(kind):
+        if token.kind != "text":
+            raise ValueError(f"text in quotes should follow, as the column holds text, not {token.text}")
+        return values.to_pylist(), token.content
+    if types.is_boolean(kind):
+        if token.kind != "word":
+            raise ValueError(
+                f"true or false should follow, as the column holds truth values, not {token.text}"
+            )
+        return values.to_pylist(), token.word == "true"
+    if types.is_date(kind) or types.is_timestamp(kind):
+        if token.kind not in ("moment", "text"):
+            raise ValueError(
+                f"a date such as 2020-01-31 should follow, as the column holds dates, not {token.text}"
+            )
+        seconds, has_zone = _seconds(token.text if token.kind == "moment" else token.content)
+        if has_zone != (getattr(kind, "tz", None) is not None):
+            rule = "without an offset from UTC" if has_zone else "with its offset, as 2020-01-31T12:00+01:00,"
+            raise ValueError(f"a time {rule} should follow, as the column holds such, not {token.text}")
+        units = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
+        unit = Fraction(1, 86400) if types.is_date32(kind) else units[getattr(kind, "unit", "ms")]
+        ticks = (
+            values.cast(pa.int32()).to_pylist()
+            if types.is_date32(kind)
+            else values.cast(pa.int64()).to_pylist()
+        )
+        return ticks, seconds * unit
+    raise ValueError(f"a column of type {kind} cannot be compared")
+
+
+def _seconds(text: str) -> tuple[Fraction, bool]:
+    """Seconds from 1970 to a date or time, and whether its offset from UTC is said."""
+    found = _MOMENT.fullmatch(text)
+    try:
+        if found is None:
+            raise ValueError
+        date, time, part, zone = found.groups()
+        moment = datetime.fromisoformat(f"{date}T{time or '00:00'}{zone or '+00:00'}")
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is not a date or time such as 2020-01-31 or 2020-01-31T12:00:00"
+        ) from None
+    days, rest = divmod(moment - datetime(1970, 1, 1, tzinfo=UTC), timedelta(days=1))
+    return Fraction(days * 86400 + rest.seconds) + Fraction(f"0{part}" if part else 0), zone is not None
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds numbers."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

@@ -1,0 +1,426 @@
+"""δ-presence and inclusion: worked values, the oracle, empty classes, and the search."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracle
+import strategies
+import veil
+from lattice.test_optimal import best_of, every_node
+from models.judging import often, refused, rejected_classes, suppressed_rows
+from quality.support import E1_SUBSET, evaluate, model_of, names_of, sample_of
+from veil import KAnonymity
+from veil.classes.table import roll_up
+from veil.lattice.evaluator import Evaluator
+from veil.lattice.optimal import optimal
+from veil.models.base import PrivacyModel
+from veil.models.presence import DeltaPresence, Inclusion, sizes_in_population
+from veil.models.subset import Rows
+from veil.published import Published
+from veil.quality import Discernibility
+
+BOUNDS = [
+    (0, 1),
+    (0, 0.5),
+    (0.1, 0.9),
+    (0.25, 0.75),
+    (0.5, 1),
+    (0.5, 0.5),
+    (1, 1),
+    (0.3333333333333333, 1),
+]
+"""With thirds that miss the fraction by a hair."""
+
+
+def chances() -> st.SearchStrategy[tuple[float, float]]:
+    number = st.integers(1, 1000).map(lambda thousandths: thousandths / 1000)
+    return st.sampled_from(BOUNDS) | st.tuples(number, number).map(lambda pair: tuple(sorted(pair)))
+
+
+def subset_of(problem: oracle.Problem) -> Rows | None:
+    return None if problem.subset is None else Rows(problem.subset)
+
+
+def publish(
+    problem: oracle.Problem, levels: oracle.Node, suppressed: Iterable[int] = (), members: bool = True
+) -> Published:
+    """Publish the research subset of a problem, with everybody as the population."""
+    rows, hidden = sorted(problem.relevant), set(suppressed)
+    generalized, names = oracle.generalize(problem, levels), names_of(problem)
+    columns: dict[str, Any] = {
+        name: pa.array(["*" if row in hidden else generalized[row][j] for row in rows], pa.string())
+        for j, name in enumerate(names)
+    }
+    columns["suppressed"] = pa.array([row in hidden for row in rows])
+    population = None
+    if problem.subset is not None:
+        population = pa.table(
+            {name: pa.array([row[j] for row in generalized], pa.string()) for j, name in enumerate(names)}
+        )
+    table = pa.table(columns)
+    return Published(
+        table,
+        names,
+        flag="suppressed",
+        baseline=table.drop(["suppressed"]),
+        population=population,
+        members=np.isin(np.arange(len(problem.rows)), rows) if members and population is not None else None,
+    )
+
+
+def engine_says(
+    models: list[PrivacyModel], problem: oracle.Problem, levels: oracle.Node, limit: float
+) -> tuple[bool, set[int]]:
+    """Whether a node is anonymous, and which rows are suppressed there."""
+    sample = sample_of(problem)
+    evaluator = Evaluator(sample, models, Discernibility(), limit)
+    node, satisfied, _ = evaluator.judge(levels, sample.table)
+    rejected = node.rejected.astype(bool)[sample.classes_of_rows(levels)[1]]
+    return (
+        satisfied and node.tally.suppressed <= evaluator.allowed,
+        set(np.flatnonzero(rejected).tolist()) & problem.relevant,
+    )
+
+
+def nodes_agree(problem: oracle.Problem, theirs: Any, ours: PrivacyModel, data: st.DataObject) -> None:
+    """Check a whole node against the oracle, for a model alone and with k-anonymity beside it."""
+    k, levels, limit = data.draw(st.tuples(st.integers(1, 4), strategies.nodes(problem), strategies.limits()))
+    beside = oracle.KAnonymity(k), KAnonymity(k)
+    for their_models, our_models in (([theirs], [ours]), ([theirs, beside[0]], [ours, beside[1]])):
+        truth = oracle.evaluate(problem, their_models, levels, limit)
+        assert engine_says(our_models, problem, levels, limit) == (truth.anonymous, set(truth.suppressed))
+
+
+def search_is_exhaustive(models: Any, examples: int = 200) -> None:
+    """Check that the pruned search finds what looking at every node finds, alone and beside k-anonymity."""
+
+    @settings(often, max_examples=examples)
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        problem = data.draw(strategies.problems(max_rows=25, max_width=3, max_height=3, subset=True))
+        chosen = [data.draw(models)]
+        if data.draw(st.booleans()):
+            chosen.append(KAnonymity(data.draw(st.integers(1, 4))))
+        quality = model_of(data.draw(strategies.qualities(problem)), names_of(problem))
+        low, high = data.draw(strategies.level_ranges(problem))
+        evaluator = Evaluator(sample_of(problem), chosen, quality, data.draw(strategies.limits()))
+        found, best = optimal(evaluator, low, high, threads=1), best_of(every_node(evaluator, low, high))
+        assert (found.best is None) == (best is None)
+        if best is not None:
+            assert (found.best.levels, found.best.score) == (best.levels, best.score)
+        for levels in oracle.nodes(low, high):
+            record = found.space[levels]
+            if record.state == "not anonymous":
+                assert not evaluate(evaluator, levels).anonymous
+            elif record.state == "pruned":
+                node = evaluate(evaluator, levels)
+                assert not node.anonymous or (node.score, sum(levels), levels) > (
+                    best.score,
+                    sum(best.levels),
+                    best.levels,
+                )
+
+    check()
+
+
+# --- worked values --------------------------------------------------------------------------------
+
+
+def figure_2_5() -> oracle.Problem:
+    """Pfeil's figure 2.5 (after Nergiz et al.): a to i, of whom b, c, f, h, i are in the subset."""
+    people = ["America"] * 6 + ["Europe"] * 3
+    return oracle.Problem(
+        [(each,) for each in people], [[["America", "*"], ["Europe", "*"]]], subset={1, 2, 5, 7, 8}
+    )
+
+
+def test_the_figure_of_pfeil():
+    problem = figure_2_5()
+    published = publish(problem, (0,))
+    assert [strength.value for strength in DeltaPresence.strongest(published, [])] == [
+        0.5,
+        pytest.approx(2 / 3),
+    ]
+    assert rejected_classes(DeltaPresence(0.5, 0.6666666666666667), sample_of(problem), (0,)) == [
+        False,
+        False,
+    ]
+    assert rejected_classes(DeltaPresence(0.5, 0.6666666666666666), sample_of(problem), (0,)) == [False, True]
+    assert rejected_classes(DeltaPresence(0.500000001, 1), sample_of(problem), (0,)) == [True, False]
+    finding = DeltaPresence(0.5, 0.67).verify(published)
+    assert (
+        str(finding)
+        == "holds: (0.5, 0.67)-presence of the research subset (found: shares from 0.5 to 0.666667)"
+    )
+
+
+def test_the_example():
+    """Class {3} is empty in the subset: out of the question, unless empty classes are ignored."""
+    model = DeltaPresence(0.1, 0.9)
+    assert engine_says([model], E1_SUBSET, (1, 1, 1), 1.0)[0] is False
+    assert engine_says([model, KAnonymity(1)], E1_SUBSET, (1, 1, 1), 1.0)[0] is False
+    ignoring = DeltaPresence(0.1, 0.9, empty_classes="ignore")
+    assert engine_says([ignoring], E1_SUBSET, (1, 1, 1), 1.0) == (True, set())
+    assert suppressed_rows(DeltaPresence(0.1, 0.55), E1_SUBSET) & E1_SUBSET.subset == {0, 1, 2, 9}  # 4 of 5
+
+
+def test_what_ignoring_loses():
+    """Without the minimum for empty classes, an attacker knows that row 3 is not in the subset."""
+    assert not DeltaPresence(0.1, 0.9).verify(publish(E1_SUBSET, (1, 1, 1))).holds
+    assert (
+        "1 classes of the population without"
+        in DeltaPresence(0.1, 0.9).verify(publish(E1_SUBSET, (1, 1, 1))).measured
+    )
+    assert DeltaPresence(0.1, 0.9, empty_classes="ignore").verify(publish(E1_SUBSET, (1, 1, 1))).holds
+    assert [each.value for each in DeltaPresence.strongest(publish(E1_SUBSET, (1, 1, 1)), [])] == [0, 0.8]
+
+
+# --- the oracle -----------------------------------------------------------------------------------
+
+
+def test_classes_agree():
+    @often
+    @given(st.data())
+    def check(data):
+        problem = data.draw(strategies.problems(max_rows=25, subset=True))
+        minimum, maximum = data.draw(chances())
+        levels = data.draw(strategies.nodes(problem))
+        theirs, ours = (
+            oracle.DeltaPresence(minimum, maximum),
+            DeltaPresence(minimum, maximum, subset_of(problem)),
+        )
+        sample = sample_of(problem)
+        found = oracle.classes(problem, levels)
+        truth = [oracle.rejects(theirs, problem, levels, cls) for cls in found]
+        occupied = [bool(oracle.members(problem, cls)) for cls in found]
+        marks = rejected_classes(ours, sample, levels)
+        assert [mark for mark, there in zip(marks, occupied, strict=True) if there] == [
+            each for each, there in zip(truth, occupied, strict=True) if there
+        ]
+        table = roll_up(sample.encoding, sample.table, levels, sample.workspace())
+        empty = any(each for each, there in zip(truth, occupied, strict=True) if not there)
+        assert ours.bind(sample).forbids(table) == empty
+        assert not dataclasses.replace(ours, empty_classes="ignore").bind(sample).forbids(table)
+        for hide in (truth, [data.draw(st.booleans()) for _ in found]):
+            hidden = {row for cls, gone in zip(found, hide, strict=True) if gone for row in cls}
+            bad = any(t and there and not gone for t, there, gone in zip(truth, occupied, hide, strict=True))
+            published = publish(problem, levels, hidden)
+            assert ours.verify(published).holds == (not bad and not empty)
+            assert dataclasses.replace(ours, empty_classes="ignore").verify(published).holds == (not bad)
+        strongest_is_the_boundary(problem, levels)
+        nodes_agree(problem, theirs, ours, data)
+
+    check()
+
+
+def strongest_is_the_boundary(problem: oracle.Problem, levels: oracle.Node) -> None:
+    def holds(minimum: float, maximum: float) -> bool:
+        asked = oracle.DeltaPresence(minimum, maximum)
+        return not any(oracle.rejects(asked, problem, levels, cls) for cls in oracle.classes(problem, levels))
+
+    minimum, maximum = (each.value for each in DeltaPresence.strongest(publish(problem, levels), []))
+    assert holds(minimum, maximum)
+    assert minimum + 1e-12 > 1 or not holds(minimum + 1e-12, 1)
+    assert maximum - 1e-12 < 0 or not holds(0, maximum - 1e-12)
+
+
+@settings(often, max_examples=40)
+@given(st.data())
+def test_inclusion_demands_nothing(data):
+    problem = data.draw(strategies.problems(max_rows=25, subset=True))
+    nodes_agree(problem, oracle.Inclusion(), Inclusion(subset_of(problem)), data)
+
+
+def test_search():
+    search_is_exhaustive(
+        st.builds(
+            lambda pair, empty: DeltaPresence(*pair, empty_classes=empty),
+            chances(),
+            st.sampled_from(["forbid", "ignore"]),
+        ),
+        examples=250,
+    )
+
+
+@often
+@given(chances())
+def test_minimal_class_size(pair):
+    """No class that is smaller has an allowed share, and some class of this size has."""
+    size = DeltaPresence(*pair).minimal_class_size(sample_of(E1_SUBSET))
+    low, high = (oracle.exact(bound) for bound in pair)
+
+    def possible(count: int) -> bool:
+        """Whether count / people lies between the bounds for some number of people."""
+        return low == 0 or math.ceil(count / high) <= math.floor(count / low)
+
+    assert size == next(count for count in range(1, 1001) if possible(count))
+
+
+# --- monotone or not ------------------------------------------------------------------------------
+
+
+def test_when_it_is_monotone():
+    assert DeltaPresence(0.1, 0.9).monotone_generalization
+    assert DeltaPresence(0, 0.9, empty_classes="ignore").monotone_generalization
+    assert not DeltaPresence(0.1, 0.9, empty_classes="ignore").monotone_generalization
+    assert not DeltaPresence(0, 0.9).monotone_suppression
+    assert Inclusion([0]).monotone_generalization
+    assert Inclusion([0]).monotone_suppression
+
+
+def test_ignored_classes_spoil_their_union():
+    """Half of the two people in class a are released, and none of the eight in b: one of ten in both."""
+    rows = [("a",)] * 2 + [("b",)] * 8
+    problem = oracle.Problem(rows, [[["a", "*"], ["b", "*"]]], subset={0})
+    model = DeltaPresence(0.5, 0.5, empty_classes="ignore")
+    assert engine_says([model], problem, (0,), 0.0) == (True, set())
+    assert engine_says([model], problem, (1,), 0.0) == (False, {0})
+
+
+def test_a_part_of_a_rejected_class_may_be_acceptable():
+    rows = [("a",)] * 2 + [("b",)] * 2
+    problem = oracle.Problem(rows, [[["a", "*"], ["b", "*"]]], subset={0, 2, 3})
+    assert rejected_classes(DeltaPresence(0, 0.5), sample_of(problem), (1,)) == [True]
+    assert rejected_classes(DeltaPresence(0, 0.5), sample_of(problem), (0,)) == [False, True]
+
+
+# --- verifying ------------------------------------------------------------------------------------
+
+
+def test_without_a_population_nothing_can_be_said():
+    alone = dataclasses.replace(E1_SUBSET, subset=None)
+    assert not DeltaPresence(0, 0.9).verify(publish(alone, (1, 1, 1))).holds
+    assert "not at hand" in DeltaPresence(0, 0.9).verify(publish(alone, (1, 1, 1))).measured
+    assert DeltaPresence(0, 1).verify(publish(alone, (1, 1, 1))).holds
+    assert DeltaPresence.strongest(publish(alone, (1, 1, 1)), []) == []
+
+
+def test_without_members_an_absent_class_may_be_empty_or_suppressed():
+    nothing_suppressed = publish(E1_SUBSET, (1, 1, 1), members=False)
+    assert (
+        DeltaPresence(0.1, 0.9)
+        .verify(nothing_suppressed)
+        .measured.endswith("1 classes of the population without a record")
+    )
+    some = publish(E1_SUBSET, (1, 1, 1), {4, 6}, members=False)
+    finding = DeltaPresence(0.1, 0.9).verify(some)
+    assert not finding.holds
+    assert "no telling" in finding.measured
+    assert DeltaPresence(0, 0.9).verify(some).holds
+
+
+def test_a_tampered_table_is_noticed():
+    model = DeltaPresence(0.1, 0.9, empty_classes="ignore")
+    published = publish(E1_SUBSET, (1, 1, 1))
+    assert model.verify(published).holds
+    more = pa.concat_tables([published.table] * 2)
+    doubled = Published(more, published.names, flag="suppressed", population=published.population)
+    assert sizes_in_population(doubled).tolist() == [0, 4]  # eight records of five people
+    assert not model.verify(doubled).holds
+    elsewhere = published.table.set_column(0, "q0", pa.array(["40-49"] * 6))
+    assert not model.verify(Published(elsewhere, published.names, population=published.population)).holds
+    assert Inclusion([0]).verify(published).holds
+    short = Published(more, published.names, baseline=published.table, population=published.population)
+    assert not Inclusion([0]).verify(short).holds
+    assert (
+        not Inclusion([0])
+        .verify(Published(elsewhere, published.names, population=published.population))
+        .holds
+    )
+
+
+def test_typed_columns_are_looked_up_by_their_text():
+    """Original numbers in the release, text in the population; a missing value is a value."""
+    table = pa.table({"age": [30, None], "zip": ["1", "1"]})
+    population = pa.table({"age": ["30", "30", None, "31"], "zip": ["1", "1", "1", "1"]})
+    published = Published(table, ["age", "zip"], population=population)
+    assert sizes_in_population(published).tolist() == [2, 1]
+    assert DeltaPresence(0.5, 1, empty_classes="ignore").verify(published).holds
+    assert DeltaPresence.strongest(published, [])[0].value == 0
+
+
+def test_nothing_published():
+    published = publish(E1_SUBSET, (1, 1, 1), E1_SUBSET.subset)
+    assert DeltaPresence(0, 0.5).verify(published).holds
+    assert DeltaPresence.strongest(published, []) == []
+
+
+# --- plans ----------------------------------------------------------------------------------------
+
+
+def test_a_release():
+    people = pa.table({"sex": ["f", "f", "m", "m", "m", "f"], "age": [1, 2, 3, 4, 5, 6]})
+    h = veil.hierarchies
+    release = veil.anonymize(
+        people,
+        quasi_identifiers={"sex": h.suppression(), "age": h.suppression()},
+        models=DeltaPresence(0.3, 0.7, "age < 2 or age > 4"),
+    )
+    assert release.transformation == {"sex": 0, "age": 1}
+    assert "shares from 0.333333 to 0.666667" in str(release.verification)
+    release = veil.anonymize(
+        people,
+        quasi_identifiers={"sex": h.suppression()},
+        models=[DeltaPresence(0.3, 0.7), Inclusion([0, 1, 2])],
+        insensitive="age",
+    )
+    assert release.table["sex"].to_pylist() == ["f", "f", "m"]
+
+
+@pytest.mark.parametrize("suppressed_rows", ["keep", "drop"])
+def test_a_release_with_a_class_suppressed(suppressed_rows):
+    """All of b are in the subset, so b goes; that does not make it a class of nobody."""
+    release = veil.anonymize(
+        pa.table({"x": ["a", "a", "b", "b"], "y": [1, 2, 3, 4]}),
+        quasi_identifiers={"x": veil.hierarchies.table([["a", "a"], ["b", "b"]])},
+        models=DeltaPresence(0.3, 0.7, [0, 2, 3]),
+        suppression_limit=0.7,
+        insensitive="y",
+        suppressed_rows=suppressed_rows,
+    )
+    assert release.suppressed == 2
+    assert release.verification.findings[0].holds
+
+
+def test_a_release_that_tells_nothing():
+    release = veil.anonymize(
+        pa.table({"x": ["a", "b", "c", "d"]}),
+        quasi_identifiers={"x": veil.hierarchies.suppression()},
+        models=DeltaPresence(0.3, 0.7, [0, 2]),
+    )
+    assert release.table["x"].to_pylist() == ["*", "*"]
+
+
+def test_parameters():
+    with refused("`minimum` of DeltaPresence should be at most `maximum`, which is 0.2, not 0.5"):
+        DeltaPresence(0.5, 0.2)
+    with refused("`maximum` of DeltaPresence should be greater than 0, not 0"):
+        DeltaPresence(0, 0)
+    with refused("`maximum` of DeltaPresence should be less than or equal to 1, not 1.5"):
+        DeltaPresence(0.5, 1.5)
+    with refused("`minimum` of DeltaPresence should be greater than or equal to 0, not -1"):
+        DeltaPresence(-1, 1)
+    with refused("`empty_classes` of DeltaPresence should be 'forbid' or 'ignore', not 'no'"):
+        DeltaPresence(0, 1, [0], "no")
+    with refused("`subset` of DeltaPresence is required, here or in another model of the plan"):
+        DeltaPresence(0, 1).bind(sample_of(dataclasses.replace(E1_SUBSET, subset=None)))
+
+
+def test_bounds_are_decimal_numbers():
+    """0.1 of ten people is one of them, although no double is a tenth."""
+    rows = [("a",)] * 10 + [("b",)] * 30
+    problem = oracle.Problem(rows, [[["a", "*"], ["b", "*"]]], subset={0, 10, 11, 12})
+    assert rejected_classes(DeltaPresence(0.1, 0.1), sample_of(problem), (0,)) == [False, False]
+    assert Fraction(0.1) != Fraction(1, 10)
+    assert DeltaPresence(0.1, 0.1).verify(publish(problem, (0,))).holds

@@ -1,0 +1,351 @@
+"""Sample and population uniqueness: worked values, the oracle, bounds, and what is not monotone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import oracle
+import oracle.suppression
+import strategies
+from models.judging import publish, refused, table_of
+from models.whole_sample import (
+    agrees,
+    evaluated,
+    least_is_sound,
+    least_of,
+    often,
+    patient_oracle,
+    priority_problem,
+    problems,
+    sometimes,
+    suppressed_rows,
+)
+from oracle.suppression import listed, sizes_of
+from quality.support import E1, sample_of
+from veil.lattice.evaluator import Evaluator
+from veil.models.sample_based import SizeCriterion
+from veil.models.uniqueness import PopulationUniqueness, SampleUniqueness
+from veil.population import Population
+from veil.quality import Loss
+
+NAMES = {"Zayatz": "zayatz", "Dankar": "dankar", "Pitman": "pitman", "SNB": "snb"}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _patient_oracle() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patient_oracle(patch)
+        yield
+
+
+@pytest.fixture(scope="module")
+def close_calls() -> Iterator[list[float]]:
+    """Distances between estimates and thresholds, relative, of all decisions that the oracle takes.
+
+    Pitman's parameters are only as good as the solver's tolerance, so its estimates have five good digits.
+    """
+    distances: list[float] = []
+    uniques = oracle.suppression.uniques
+
+    def watched(model: str, histogram: dict[int, int], population: int) -> float | Fraction:
+        found = uniques(model, histogram, population)
+        if isinstance(found, float) and found:
+            distances.extend(abs(found / population - t) / t for t in THRESHOLDS)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(oracle.suppression, "uniques", watched)
+        yield distances
+
+
+THRESHOLDS = (0.0001, 0.01, 0.02, 0.05, 0.1, 0.25, 0.4, 0.5, 0.6, 0.8, 1)
+
+
+def sample_pairs():
+    thresholds = st.one_of(
+        st.sampled_from([0, 0.05, 0.1, 0.2, 0.25, 0.34, 0.5, 0.999, 1, 1e-9, 1 / 3]),
+        st.integers(10, 70).map(lambda percent: percent / 100),
+    )
+    return thresholds.map(lambda t: (oracle.SampleUniqueness(t), SampleUniqueness(t)))
+
+
+def population_pairs():
+    asked = st.builds(
+        oracle.PopulationUniqueness,
+        st.sampled_from(THRESHOLDS),
+        st.sampled_from([40, 41, 45, 60, 100, 400, 1000, 100000]),
+        st.sampled_from(sorted(NAMES)),
+    )
+    return asked.map(lambda m: (m, PopulationUniqueness(m.threshold, m.population, NAMES[m.model])))
+
+
+# --- sample uniqueness ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("threshold", "rows"), [(0.1, set()), (0.09, {3}), (0, {3})])
+def test_the_example(threshold, rows):
+    assert suppressed_rows(SampleUniqueness(threshold)) == rows
+
+
+@given(st.data())
+@often
+def test_sample_uniqueness_agrees(data):
+    agrees(data, sample_pairs)
+
+
+@given(st.data())
+@often
+def test_least_is_sound(data):
+    least_is_sound(data, *data.draw(sample_pairs()))
+
+
+def test_least_counts_records():
+    sample = sample_of(priority_problem(1, 1, 1, 7, hidden=0))
+    assert [least_of(SampleUniqueness(t), sample, (0,)) for t in (0.3, 0.29, 0.125, 0.12, 0)] == [
+        0,
+        1,
+        2,
+        3,
+        3,
+    ]
+
+
+def test_partial_stars_break_monotonicity():
+    """At the bottom one of ten records is unique; above, the other nine hide behind `*`."""
+    problem = priority_problem(1, 9, hidden=1)
+    assert suppressed_rows(SampleUniqueness(0.1), (0,), problem) == set()
+    assert suppressed_rows(SampleUniqueness(0.1), (1,), problem) == {0}
+    assert least_of(SampleUniqueness(0.1), sample_of(problem), (1,)) == 0
+    assert not SampleUniqueness.monotone_generalization
+
+
+def test_stars_that_do_not_stay_break_monotonicity():
+    """A single record that is `*` on level 1 does not count there, but on level 2 it does."""
+    problem = oracle.Problem([("a",)], [[["a", "*", "all"]]])
+    assert suppressed_rows(SampleUniqueness(0), (1,), problem) == set()
+    assert suppressed_rows(SampleUniqueness(0), (2,), problem) == {0}
+    assert least_of(SampleUniqueness(0), sample_of(problem), (2,)) == 0
+
+
+@given(st.data())
+@sometimes
+def test_sample_uniqueness_is_verified(data):
+    problem = data.draw(problems(subset=None))
+    levels = data.draw(strategies.nodes(problem))
+    theirs, ours = data.draw(sample_pairs())
+    verify_agrees(data, problem, levels, theirs, ours)
+    outcome = evaluated(problem, [ours], levels)
+    assert outcome.anonymous
+    assert ours.verify(publish(problem, levels, outcome.suppressed)).holds
+
+
+def verify_agrees(data, problem, levels, theirs, ours):
+    found = oracle.classes(problem, levels)
+    for hide in ([False] * len(found), [data.draw(st.booleans()) for _ in found]):
+        kept = [cls for cls, gone in zip(found, hide, strict=True) if not gone]
+        rows = {row for cls, gone in zip(found, hide, strict=True) if gone for row in cls}
+        sizes = [size for size in sizes_of(problem, listed(problem, levels, kept)) if size]
+        assert ours.verify(publish(problem, levels, rows)).holds == oracle.fulfils(theirs, sizes)
+
+
+@given(st.data())
+@sometimes
+def test_strongest_sample_uniqueness(data):
+    problem = data.draw(problems())
+    levels = data.draw(strategies.nodes(problem))
+    sizes = sizes_of(problem, listed(problem, levels, oracle.classes(problem, levels)))
+    (strength,) = SampleUniqueness.strongest(publish(problem, levels), [])
+    assert oracle.fulfils(oracle.SampleUniqueness(strength.value), sizes)
+    if strength.value:
+        assert not oracle.fulfils(oracle.SampleUniqueness(strength.value * (1 - 1e-12)), sizes)
+
+
+def test_verify_says_what_it_found():
+    finding = SampleUniqueness(0.2).verify(table_of({"x": 3}, {"x": 1}))
+    assert (finding.holds, finding.measured) == (False, "0.25")
+
+
+# --- population uniqueness ------------------------------------------------------------------------
+
+
+@given(st.data())
+@often
+def test_population_uniqueness_agrees(close_calls, data):
+    close_calls.clear()
+    try:
+        agrees(data, population_pairs)
+    except AssertionError:
+        assume(min(close_calls, default=1) > 1e-3)
+        raise
+
+
+@given(st.data())
+@often
+def test_mixed_models_agree(close_calls, data):
+    close_calls.clear()
+    try:
+        agrees(data, lambda: st.one_of(population_pairs(), sample_pairs()))
+    except AssertionError:
+        assume(min(close_calls, default=1) > 1e-3)
+        raise
+
+
+@given(st.data())
+@sometimes
+def test_population_uniqueness_is_verified(close_calls, data):
+    close_calls.clear()
+    problem = data.draw(problems(subset=None))
+    levels = data.draw(strategies.nodes(problem))
+    theirs, ours = data.draw(population_pairs())
+    try:
+        verify_agrees(data, problem, levels, theirs, ours)
+    except AssertionError:
+        assume(min(close_calls, default=1) > 1e-3)
+        raise
+    outcome = evaluated(problem, [ours], levels)
+    if outcome.anonymous:
+        assert ours.verify(publish(problem, levels, outcome.suppressed)).holds
+
+
+def of_sizes(*sizes):
+    return table_of(*({"x": size} for size in sizes))
+
+
+@pytest.mark.parametrize(
+    ("model", "population", "share"),
+    [("pitman", 14000, 0.986284285 / 14000), ("zayatz", 14000, 1808.614755612 / 14000),
+     ("dankar", 14000, 0.986284285 / 14000), ("dankar", 700, 114.139318301 / 700)],
+)  # fmt: skip
+def test_worked_value(model, population, share):
+    published = of_sizes(*[1] * 50, *[2] * 20, *[3] * 10, *[5] * 4)
+    assert PopulationUniqueness(share * (1 + 1e-6), population, model).verify(published).holds
+    assert not PopulationUniqueness(share * (1 - 1e-6), population, model).verify(published).holds
+
+
+def test_failed_estimate_is_a_violation():
+    finding = PopulationUniqueness(1, 600, "pitman").verify(of_sizes(*[1] * 10, *[2] * 10, *[3] * 10))
+    assert (finding.holds, finding.measured) == (False, "no estimate")
+    assert "estimate, not a guarantee" in finding.promise
+    assert PopulationUniqueness(0, 600, "pitman").verify(of_sizes(2, 3)).holds
+
+
+def test_zayatz_is_decided_exactly():
+    """If the sample is the population, the estimate is the share of uniques: here 1/3, 1/10 and 3/10."""
+    thirds = of_sizes(1, 2)
+    assert PopulationUniqueness(0.3333333333333334, 3, "zayatz").verify(thirds).holds
+    assert not PopulationUniqueness(0.3333333333333333, 3, "zayatz").verify(thirds).holds
+    assert PopulationUniqueness(0.1, 10, "zayatz").verify(of_sizes(1, 9)).holds
+    assert PopulationUniqueness(0.3, 10, "zayatz").verify(of_sizes(1, 1, 1, 7)).holds
+
+
+@pytest.mark.parametrize(
+    ("model", "sizes", "population", "threshold"),
+    [
+        ("zayatz", (1, 2, 2), 6, 0.15),  # from 1/9 to 1/5 of the population
+        ("dankar", (1, 2, 2), 6, 0.15),
+        ("pitman", (1, 1, 4, 2), 100, 0.01),  # from 0.00003 to 0.027
+        ("dankar", (1, 1, 4, 2), 100, 0.01),
+        ("snb", (1, 2, 2), 5, 0.5),  # from one of five to no estimate
+    ],
+)
+def test_estimates_are_not_monotone(model, sizes, population, threshold):
+    """Merging two classes that are not unique breaks what held: the estimate rises, or is no more."""
+    names = [f"c{i}" for i in range(len(sizes))]
+    merged = dict.fromkeys(names[-2:], "both")
+    rows = [(name,) for name, size in zip(names, sizes, strict=True) for _ in range(size)]
+    problem = oracle.Problem(rows, [[[name, merged.get(name, name)] for name in names]])
+    asked = PopulationUniqueness(threshold, population, model)
+    assert evaluated(problem, [asked], (0,), 0).anonymous
+    assert not evaluated(problem, [asked], (1,), 0).anonymous
+    assert not asked.monotone_generalization
+    assert not asked.monotone_suppression
+
+
+def test_bisection_follows_the_oracle_where_it_is_not_monotone():
+    """Any predicate at all: the same prefix as the oracle's bisection finds."""
+
+    class Moody(SizeCriterion):
+        def __init__(self, good: set[int]) -> None:
+            self.good = good
+
+        def holds(self, sizes, counts):
+            return int(counts.sum()) in self.good
+
+    def bisected(length: int, good: set[int]) -> int:
+        def fulfils(left: int) -> bool:
+            return left == 0 or left in good
+
+        if fulfils(length):
+            return 0
+        low, high = 0, length - 1
+        middle = int(Fraction(low + high, 2))
+        while low <= high:
+            if fulfils(length - middle - 1):
+                high = middle - 1
+            else:
+                low = middle + 1
+            middle = int(Fraction(low + high, 2))
+        return middle + 1 if fulfils(length - middle - 1) else middle + 2
+
+    generator = np.random.default_rng(1)
+    for length in range(1, 40):
+        for _ in range(20):
+            good = set(np.flatnonzero(generator.random(length + 1) < 0.4).tolist())
+            sizes, counts = np.unique(generator.integers(1, 6, length), return_counts=True)
+            assert Moody(good).prefix(sizes, counts) == bisected(length, good), (length, good)
+
+
+@given(st.data())
+@sometimes
+def test_strongest_population_uniqueness(data):
+    problem = data.draw(problems())
+    levels = data.draw(strategies.nodes(problem))
+    size = data.draw(st.sampled_from([40, 41, 100, 1000, 100000]))
+    published = publish(problem, levels)
+    assert PopulationUniqueness.strongest(published, []) == []
+    for strength in PopulationUniqueness.strongest_for(published, Population(size=size)):
+        model = strength.parameter.removeprefix("threshold (").removesuffix(")")
+        assert PopulationUniqueness(min(1, strength.value * (1 + 1e-9)), size, model).verify(published).holds
+        if strength.value > 0:
+            assert not PopulationUniqueness(strength.value * (1 - 1e-9), size, model).verify(published).holds
+
+
+def test_populations_in_short():
+    by_region = PopulationUniqueness(0.01, Population(region="USA"))
+    assert PopulationUniqueness(0.01, "USA") == by_region
+    assert PopulationUniqueness(0.01, 500) == PopulationUniqueness(0.01, Population(size=500), "dankar")
+    assert PopulationUniqueness(0.01, {"sampling_fraction": 0.5}).population == Population(
+        sampling_fraction=0.5
+    )
+
+
+def test_sampling_fraction_refers_to_the_sample():
+    """A tenth: 10 records of 100."""
+    ten = sample_of(E1)
+    criterion = PopulationUniqueness(0.5, Population(sampling_fraction=0.1)).bind(ten)
+    assert criterion.population == 100
+
+
+def test_invalid_parameters():
+    with refused("`threshold` of PopulationUniqueness .*less than or equal to 1, not 2"):
+        PopulationUniqueness(2, "USA")
+    with refused(
+        r"`population.region` of PopulationUniqueness should be 'Africa', .* or 'USA', not 'Atlantis'"
+    ):
+        PopulationUniqueness(0.01, "Atlantis")
+    with refused(
+        "`model` of PopulationUniqueness should be 'dankar', 'pitman', 'zayatz' or 'snb', not 'poisson'"
+    ):
+        PopulationUniqueness(0.01, "USA", "poisson")
+    with refused("`threshold` of SampleUniqueness .*greater than or equal to 0, not -1"):
+        SampleUniqueness(-1)
+    with refused(
+        "`population` of PopulationUniqueness should be at least 10, the number of records .* not 9"
+    ):
+        Evaluator(sample_of(E1), [PopulationUniqueness(0.01, 9)], Loss(), 0.0)

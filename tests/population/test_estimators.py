@@ -1,0 +1,178 @@
+"""The estimators: worked values, the oracle, and long sums."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import oracle.population as twin
+from models.whole_sample import often, patient_oracle
+from veil.errors import ParameterError
+from veil.population import estimate
+from veil.population.pitman import pitman_solution, pitman_uniques
+from veil.population.snb import snb_solution, snb_uniques
+from veil.population.zayatz import exact_zayatz, zayatz_uniques
+
+FIRST = {1: 50, 2: 20, 3: 10, 5: 4}
+SECOND = {1: 400, 2: 120, 3: 50, 4: 20, 7: 5}
+THIRD = {1: 200, 3: 30, 6: 10}
+FOURTH = {1: 247, 2: 64, 3: 33, 4: 10, 5: 3, 6: 1}
+FIFTH = {1: 305, 2: 186, 3: 103, 4: 63, 5: 42, 6: 21, 7: 16, 8: 9, 9: 5, 10: 3, 11: 2, 12: 1, 13: 1}
+SIXTH = {1: 10, 2: 10, 3: 10}
+SEVENTH = {1: 20}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _patient_oracle() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patient_oracle(patch)
+        yield
+
+
+def arrays(histogram):
+    sizes = sorted(histogram)
+    return np.array(sizes), np.array([histogram[size] for size in sizes])
+
+
+@st.composite
+def histograms(draw, max_size=12):
+    sizes = draw(st.lists(st.sampled_from([1, 1, 1, 2, 2, 3, 4, 5, 7, max_size]), min_size=1, max_size=60))
+    return dict(sorted(Counter([1, *sizes]).items()))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "histogram", "population", "uniques"),
+    [
+        ("zayatz", FIRST, 14000, 1808.614755612),
+        ("zayatz", FIRST, 1400, 202.409668099),
+        ("zayatz", FIRST, 700, 114.139318301),
+        ("zayatz", SECOND, 9050, 1964.405535261),
+        ("zayatz", THIRD, 35000, 11584.753563154),
+        ("zayatz", FOURTH, 592, 259.363932960),
+        ("zayatz", FIFTH, 2097, 298.929914931),
+        ("zayatz", SIXTH, 600, 19.081493824),
+        ("zayatz", SEVENTH, 2000, 2000),
+        ("snb", FOURTH, 592, 256.428139257),
+        ("snb", FIFTH, 2097, 282.360205547),
+        ("pitman", THIRD, 35000, 6228.399628629),
+    ],
+)
+def test_worked_values(estimator, histogram, population, uniques):
+    found = estimate(estimator, *arrays(histogram), population).uniques
+    assert found == pytest.approx(uniques, rel=0, abs=1e-9)  # as many digits as the reference prints
+
+
+@pytest.mark.parametrize(
+    ("histogram", "population", "uniques", "digits"),
+    [(FIRST, 14000, 0.986284285, 1e-8), (FIRST, 1400, 23.936393718, 1e-9), (SECOND, 9050, 464.67374, 1e-7)],
+)
+def test_worked_values_to_the_solver_tolerance(histogram, population, uniques, digits):
+    assert pitman_uniques(*arrays(histogram), population) == pytest.approx(uniques, rel=digits)
+
+
+def test_worked_parameters():
+    assert pitman_solution(*arrays(FIRST)) == pytest.approx((True, 254.928715, -1.385056607), rel=1e-8)
+    assert pitman_solution(*arrays(THIRD)) == pytest.approx((True, 40.8397108, 0.7440485), rel=1e-7)
+    assert snb_solution(*arrays(FOURTH), 592) == pytest.approx(
+        (True, 372.293155612, 1.434785488, 0.771165037), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("estimator", "histogram", "population"),
+    [("snb", FIRST, 14000), ("snb", SIXTH, 600), ("pitman", SIXTH, 600)],
+)
+def test_unavailable(estimator, histogram, population):
+    assert estimate(estimator, *arrays(histogram), population) == (estimator, 0.0, False)
+
+
+@pytest.mark.parametrize(
+    ("histogram", "population", "chosen"),
+    [
+        (FIRST, 14000, "pitman"),
+        (FIRST, 1400, "pitman"),  # exactly a tenth
+        (FIRST, 1399, "zayatz"),
+        (FIRST, 700, "zayatz"),
+        (FOURTH, 592, "snb"),
+        (FIFTH, 2097, "snb"),
+    ],
+)
+def test_dankar(histogram, population, chosen):
+    sizes, counts = arrays(histogram)
+    found = estimate("dankar", sizes, counts, population)
+    assert found.estimator == chosen
+    assert found.uniques == estimate(chosen, sizes, counts, population).uniques
+
+
+def test_dankar_without_pitman():
+    sizes, counts = arrays(SIXTH)
+    assert estimate("dankar", sizes, counts, 600) == ("pitman", 0.0, False)
+    fallen_back = estimate("dankar", sizes, counts, 600, fallback=True)
+    assert fallen_back.estimator == "zayatz"
+    assert fallen_back.uniques == pytest.approx(19.081493824)
+
+
+@pytest.mark.parametrize("estimator", ["dankar", "pitman", "zayatz", "snb"])
+@pytest.mark.parametrize("sizes", [[], [2, 5]])
+def test_nobody_is_unique(estimator, sizes):
+    found = estimate(estimator, np.array(sizes, np.int64), np.ones(len(sizes), np.int64), 100)
+    assert (found.uniques, found.available) == (0.0, True)
+
+
+def test_population_smaller_than_the_sample():
+    with pytest.raises(ParameterError, match=r"`population` should be at least 140, .* not 139"):
+        estimate("zayatz", *arrays(FIRST), 139)
+
+
+@given(histograms(), st.sampled_from([0, 1, 2, 10, 100, 10**4, 10**6, 317238626]))
+@often
+def test_agrees_with_the_oracle(histogram, others):
+    sizes, counts = arrays(histogram)
+    population = int((sizes * counts).sum()) + others
+    exact = twin.zayatz(histogram, population)
+    assert exact_zayatz(sizes, counts, population) == exact
+    assert zayatz_uniques(sizes, counts, population) == pytest.approx(float(exact), rel=1e-12)
+    assert snb_uniques(sizes, counts, population) == pytest.approx(twin.snb(histogram, population), rel=1e-6)
+    # The root is only as good as the solver's tolerance, but whether there is one must be the same.
+    theirs, ours = twin.pitman(histogram, population), pitman_uniques(sizes, counts, population)
+    assume(max(theirs, ours) > 1e-200 or theirs == ours == 0)
+    assert ours == pytest.approx(theirs, rel=1e-2, abs=0)
+
+
+@given(histograms(), st.sampled_from([0, 1, 2, 10, 100, 10**4, 10**6]), st.booleans())
+@often
+def test_dankar_agrees_with_the_oracle(histogram, others, fallback):
+    sizes, counts = arrays(histogram)
+    population = int((sizes * counts).sum()) + others
+    name, uniques = twin.dankar(histogram, population, fallback)
+    found = estimate("dankar", sizes, counts, population, fallback=fallback)
+    assume(uniques == 0 or uniques > 1e-200)
+    assert found.estimator == name.lower()
+    assert found.uniques == pytest.approx(float(uniques), rel=1e-2, abs=0)
+
+
+@pytest.mark.parametrize("others", [0, 1, 500, 10**5, 10**7, 317238626])
+def test_zayatz_over_long_gaps(others):
+    sizes = np.array([1, 2, 3, 40, 700, 701, 2500, 4000])
+    counts = np.array([100, 40, 10, 7, 3, 2, 1, 1])
+    population = int((sizes * counts).sum()) + others
+    exact = float(exact_zayatz(sizes, counts, population))
+    assert zayatz_uniques(sizes, counts, population) == pytest.approx(exact, rel=1e-12)
+
+
+def test_a_root_far_from_the_start_of_a_large_table():
+    """Sizes like those of a real table of 30,162 records: the sums are long, the root is still a root."""
+    sizes = np.array([1, 2, 3, 4, 5, 6, 8, 10, 20, 50, 137])
+    counts = np.array([8841, 1700, 700, 350, 200, 130, 100, 80, 60, 40, 5])
+    found, theta, alpha = pitman_solution(sizes, counts)
+    assert found
+    records, classes = int((sizes * counts).sum()), int(counts.sum())
+    i, j = np.arange(1, classes), np.arange(1, records)
+    assert abs(np.sum(1 / (theta + i * alpha)) - np.sum(1 / (theta + j))) < 1.1e-6
+    within = sum(c * np.sum(1 / (np.arange(1, s) - alpha)) for s, c in zip(sizes, counts, strict=True))
+    assert abs(np.sum(i / (theta + i * alpha)) - within) < 1.1e-6

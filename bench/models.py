@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from optimal import REAL, SHARED, load
 
+from optimal import REAL, SHARED, load
 from veil import hierarchies as h
 from veil import models as m
 from veil.errors import VeilError
@@ -87,7 +87,9 @@ def measure(name: str, repeat: int) -> None:
     table = read(path).table
     attribute = SENSITIVE[name]
     plain = prepared(table, hierarchies, attribute, m.KAnonymity(5))
-    print(f"\n{name}: time of the search with loss; times k-anonymity of the same rounds; nodes checked; score")
+    print(
+        f"\n{name}: time of the search with loss; times k-anonymity of the same rounds; nodes checked; score"
+    )
     print(f"  {'model':58} limit      best   ratio  target  checked  M classes/s   score")
     for model in [m.KAnonymity(5), *candidates(name, table.num_rows)]:
         for limit in (0.0, 1.0):
@@ -135,7 +137,9 @@ def many_values(repeat: int) -> None:
 def main() -> None:
     """Run the tables asked for."""
     warnings.simplefilter("ignore")
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("tables", nargs="*", default=list(SENSITIVE))
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()

@@ -24,9 +24,11 @@ def text() -> str:
     parts = [
         "# Reference",
         "",
-        "Made from the declarations by `docs/make_reference.py`. In Python, the names below are classes of "
-        "`veil.models`, `veil.quality` and `veil.hierarchies`; in a recipe, `kind` tells them apart. The fields of a "
-        "recipe are described by [recipe.schema.json](recipe.schema.json).",
+        (
+            "Made from the declarations by `docs/make_reference.py`. In Python, the names below are classes of "
+            "`veil.models`, `veil.quality` and `veil.hierarchies`; in a recipe, `kind` tells them apart. The fields of a "
+            "recipe are described by [recipe.schema.json](recipe.schema.json)."
+        ),
         "",
         "## Privacy models",
         "",
@@ -48,8 +50,10 @@ def section(cls: type[Any]) -> list[str]:
     if issubclass(cls, models.PrivacyModel):
         facts = [
             f"Protects against {', '.join(cls.attacks)}." if cls.attacks else "",
-            f"Monotone under generalization: {yes(cls.monotone_generalization)}; "
-            f"under suppression: {yes(cls.monotone_suppression)}.",
+            (
+                f"Monotone under generalization: {yes(cls.monotone_generalization)}; "
+                f"under suppression: {yes(cls.monotone_suppression)}."
+            ),
         ]
         lines += [" ".join(filter(None, facts)), ""]
     rows = parameters(cls)

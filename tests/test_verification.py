@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
-from veil import KAnonymity
+from veil import Inclusion, KAnonymity, TCloseness
 from veil import hierarchies as h
 from veil.errors import VerificationError
 from veil.models.base import Finding
@@ -437,3 +437,16 @@ def test_a_published_table_is_judged_without_the_original(release: Release) -> N
     assert veil.verify(shown, plan).holds
     original = pa.table(PEOPLE).drop_columns(["name", "login"])
     assert not veil.verify(original.append_column("suppressed", pa.array([True] * 8)), plan).holds
+
+
+def test_ordered_closeness_with_a_research_subset_counts_the_values_of_everybody() -> None:
+    """The distance is scaled by the number of values in the whole table, not only in the subset."""
+    people = pa.table({"sex": ["f", "f", "m", "m", "f", "m"], "pay": [1, 2, 1, 2, 9, 8]})
+    release = veil.anonymize(
+        people,
+        quasi_identifiers={"sex": h.suppression()},
+        sensitive=["pay"],
+        models=[Inclusion([0, 1, 2, 3]), TCloseness("pay", 0.1, "ordered")],
+    )
+    assert release.transformation == {"sex": 0}
+    assert release.verification.holds

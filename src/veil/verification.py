@@ -95,7 +95,7 @@ def verify_release(
         marker=plan.marker,
         flag=flag,
         baseline=relevant,
-        population=None if subset is None else _generalized(original, levels, hierarchies),
+        population=None if subset is None else _population(original, plan, levels, hierarchies),
         members=subset,
         hierarchies=hierarchies,
         levels=levels,
@@ -221,9 +221,11 @@ _NOWHERE = object()
 """Equal to no text."""
 
 
-def _generalized(table: pa.Table, levels: dict[str, int], hierarchies: dict[str, Hierarchy]) -> pa.Table:
-    """Generalize the quasi-identifiers of a table by looking every value up in the hierarchy's own rows."""
-    columns = {}
+def _population(
+    table: pa.Table, plan: Plan, levels: dict[str, int], hierarchies: dict[str, Hierarchy]
+) -> pa.Table:
+    """Everybody, with generalized quasi-identifiers: every value looked up in the hierarchy's own rows."""
+    columns = {name: table[name] for name in plan.sensitive}
     for name, hierarchy in hierarchies.items():
         label = {row[0]: row[levels[name]] for row in hierarchy.to_rows()}
         values, codes = encoded(table[name])

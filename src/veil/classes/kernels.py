@@ -141,21 +141,20 @@ def merge_histograms(
     entries e from `starts[v]` to `starts[v + 1]`. Groups therefore see their values in ascending order, and
     nothing needs sorting.
     """
-    last = np.full(group_count, -1, np.int64)
-    where = np.empty(group_count, np.int64)
+    where = np.full(group_count, -1, np.int64)  # the newest entry of each group
     out_starts = np.zeros(starts.size, np.int64)
     out_classes = np.empty(classes.size, np.int32)
     out_counts = np.empty(classes.size, np.int64)
     filled = 0
     for value in range(starts.size - 1):
+        first = filled
         for e in range(starts[value], starts[value + 1]):
             if counts[e] == 0:
                 continue
             g = groups[classes[e]]
-            if last[g] == value:
+            if where[g] >= first:
                 out_counts[where[g]] += counts[e]
             else:
-                last[g] = value
                 where[g] = filled
                 out_classes[filled] = g
                 out_counts[filled] = counts[e]

@@ -21,7 +21,7 @@ class Verdict(NamedTuple):
     """What the privacy models say of a node.
 
     `satisfied` is False where suppression cannot repair the node. `least` is a number of records that must be
-    suppressed at this node and at every more specific one.
+    suppressed at this node and at every more specific one down to the source it was judged from.
     """
 
     node: Node
@@ -79,7 +79,7 @@ class Evaluator:
         """Evaluate a node from the class table of any node at or below it.
 
         Without `score`, only anonymous nodes are scored. With `high`, an effort is made to tell how many
-        records every more specific node must suppress. The class table returned is scratch memory of the
+        records every node between the source and this one must suppress. The class table returned is scratch memory of the
         calling thread until its next evaluation.
         """
         node, satisfied, least = self.judge(levels, source, high=high)
@@ -90,7 +90,8 @@ class Evaluator:
     def judge(self, levels: Levels, source: ClassTable, *, high: bool = False) -> Verdict:
         """Group a node and ask the privacy models."""
         work = self.work
-        table = roll_up(self.encoding, source, levels, work, groups=self.measure.counts_classes)
+        groups = self.measure.counts_classes or (high and bool(self.keeping))
+        table = roll_up(self.encoding, source, levels, work, groups=groups)
         rejected = work.rejected[: len(table)]
         kernels.below(table.count, self.smallest, rejected)
         # What settling criteria reject is rejected further down as well: there is even less left there.
@@ -100,7 +101,7 @@ class Evaluator:
             left = work.left[: len(table)]
             np.multiply(table.count, rejected == 0, out=left)
             for keeping in self.keeping:
-                keeping.keepable(table, left)
+                keeping.keepable(table, left, source, work.groups[: len(source)])
             least = self.sample.records - int(left.sum())
         if self.monotone:
             # If every class of a more specific node were acceptable to these models, so would these be.

@@ -4,8 +4,9 @@ A box is the set of all nodes between a low and a high corner. Two facts hold fo
 
 * It generalizes at least as much as the low corner, so it loses at least what that generalization costs.
 * It suppresses at least the records that the high corner must suppress under the models that are monotone
-  under suppression (a part of a rejected class is rejected), and at least one record if a conjunction of
-  models that are monotone under generalization fails at the high corner.
+  under suppression (a part of a rejected class is rejected); at least what no part of a class can keep under
+  models that hold for a union if they hold for its parts; and at least one record if such a model fails at the
+  high corner.
 
 The quality model turns both into a score that no node of the box can beat. A box that cannot contain a
 better node than the best one found so far, or that must suppress more than allowed, is dropped whole.
@@ -207,6 +208,8 @@ class _Search:
             self.curve.append((time.perf_counter() - self.started, evaluation.score))
 
     def _open(self, low: Levels, high: Levels, room: int, origin: Levels | None) -> None:
+        # Exactly one box has this high corner, and its low corner only rises: what was found out when the
+        # high corner was evaluated from a lower one still holds.
         least = self.space.evaluated[high].least
         bound = self.measure.bound(low, least, room)
         corner = self.space.evaluated.get(low)

@@ -57,12 +57,15 @@ class ClassCriterion(Protocol):
 
 @runtime_checkable
 class Keeping(Protocol):
-    """A class criterion that can bound how much of a class any more specific node can keep."""
+    """A class criterion that can bound how much of a class more specific nodes can keep."""
 
-    def keepable(self, table: ClassTable, left: NDArray[np.int64]) -> None:
-        """Lower `left` to a number of records that parts of each class can hold at most, all acceptable.
+    def keepable(
+        self, table: ClassTable, left: NDArray[np.int64], source: ClassTable, groups: NDArray[np.int32]
+    ) -> None:
+        """Lower `left` to what nodes between `source` and the table can keep of each class at most.
 
-        The claim rests on a necessary condition that holds for a union of classes if it holds for each.
+        `groups` tells which class of the table each class of the source is part of. The claim rests on a
+        necessary condition that holds for a union of classes if it holds for each.
         """
 
 

@@ -22,7 +22,7 @@ from veil.published import Published
 
 
 def _builder(value: Any) -> Any:
-    """Take a hierarchy in the forms that plans and recipes take, and as rows; one that is made already is rows."""
+    """Take a hierarchy in the forms that plans and recipes take, or as rows, which a finished one becomes."""
     if isinstance(value, str):
         return {"kind": "file", "path": value} if any(c in value for c in "./\\") else {"kind": value}
     if isinstance(value, Hierarchy):
@@ -43,25 +43,25 @@ def _with_kind(value: Any, write: SerializerFunctionWrapHandler) -> Any:
 class TCloseness(PrivacyModel):
     """In every class the distribution of a sensitive attribute is within a distance t of that in the table.
 
-    The distance is the least work that turns one distribution into the other: how much is moved, times how far
-    (earth mover's distance), with a distance between two values of
+    The distance is the least work that turns one distribution into the other: how much is moved, times how
+    far (earth mover's distance), with a distance between two values of
 
     - "equal": 1. Half the sum of |q - p| over all values, for shares q in the class and p in the table.
-    - "ordered": how many values they are apart, over the number of values less one. The sum of |Q - P| over all
-      values, with shares Q and P of the records up to each value, over the number of values less one.
-    - "hierarchical": the level on which they get the same label, over the height of the hierarchy. The sum, over
-      the nodes above the values, of level/height * min(pos, neg), where pos and neg are what the children of
-      the node have too much and too little.
+    - "ordered": how many values they are apart, over the number of values less one. The sum of |Q - P| over
+      all values, with shares Q and P of the records up to each value, over the number of values less one.
+    - "hierarchical": the level on which they get the same label, over the height of the hierarchy. The sum,
+      over the nodes above the values, of level/height * min(pos, neg), where pos and neg are what the children
+      of the node have too much and too little.
 
     All values of the input count, in their order, missing ones last. Decisions are exact. Li, Li and
     Venkatasubramanian (2007).
 
-    Monotone under generalization: the distribution of a union is a mean of those of its parts, and distances are
-    convex. Not monotone under suppression: two classes that are too far from the table, on opposite sides, can
-    be acceptable together, and so can a part of a class that is not.
+    Monotone under generalization: the distribution of a union is a mean of those of its parts, and distances
+    are convex. Not monotone under suppression: two classes that are too far from the table, on opposite
+    sides, can be acceptable together, and so can a part of a class that is not.
 
-    Differences from ARX: no decision depends on rounding, the hierarchical distance does not overflow, and its
-    hierarchy must have a root, as nothing could be moved between trees.
+    Differences from ARX: no decision depends on rounding, the hierarchical distance does not overflow, and
+    its hierarchy must have a root, as nothing could be moved between trees.
 
     >>> TCloseness("disease", 0.2, distance="hierarchical", hierarchy=[["flu", "*"], ["gout", "*"]])
     TCloseness(attribute='disease', t=0.2, distance='hierarchical')
@@ -92,13 +92,13 @@ class TCloseness(PrivacyModel):
     def __post_init__(self) -> None:
         if self.distance == "hierarchical" and self.hierarchy is None:
             raise ValueError(
-                "`hierarchy` of TCloseness is required for the hierarchical distance: give a hierarchy of column "
-                f"{self.attribute!r}, its builder or the path of its file, not None"
+                "`hierarchy` of TCloseness is required for the hierarchical distance: give a hierarchy of "
+                f"column {self.attribute!r}, its builder or the path of its file, not None"
             )
         if self.distance != "hierarchical" and self.hierarchy is not None:
             raise ValueError(
-                f"`hierarchy` of TCloseness should be None for the {self.distance} distance, which does not use it; "
-                'the hierarchical one is distance="hierarchical"'
+                f"`hierarchy` of TCloseness should be None for the {self.distance} distance, which has no use "
+                'for it; the hierarchical one is distance="hierarchical"'
             )
 
     @property
@@ -138,12 +138,11 @@ class TCloseness(PrivacyModel):
         maps = [made.label_map(level)[codes] for level in range(made.height + 1)]
         roots = sorted({str(made.labels[-1][code]) for code in maps[-1].tolist()})
         if made.height == 0 or len(roots) > 1:
-            ends = (
-                f"{len(roots)} labels ({', '.join(roots[:3])} …)" if made.height else "the values themselves"
-            )
+            some = f"{len(roots)} labels ({', '.join(roots[:3])} …)"
             raise HierarchyError(
-                f"`hierarchy` of TCloseness should lead all values of column {self.attribute!r} to one root, but it "
-                f"ends in {ends}: add a last level with the same label everywhere, such as '*'"
+                f"`hierarchy` of TCloseness should lead all values of column {self.attribute!r} to one root, but "
+                f"it ends in {some if made.height else 'the values themselves'}: add a last level with the same "
+                "label everywhere, such as '*'"
             )
         return [np.unique(map_, return_inverse=True)[1] for map_ in maps]
 

@@ -7,8 +7,8 @@ A distance is the greatest of several linear functions of a class's counts f. Th
 gives a potential to every value and has a cost, both the same for all classes: the sum of f*N*potential over
 the values, less size*cost, is the distance of C (times K and its size), and at most that of any other class.
 So records of C can be kept together only if their gains, N*potential - cost - t*K each, add up to no more
-than 0. The gains of all records of a rejected C add up to its excess, which is more. Records that are worth it
-must go, and the fewest go if those with the greatest gain go first.
+than 0. The gains of all records of a rejected C add up to its excess, which is more. Records that are worth
+it must go, and the fewest go if those with the greatest gain go first.
 
 Among the nodes between some more specific one and this one, records that share a class there (a part of C)
 stay together. Then whole parts must go, those with the greatest gain for a record first.
@@ -52,7 +52,8 @@ def keep_parts(
 ) -> None:
     """Lower `left` to what can be kept of each class that has a slot, by whole parts.
 
-    Part j belongs to class `owners[j]`, `allowance` is t*K, and nothing smaller than `smallest` is acceptable.
+    Part j belongs to class `owners[j]`, `allowance` is t*K, and nothing smaller than `smallest` is
+    acceptable.
     """
     free = state.shape[0]  # the slot of parts whose class has none
     current = np.zeros(free + 1, np.int64)

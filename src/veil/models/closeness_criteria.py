@@ -1,11 +1,11 @@
 """t-closeness in a search: exact decisions, the smallest class that can fulfil it, and what is lost for good.
 
-Equal and hierarchical distance are one computation. The hierarchical distance adds up, over the inner nodes of
-a hierarchy, level/H times what the children of a node must exchange: min(pos, neg) of their extras e = q - p. As
-min(pos, neg) = (sum of |e(child)| - |e(node)|) / 2, and the root on level H has no extra, the sum telescopes to
-the mean, over the levels 0 to H - 1, of the equal distance between the two distributions on that level. An equal
-distance is the sum of all q - p above 0, which only takes values that occur in the class. So both are weighted
-sums over groups of values: over the values themselves, and over the nodes of each level.
+Equal and hierarchical distance are one computation. The hierarchical distance adds up, over the inner nodes
+of a hierarchy, level/H times what the children of a node must exchange: min(pos, neg) of their extras q - p,
+written e. As min(pos, neg) = (sum of |e(child)| - |e(node)|) / 2, and the root on level H has no extra, the sum
+telescopes to the mean, over the levels 0 to H - 1, of the equal distance between the two distributions on
+that level. An equal distance is the sum of all q - p above 0, which only takes values that occur in the
+class. So both are weighted sums over groups of values: the values themselves, and the nodes of each level.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ _EFFORT = 4_000_000
 _AT_ONCE = 200_000
 """Values looked at in one go."""
 
-
 _WORTH_A_BLOCK = 8
 """Values in a block from which on it pays to look at blocks first."""
 
@@ -49,8 +48,9 @@ _WORTH_A_BLOCK = 8
 class Criterion:
     """Distances as whole numbers over `scale` times the size of the class.
 
-    The sums fit 64 bits for classes of up to `room` records. Larger ones (a table of a million records with as
-    many values has none) are decided one by one, in Python's integers.
+    The sums fit 64 bits for classes of up to `room` records: as long as records of the table * records of the
+    class * values (or levels) stay below 2**63. Larger classes, which a table of two million records with as
+    many values cannot have yet, are decided one by one in Python's integers.
     """
 
     judge: Callable[..., Judged]  # the kernel
@@ -64,8 +64,9 @@ class Criterion:
         self.scale = scale
         self.allowance = float(t * scale)
         self.room = _LARGEST // (scale + self.records)
-        # A class of c records may have a sum of at most t*scale*c. The sum over c is a fraction with a denominator
-        # of at most N, so t*scale can be rounded down to such a fraction a + b/d: neither a*c nor b*c overflows.
+        # A class of c records may have a sum of at most t*scale*c. The sum over c is a fraction with a
+        # denominator of at most N, so t*scale can be rounded down to such a fraction a + b/d, and neither a*c
+        # nor b*c overflows.
         exact = largest_fraction(t * scale, self.records)
         self.limits = np.array([*divmod(exact.numerator, exact.denominator), exact.denominator], np.int64)
         # What `keepable` found out about a table, since `reject` is asked about the same one next.
@@ -92,8 +93,8 @@ class Criterion:
     ) -> None:
         """Lower `left` to what any more specific node can keep of each class.
 
-        Nodes more specific than `source`, if that is given, do not count; `groups` then tells which class of the
-        table each class of the source is part of. The bound is much better for it.
+        Nodes more specific than `source`, if that is given, do not count; `groups` then tells which class of
+        the table each class of the source is part of. The bound is much better for it.
         """
         marks = (left == 0).astype(np.uint8)
         judged = 1 - marks
@@ -105,14 +106,15 @@ class Criterion:
         pad = PAD * (self.scale + self.records)
         if source is None or groups is None:
             keep_records(
-                entries.classes, entries.counts, table.count, slots, state, potentials, self.records, self.allowance,
-                pad, self.smallest, left,
+                entries.classes, entries.counts, table.count, slots, state, potentials, self.records,
+                self.allowance, pad, self.smallest, left,
             )  # fmt: skip
             return
         parts = self.sample.histogram(source, self.attribute)
         keep_parts(
-            entries.starts, entries.classes, table.count, slots, state, potentials, parts.starts, parts.classes,
-            parts.counts, source.count, groups, self.records, self.allowance, pad, self.smallest, left,
+            entries.starts, entries.classes, table.count, slots, state, potentials, parts.starts,
+            parts.classes, parts.counts, source.count, groups, self.records, self.allowance, pad,
+            self.smallest, left,
         )  # fmt: skip
 
     def _judge(self, table: ClassTable, rejected: NDArray[np.uint8], *, foresee: bool) -> Judged:
@@ -148,7 +150,7 @@ class Criterion:
 
     @functools.cached_property
     def smallest(self) -> int:
-        """The least size for which a class can fulfil the model, or a smaller one, if finding it takes long."""
+        """The least size of a class that can fulfil the model, or a smaller one, if finding it takes long."""
         size = self.proven_start()
         whole, part, unit = self.limits.tolist()
         effort, block = 0, 1
@@ -186,8 +188,8 @@ class Ordered(Criterion):
         histogram = self.sample.histogram(table, self.attribute)
         settled = rejected.copy()
         settle_ordered(
-            histogram.starts, histogram.classes, histogram.counts, table.count, settled, self.records, self.limits,
-            self.block, 2 * self.blocks, *self.details,
+            histogram.starts, histogram.classes, histogram.counts, table.count, settled, self.records,
+            self.limits, self.block, 2 * self.blocks, *self.details,
         )  # fmt: skip
         if settled.all():
             return np.full(len(table), -1, np.int32), np.empty((0, 8), np.int64), np.empty(0, np.int32)
@@ -206,8 +208,8 @@ class Ordered(Criterion):
     def least_sums(self, sizes: Integers) -> Integers:
         """The least sum of all classes of each size.
 
-        Q takes multiples of 1/size only. The multiple next to P never falls as P grows, and is 1 where P is, so
-        it is the Q of some class, and no class has a smaller difference anywhere.
+        Q takes multiples of 1/size only. The multiple next to P never falls as P grows, and is 1 where P is,
+        so it is the Q of some class, and no class has a smaller difference anywhere.
         """
         rest = sizes[:, None] * self.cumulated % self.records
         least: Integers = np.minimum(rest, self.records - rest).sum(axis=1)
@@ -249,8 +251,8 @@ class Grouped(Criterion):
     def proven_start(self) -> int:
         """The least size with which a class can have values enough.
 
-        A class of c records has at most c groups of each level. The share of all the others is missing in it, and
-        what is missing adds to the distance as much as what is too much.
+        A class of c records has at most c groups of each level. The share of all the others is missing in it,
+        and what is missing adds to the distance as much as what is too much.
         """
         covered = np.zeros(max(masses.size for masses in self.masses), np.int64)
         for masses, weight in zip(self.masses, self.weights, strict=True):
@@ -264,10 +266,10 @@ class Grouped(Criterion):
         """The sum over the levels of the least sum that a class of each size has there.
 
         On one level the sum is size*N less all min(f*N, size*n). Give the records to groups one by one, each
-        where that minimum grows most: by N while f*N <= size*n - N, and then once by the rest of size*n modulo N.
-        The growth falls as f grows, so no other choice is better, and what is left over are the rests of the
-        groups without that last record: the smallest rests. On several levels these choices may contradict
-        each other; one level alone has the least sum exactly.
+        where that minimum grows most: by N while f*N <= size*n - N, and then once by the rest of size*n
+        modulo N. The growth falls as f grows, so no other choice is better, and what is left over are the
+        rests of the groups without that last record: the smallest rests. On several levels these choices may
+        contradict each other; one level alone has the least sum exactly.
         """
         total = np.zeros(sizes.size, np.int64)
         for masses, weight in zip(self.masses, self.weights, strict=True):
@@ -292,8 +294,8 @@ def _different(levels: list[Integers]) -> list[tuple[Integers, int]]:
 def _near(cumulated: Integers) -> Indices:
     """Look up where the table's cumulated count passes a share of its records.
 
-    Place k + 1 tells how many values have less than k/B of the records up to them. A share of k/B, give or take
-    1/B, is then passed between what places k and k + 3 say.
+    Place k + 1 tells how many values have less than k/B of the records up to them. A share of k/B, give or
+    take 1/B, is then passed between what places k and k + 3 say.
     """
     steps = 256
     while steps < min(4 * cumulated.size, 65536):

@@ -23,7 +23,8 @@ Integers = NDArray[Any]
 class Counted(NamedTuple):
     """How often each class has each value, in the order of classes and, within a class, of values.
 
-    `values` are all values there are, missing ones last, and `masses` how many records of the baseline have each.
+    `values` are all values there are, missing ones last, and `masses` how many records of the baseline have
+    each.
     """
 
     values: pa.Array
@@ -80,8 +81,8 @@ def equal(counted: Counted) -> tuple[Integers, int]:
 def ordered(counted: Counted) -> tuple[Integers, int]:
     """The sum over all values of |Q - P|, the shares of records up to each value, over their number less one.
 
-    From one value of the class up to before the next, Q stays the same and P grows: Q - P is not negative up to
-    some value and negative from there on.
+    From one value of the class up to before the next, Q stays the same and P grows: Q - P is not negative up
+    to some value and negative from there on.
     """
     classes, codes, sizes = counted.classes, counted.codes, counted.sizes
     records, domain = int(counted.masses.sum()), counted.masses.size

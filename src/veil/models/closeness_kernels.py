@@ -1,12 +1,12 @@
 """The compiled part of t-closeness: distances of all classes of a node, in whole numbers.
 
 Shares are never divided out. With N records in the table and c in a class, n and f of them with some value,
-f/c - n/N is (f*N - c*n) / (N*c), so every distance is a whole number over K*c with a K that all classes share.
-`limits` holds three numbers (a, b, d): a class of c records may have a sum of at most a*c + b*c // d.
+f/c - n/N is (f*N - c*n) / (N*c), so every distance is a whole number over K*c with a K that all classes
+share. `limits` holds three numbers (a, b, d): a class of c records may have a sum of at most a*c + b*c // d.
 
 Histograms are stored value by value, so one pass over their entries meets all values of a class, in any order
-of values. What has been seen of a class is kept in its row of `state`, which begins with its size, its sum and
-its cost. Classes that are rejected already have no row: their slot is -1.
+of values. What has been seen of a class is kept in its row of `state`, which begins with its size, its sum
+and its cost. Classes that are rejected already have no row: their slot is -1.
 
 Kernels that `foresee` also return the potential of each entry, which `closeness_bound` explains.
 
@@ -44,10 +44,10 @@ def judge_groups(
 ) -> Judged:
     """Reject classes by the weighted sum, over groups of values, of what they have too much of a group.
 
-    On level l, `masses[l, g]` of the `records` have a value in group g = `parents[l, value]`, and groups count
-    `weights[l]` times. On level 0 each value is a group. `order` is an order of values in which every group of
-    every level stands together. The classes met in a group are gathered and, at its end, handed on to the
-    group above.
+    On level l, `masses[l, g]` of the `records` have a value in group g = `parents[l, value]`, and groups
+    count `weights[l]` times. On level 0 each value is a group. `order` is an order of values in which every
+    group of every level stands together. The classes met in a group are gathered and, at its end, handed on
+    to the group above.
     """
     slots, state = _open(rejected, sizes, 3)
     levels, count = weights.size, state.shape[0]
@@ -137,8 +137,8 @@ def judge_ordered(
 ) -> Judged:
     """Reject classes by the sum, over all values, of the difference of cumulated counts.
 
-    `cumulated[v]` records of the table have value v or a smaller one; `sums[v]` adds those up before v. A class
-    is left alone as soon as its sum is too large, unless potentials are asked for.
+    `cumulated[v]` records of the table have value v or a smaller one; `sums[v]` adds those up before v. A
+    class is left alone as soon as its sum is too large, unless potentials are asked for.
     """
     # Size, sum, cost, N times the records so far, next value, `sums` there, balance of signs, limit
     slots, state = _open(rejected, sizes, 8)
@@ -191,9 +191,10 @@ def settle_ordered(
 ) -> None:
     """Settle classes of at least `least` records that are acceptable even with all values blurred.
 
-    In a block of so many values, the cumulated count f of a class is only known to be between those before and
-    after it. With the mean of both for all of the block, differences are off by half of what lies between, at
-    most. So the sum is at most that with means plus that error: a few steps a class, however many values it has.
+    In a block of so many values, the cumulated count f of a class is only known to be between those before
+    and after it. With the mean of both for all of the block, differences are off by half of what lies
+    between, at most. So the sum is at most that with means plus that error: a few steps a class, however many
+    values it has.
     """
     small = settled.copy()
     for i in range(sizes.size):
@@ -240,8 +241,8 @@ def _account(
     """Add the differences of a class from its next value up to `end`, with nothing of the class in between.
 
     Its cumulated count f stays the same there and the table's grows, so that f*N - c*cumulated[v] is not
-    negative up to some value and negative from there on. Both sums are differences of `sums`. The value is found
-    by bisection; `near` says for each share of records, in steps, between which values to look.
+    negative up to some value and negative from there on. Both sums are differences of `sums`. The value is
+    found by bisection; `near` says for each share of records, in steps, between which values to look.
     """
     size, level, start = state[s, 0], state[s, 3], state[s, 4]
     at = np.uint64(np.int64(level * step))

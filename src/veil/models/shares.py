@@ -57,7 +57,9 @@ class ShareLimits:
             histogram.starts, histogram.classes, histogram.counts, table.count, self.limits, rejected
         )
 
-    def keepable(self, table: ClassTable, left: NDArray[np.int64]) -> None:
+    def keepable(
+        self, table: ClassTable, left: NDArray[np.int64], source: ClassTable, groups: NDArray[np.int32]
+    ) -> None:
         """Lower `left` to what parts of each class within the upper limits can hold.
 
         If parts of a class keep to an upper limit, so does their union. In a union of n records value v

@@ -46,7 +46,7 @@ class Evaluation(NamedTuple):
 
     `score` is None where the node is not anonymous and nobody asked. `base` is a score that the node and
     everything more general reach at least; `least` is a number of records that the node and everything more
-    specific suppress at least.
+    specific suppress at least, down to the node whose class table it was evaluated from.
     """
 
     levels: Levels

@@ -31,12 +31,11 @@ from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimal import optimal
 from veil.models.diversity import (
     DistinctLDiversity,
-    EntropyLDiversity,
     RecursiveCLDiversity,
-    _grassberger,
     _Recursive,
     _reject_dominated,
 )
+from veil.models.entropy_diversity import EntropyLDiversity, _grassberger
 from veil.quality import Loss
 
 ALL = set(range(10))

@@ -13,7 +13,8 @@ from veil.models.average_risk import AverageReidentificationRisk
 from veil.models.base import ClassCriterion, Finding, PrivacyModel, SampleCriterion, Strength
 from veil.models.closeness import TCloseness
 from veil.models.disclosure import DeltaDisclosure
-from veil.models.diversity import DistinctLDiversity, EntropyLDiversity, RecursiveCLDiversity
+from veil.models.diversity import DistinctLDiversity, RecursiveCLDiversity
+from veil.models.entropy_diversity import EntropyLDiversity
 from veil.models.item_sets import KMAnonymity
 from veil.models.k_anonymity import KAnonymity
 from veil.models.k_map import KMap

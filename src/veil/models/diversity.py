@@ -16,17 +16,11 @@ from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.declare import declared
 from veil.errors import ParameterError
-from veil.exact import decimal_fraction, entropy_reaches, float_above, largest_fraction
+from veil.exact import decimal_fraction, float_above, largest_fraction
 from veil.models.base import Finding, PrivacyModel, Strength
 from veil.published import Published
 
 Attribute = Annotated[str, Field(description="sensitive column whose values must differ within each class")]
-
-_ENTROPY_LOSS = 2.0**-52
-"""Twice the relative rounding error of one operation on doubles."""
-
-_CLOSE = 2
-"""Mark of a class that doubles cannot decide."""
 
 _ASSESSED_L = 5
 """Largest l for which `strongest` looks for c."""
@@ -55,17 +49,17 @@ class DistinctLDiversity(PrivacyModel):
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return l: each record brings one value."""
-        _check_l(self, self.l, sample)
+        check_l(self, self.l, sample)
         return self.l
 
     def bind(self, sample: Sample) -> _Distinct | None:
         """Count the values of each class. Any class holds one value."""
-        _check_l(self, self.l, sample)
+        check_l(self, self.l, sample)
         return _Distinct(sample, self) if self.l > 1 else None
 
     def verify(self, published: Published) -> Finding:
         """Count the values of each class."""
-        least = _Counted(published, self.attribute).distinct.min(initial=np.iinfo(np.int64).max)
+        least = Counted(published, self.attribute).distinct.min(initial=np.iinfo(np.int64).max)
         measured = f"l = {least}" if published.sizes.size else "no class"
         return Finding(f"distinct {self.l}-diversity of {self.attribute!r}", bool(least >= self.l), measured)
 
@@ -74,80 +68,8 @@ class DistinctLDiversity(PrivacyModel):
         """Return the least number of values of a class."""
         if not published.sizes.size:
             return []
-        least = {name: int(_Counted(published, name).distinct.min()) for name in sensitive}
+        least = {name: int(Counted(published, name).distinct.min()) for name in sensitive}
         return [Strength("DistinctLDiversity", "l", l, name) for name, l in least.items()]
-
-
-@declared
-class EntropyLDiversity(PrivacyModel):
-    """The entropy of a sensitive attribute is at least ln l in every class, and at least l values occur.
-
-    The estimator "shannon" takes the entropy of the class as it is: n ln n - sum of f ln f >= n ln l for
-    counts f that add up to n (the second condition follows, as d values have at most entropy ln d).
-    "grassberger" corrects for the entropy that small samples lack, by G(x) in place of ln x for counts
-    (Stammler, Katzenbeisser and Hamacher 2016).
-
-    With the Shannon estimator, monotone under generalization: entropy is concave, so a union has at least
-    the least entropy of its parts. Not so with Grassberger's: the counts (1, 1) fulfil l = 2, and twice that,
-    (2, 2), does not. Under suppression neither is monotone. Machanavajjhala et al. (2007).
-
-    Difference from ARX: there the sum with G is compared after every value, in the order of the table, and
-    as G(1) is negative a sum may exceed its bound on the way only. Here the sum itself is compared.
-    """
-
-    attribute: Attribute
-    l: Annotated[
-        float,
-        Field(ge=1, allow_inf_nan=False, description="effective number of values, may be fractional; 2 to 5"),
-    ]
-    estimator: Annotated[
-        Literal["shannon", "grassberger"],
-        Field(description="entropy of the class itself, or corrected for small classes"),
-    ] = "shannon"
-    kind: Literal["EntropyLDiversity"] = Field(default="EntropyLDiversity", repr=False, kw_only=True)
-
-    attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
-
-    def __post_init__(self) -> None:
-        # A class variable of the base; the safe answer stays unless the estimator has earned the other.
-        object.__setattr__(self, "monotone_generalization", self.estimator == "shannon")
-
-    @property
-    def attribute_names(self) -> tuple[str, ...]:
-        """The sensitive attribute."""
-        return (self.attribute,)
-
-    def minimal_class_size(self, sample: Sample) -> int:
-        """Return l, rounded up: at least that many values occur."""
-        _check_l(self, self.l, sample)
-        return math.ceil(decimal_fraction(self.l))
-
-    def bind(self, sample: Sample) -> _Entropy | None:
-        """Sum up f ln f. Entropies are never below ln 1."""
-        _check_l(self, self.l, sample)
-        return _Entropy(sample, self) if self.l > 1 else None
-
-    def verify(self, published: Published) -> Finding:
-        """Compute the entropy of each class."""
-        found = _Counted(published, self.attribute)
-        l = decimal_fraction(self.l)
-        entropy, error = found.entropies(self.estimator)
-        below = (entropy + error < math.log(l)) | (found.distinct < math.ceil(l))
-        close = ~below & (entropy - error <= math.log(l))
-        holds = not below.any() and all(entropy_reaches(c, l, self.estimator) for c in found.counts_of(close))
-        least = f"l = {min(np.exp(entropy.min()), found.distinct.min()):.6g}" if entropy.size else "no class"
-        return Finding(f"{self.estimator} entropy {self.l:g}-diversity of {self.attribute!r}", holds, least)
-
-    @classmethod
-    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
-        """Return the exponential of the least entropy, for both estimators."""
-        found = []
-        for name in sensitive if published.sizes.size else ():
-            counted = _Counted(published, name)
-            found.append(Strength("EntropyLDiversity", "l", _largest_l(counted, "shannon"), name))
-            corrected = _largest_l(counted, "grassberger")
-            found.append(Strength("EntropyLDiversity", "l (grassberger)", corrected, name))
-        return found
 
 
 @declared
@@ -188,7 +110,7 @@ class RecursiveCLDiversity(PrivacyModel):
         r_1 is at least 1, so the counts from r_l on add up to more than 1/c, that is to floor(1/c) + 1 or
         more; each of the l - 1 counts before them is at least 1.
         """
-        values = _check_l(self, self.l, sample)
+        values = check_l(self, self.l, sample)
         c = decimal_fraction(self.c)
         if c * (values - self.l + 1) <= 1:  # even if all values are equally frequent
             raise ParameterError(
@@ -204,7 +126,7 @@ class RecursiveCLDiversity(PrivacyModel):
 
     def verify(self, published: Published) -> Finding:
         """Sort the counts of each class."""
-        found = _Counted(published, self.attribute)
+        found = Counted(published, self.attribute)
         first, rest = found.recursive(self.l)
         c = decimal_fraction(self.c)
         pairs = np.unique(np.stack([first, rest]), axis=1).T.tolist()
@@ -220,7 +142,7 @@ class RecursiveCLDiversity(PrivacyModel):
         """Return the least c for each l from 2 to 5 that every class has values for. Smaller ones fail."""
         found = []
         for name in sensitive if published.sizes.size else ():
-            counted = _Counted(published, name)
+            counted = Counted(published, name)
             for l in range(2, min(int(counted.distinct.min()), _ASSESSED_L) + 1):
                 first, rest = counted.recursive(l)
                 ratio = first / rest
@@ -230,15 +152,14 @@ class RecursiveCLDiversity(PrivacyModel):
         return found
 
 
-def _check_l(
-    model: DistinctLDiversity | EntropyLDiversity | RecursiveCLDiversity, l: float, sample: Sample
-) -> int:
+def check_l(model: PrivacyModel, l: float, sample: Sample) -> int:
     """Refuse an l that no class can reach, and return the number of values."""
-    values = int(np.count_nonzero(sample.distribution(model.attribute)))
+    (attribute,) = model.attribute_names
+    values = int(np.count_nonzero(sample.distribution(attribute)))
     if l > values:
         raise ParameterError(
             f"`l` of {type(model).__name__} should be between 1 and {values}, the number of different values "
-            f"of column {model.attribute!r}, not {l:g}"
+            f"of column {attribute!r}, not {l:g}"
         )
     return values
 
@@ -280,41 +201,6 @@ class _Recursive:
             histogram.classes, histogram.counts, table.count, self.model.l - 1, self.left, self.right,
             self.gap, rejected,
         )  # fmt: skip
-
-
-class _Entropy:
-    """Decides with doubles, and again with balls where those come too close to the bound.
-
-    Error bound: an entry of the table is off by at most 4 units of 2^-53 relative to its size (logarithm,
-    product), and adding up d of them by d - 1 more; so is, with fewer operations, the right-hand side. All
-    terms are at most n ln n (or n G(n)) + n ln l; the 1 covers the decimal l, which is not quite its double.
-    """
-
-    def __init__(self, sample: Sample, model: EntropyLDiversity) -> None:
-        self.sample, self.model = sample, model
-        self.l = decimal_fraction(model.l)
-        self.least, self.bound = math.ceil(self.l), math.log(self.l)
-        counts = np.arange(sample.records + 1)
-        self.terms = counts * _LOGARITHMS[model.estimator](counts)
-        self.decided: dict[tuple[int, ...], bool] = {}
-
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
-        histogram = self.sample.histogram(table, self.model.attribute)
-        close = _reject_low_entropy(
-            histogram.classes, histogram.counts, table.count, self.terms, self.least, self.bound,
-            self.model.estimator == "shannon", rejected,
-        )  # fmt: skip
-        if close:
-            entries = np.flatnonzero(rejected[histogram.classes] == _CLOSE)
-            found = _split(histogram.classes[entries].astype(np.int64), histogram.counts[entries])
-            for number, counts in zip(*found, strict=True):
-                rejected[number] = not self._fulfils(counts)
-
-    def _fulfils(self, counts: tuple[int, ...]) -> bool:
-        known = self.decided.get(counts)
-        if known is None:
-            known = self.decided[counts] = entropy_reaches(counts, self.l, self.model.estimator)
-        return known
 
 
 @kernel
@@ -365,100 +251,10 @@ def _reject_dominated(
             rejected[i] = 1
 
 
-@kernel
-def _reject_low_entropy(
-    classes: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    terms: NDArray[np.float64],
-    least: int,
-    bound: float,
-    plain: bool,
-    rejected: NDArray[np.uint8],
-) -> int:
-    """Reject classes with less than `least` values or an entropy below `bound`; mark those too close to tell.
-
-    Equal counts are no close call with the plain estimator: their entropy is the logarithm of their number.
-    """
-    sums = np.zeros(sizes.size)
-    distinct = np.zeros(sizes.size, np.int64)
-    largest = np.zeros(sizes.size, np.int64)
-    for e in range(classes.size):
-        i = classes[e]
-        if rejected[i] == 0:
-            sums[i] += terms[counts[e]]
-            distinct[i] += 1
-            largest[i] = max(largest[i], counts[e])
-    close = 0
-    for i in range(sizes.size):
-        size = sizes[i]
-        if rejected[i] or size == 0:
-            continue
-        if distinct[i] < least:
-            rejected[i] = 1
-        elif not (plain and largest[i] * distinct[i] == size):
-            excess = sums[i] - (terms[size] - size * bound)
-            error = (distinct[i] + 32) * _ENTROPY_LOSS * (terms[size] + size * (bound + 1))
-            if excess > error:
-                rejected[i] = 1
-            elif excess >= -error:
-                rejected[i] = _CLOSE
-                close += 1
-    return close
-
-
-# --- entropy --------------------------------------------------------------------------------------
-
-
-def _logarithm(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Natural logarithm, 0 for 0."""
-    return np.log(np.maximum(counts, 1))
-
-
-def _grassberger(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """G(x) - G(1): the sum of 2 / (2j - 1) for j up to x // 2.
-
-    The constant G(1) cancels in every entropy, since the counts add up to the size of the class. Beyond 128
-    terms the sum is ln i + 1/(24 i^2) - 7/(960 i^4) + 31/(8064 i^6) plus a constant, with an error below
-    1/(240 i^8), which no double shows.
-    """
-    half = counts // 2
-    few = np.array([math.fsum(2 / (2 * j - 1) for j in range(1, i + 1)) for i in range(129)])
-    many = np.maximum(half, 128).astype(np.float64)
-    square = 1 / (many * many)
-    series = square * (1 / 24 - square * (7 / 960 - square * (31 / 8064)))
-    offset = np.euler_gamma + 2 * math.log(2)
-    return np.where(half <= 128, few[np.minimum(half, 128)], np.log(many) + series + offset)
-
-
-_LOGARITHMS = {"shannon": _logarithm, "grassberger": _grassberger}
-
-
-def _largest_l(counted: _Counted, estimator: str) -> float:
-    """Return the largest l, up to a few units in the last place, that all classes reach."""
-    entropy, error = counted.entropies(estimator)
-    limit = int(counted.distinct.min())
-    least = int(np.argmin(entropy + error))
-    candidates = counted.counts_of(entropy - error <= entropy[least] + error[least])
-    guess = min(math.exp(entropy[least]), limit)
-
-    def holds(l: float) -> bool:
-        exact = decimal_fraction(l)
-        return l == 1 or all(entropy_reaches(counts, exact, estimator) for counts in candidates)
-
-    whole = float(round(guess))
-    if abs(whole - guess) < 1e-9 and whole <= limit and holds(whole):
-        return whole
-    step = math.ulp(guess)
-    while guess > 1 and not holds(guess):
-        guess, step = guess - step, 2 * step
-    return max(guess, 1.0)
-
-
 # --- seen from outside ----------------------------------------------------------------------------
 
 
-class _Counted:
+class Counted:
     """The counts of each class of a published table, classes together, in ascending order."""
 
     def __init__(self, published: Published, attribute: str) -> None:
@@ -469,19 +265,10 @@ class _Counted:
         self.distinct = np.diff(self.starts, append=self.number.size)
         self.sizes = np.add.reduceat(self.count, self.starts) if self.starts.size else np.empty(0, np.int64)
 
-    def entropies(self, estimator: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Entropy of each class in doubles, with a bound on the error."""
-        logarithm = _LOGARITHMS[estimator]
-        if not self.starts.size:
-            return np.empty(0), np.empty(0)
-        sums = np.add.reduceat(self.count * logarithm(self.count), self.starts)
-        whole = logarithm(self.sizes)
-        return whole - sums / self.sizes, (self.distinct + 32) * _ENTROPY_LOSS * (whole + 1)
-
     def counts_of(self, classes: NDArray[np.bool_]) -> set[tuple[int, ...]]:
         """The different histograms of some classes."""
         entries = np.repeat(classes, self.distinct)
-        return set(_split(self.number[entries], self.count[entries])[1])
+        return set(split(self.number[entries], self.count[entries])[1])
 
     def recursive(self, l: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Largest count of each class, and the sum of all but the l - 1 largest."""
@@ -493,7 +280,7 @@ class _Counted:
         return self.count[ends - 1], rest
 
 
-def _split(number: NDArray[np.int64], count: NDArray[np.int64]) -> tuple[list[int], list[tuple[int, ...]]]:
+def split(number: NDArray[np.int64], count: NDArray[np.int64]) -> tuple[list[int], list[tuple[int, ...]]]:
     """Gather the counts of each class into a sorted tuple."""
     order = np.lexsort((count, number))
     number, count = number[order], count[order]

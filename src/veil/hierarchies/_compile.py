@@ -136,11 +136,3 @@ def check_tree(
 
 def _show(label: Label) -> str:
     return "NULL (missing)" if label is None else repr(label)
-
-
-def to_arrow(frame: Any) -> pa.Table:
-    if isinstance(frame, pa.Table):
-        return frame
-    import narwhals as nw
-
-    return nw.from_native(frame, eager_only=True).to_arrow()

@@ -26,10 +26,10 @@ from veil.hierarchies._compile import (
     first_rows,
     parents,
     texts,
-    to_arrow,
     to_columns,
 )
 from veil.hierarchies._coverage import complain_uncovered
+from veil.tables import read
 from veil.tables.text import canonical_text
 
 Codes = npt.NDArray[np.int32]
@@ -166,7 +166,7 @@ class Hierarchy:
         >>> Hierarchy.from_frame(pa.table({"sex": ["f", "m"], "all": ["*", "*"]})).level_names
         ('sex', 'all')
         """
-        table = to_arrow(frame)
+        table = read(frame).table
         columns = [canonical_text(column.combine_chunks()) for column in table.columns]
         return Hierarchy.from_columns(columns, level_names=table.column_names, source=source)
 

@@ -40,7 +40,7 @@ from veil.lattice.evaluator import Evaluator
 from veil.lattice.space import Box, Space
 from veil.quality.base import Evaluation, Score
 
-BATCH = 4
+BATCH = 8
 """Boxes cut in one round. Fixed, so that what is explored does not depend on the number of threads."""
 
 WORTH_A_THREAD = 20_000
@@ -113,9 +113,10 @@ class _Search:
         self.curve: list[tuple[float, Score]] = []
         self.heap: list[_Box] = []
         self.decided = 0
-        # How much an attribute tells on each level. Measured: bounds that count classes like boxes cut by
-        # entropy best, and bounds that price generalization by number of values.
-        tells = _entropy if self.measure.counts_classes else _log_distinct
+        # How much an attribute tells on each level. Measured: where classes may be suppressed, bounds that count
+        # them like boxes cut by entropy best; all others like them cut by number of values.
+        by_entropy = self.measure.counts_classes and evaluator.allowed > 0
+        tells = _entropy if by_entropy else _log_distinct
         self.spreads = [[tells(level) for level in levels] for levels in evaluator.sample.frequencies]
 
     def run(self, threads: int) -> Found:
@@ -166,7 +167,8 @@ class _Search:
         table = keep(scratch)
         room = box.room
         if self.measure.counts_classes and box.low != box.high:
-            room = self._evaluate_high(box.high, table)[1]
+            above = roll_up(self.evaluator.encoding, table, box.high, self.evaluator.work, groups=True)
+            room = self.evaluator.room(table, len(above))
         return evaluation, room, table
 
     def _take(self, box: _Box, evaluation: Evaluation, room: int, table: ClassTable | None) -> None:

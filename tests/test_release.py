@@ -260,3 +260,27 @@ def test_risk_before_and_after() -> None:
 
 def test_suppressed_rows_mask_is_numpy() -> None:
     assert anonymize(pa.table(PATIENTS)).suppressed_rows.dtype == np.bool_
+
+
+def test_assess_with_everything_at_hand() -> None:
+    people = pa.table({"sex": ["f", "f", "m", "m", "m"], "disease": ["flu", "cold", "flu", "gout", "flu"]})
+    tree = h.table([["flu", "lung", "*"], ["cold", "lung", "*"], ["gout", "other", "*"]])
+    found = veil.assess(
+        people,
+        quasi_identifiers="sex",
+        sensitive="disease",
+        hierarchies={"disease": tree},
+        subset=[0, 1, 2, 3],
+        population=1000,
+    )
+    values = {(each.model, each.parameter): each.value for each in found}
+    assert values["KAnonymity", "k"] == 2
+    assert values["KMap", "k"] == 2
+    assert values["DeltaPresence", "maximum"] == 1
+    assert values["DeltaPresence", "minimum"] == pytest.approx(2 / 3)
+    assert values["TCloseness", "t (equal)"] == 0.25
+    assert values["TCloseness", "t (hierarchical)"] == 0.25
+    assert values["PopulationUniqueness", "threshold (dankar)"] == 0
+    assert found.to_arrow().num_rows == len(values)
+    with pytest.raises(PlanError, match="no column 'diseases'. Did you mean 'disease'"):
+        veil.assess(people, quasi_identifiers="sex", sensitive="diseases")

@@ -9,11 +9,14 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from veil.errors import NoSolutionError, PlanError, did_you_mean
+from veil.hierarchies import Hierarchy
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimal import Found, optimal
 from veil.models import MODELS, PrivacyModel, Strength
-from veil.plan import Plan
-from veil.preparation import Prepared, prepare
+from veil.models.subset import subset_of
+from veil.plan import Plan, hierarchy_builder
+from veil.population import population_of
+from veil.preparation import Prepared, distinct_values, prepare
 from veil.progress import Progress, following
 from veil.published import FLAG, Published
 from veil.quality import QualityModel, Score
@@ -188,10 +191,30 @@ def assess(
     *,
     quasi_identifiers: str | Iterable[str],
     sensitive: str | Iterable[str] = (),
+    hierarchies: Mapping[str, Any] | None = None,
+    subset: Any = None,
+    population: Any = None,
     marker: str | None = "*",
     format: Format | None = None,
 ) -> Assessment:
     """Find the strongest parameter of every privacy model that a table already satisfies.
+
+    Parameters
+    ----------
+    source, format
+        The table, as for `anonymize`.
+    quasi_identifiers, sensitive
+        Columns that an attacker may know, and columns that they want to learn.
+    hierarchies
+        Hierarchies of sensitive columns, for t-closeness with the hierarchical distance.
+    subset
+        The rows that would be released, if not all: row numbers, a query, or another table. The whole table is
+        then the population for δ-presence and k-map.
+    population
+        The people the table was drawn from, as a number, the name of a region or a `Population`, for estimates
+        of population uniqueness.
+    marker
+        Text of suppressed cells.
 
     >>> import pyarrow as pa
     >>> found = assess(pa.table({"age": ["20-29", "20-29", "30-39", "30-39"]}), quasi_identifiers="age")
@@ -203,12 +226,27 @@ def assess(
     attributes = [sensitive] if isinstance(sensitive, str) else list(sensitive)
     if not columns:
         raise PlanError("assess needs at least one quasi-identifier: a column that an attacker may know")
-    for name in [*columns, *attributes]:
+    for name in [*columns, *attributes, *(hierarchies or {})]:
         if name not in table.column_names:
             raise PlanError(f"the table has no column {name!r}.{did_you_mean(name, table.column_names)}")
-    published = Published(table, columns, marker=marker)
+    mask = None if subset is None else subset_of(subset).mask(table)
+    published = Published(
+        table if mask is None else table.filter(pa.array(mask)),
+        columns,
+        marker=marker,
+        population=None if mask is None else table.select([*columns, *attributes]),
+        members=mask,
+        hierarchies={name: _built(table[name], each, name) for name, each in (hierarchies or {}).items()},
+        people=None if population is None else population_of(population),
+    )
     strengths = [each for model in MODELS for each in model.strongest(published, attributes)]
     return Assessment(tuple(strengths), sample_risk(published.sizes), published.suppressed_records)
+
+
+def _built(column: pa.ChunkedArray, builder: Any, name: str) -> Hierarchy:
+    values, counts = distinct_values(column)
+    built: Hierarchy = hierarchy_builder(builder).build(values, counts, name)
+    return built
 
 
 @dataclass(frozen=True)

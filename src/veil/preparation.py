@@ -77,6 +77,12 @@ def _dictionary(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
     return encoded.dictionary, np.array(encoded.indices, dtype=np.int32)
 
 
+def distinct_values(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int64]]:
+    """Distinct values of a column, a missing value among them, and how often each occurs."""
+    values, indices = _dictionary(column)
+    return values, np.bincount(indices, minlength=len(values)).astype(np.int64)
+
+
 def _encode(column: pa.ChunkedArray, builder: Any, name: str) -> tuple[Hierarchy, NDArray[np.int32]]:
     values, indices = _dictionary(column)
     counts = np.bincount(indices, minlength=len(values)).astype(np.int64)

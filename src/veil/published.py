@@ -40,7 +40,9 @@ class Published:
     `baseline` holds the sensitive columns of all records that could have been released (by default those of
     the table itself), and `population` the generalized quasi-identifiers, as text, of everybody that the
     released records were chosen from (None if that is nobody else). `members` tells which of the population
-    those are that could have been released, where that is known.
+    those are that could have been released, where that is known. `hierarchies` (with `levels`, the levels of
+    the quasi-identifiers) and `people`, the population that the records are a sample of, are there for models
+    that need them and None where nobody knows.
 
     >>> table = pa.table({"age": ["20-29", "20-29", "*"], "zip": ["1**", "1**", "*"]})
     >>> Published(table, ["age", "zip"]).sizes.tolist()
@@ -60,10 +62,12 @@ class Published:
         members: NDArray[np.bool_] | None = None,
         hierarchies: Mapping[str, Hierarchy] | None = None,
         levels: Mapping[str, int] | None = None,
+        people: object | None = None,
     ) -> None:
         self.table = table
         self.hierarchies = hierarchies
         self.levels = levels
+        self.people = people
         self.baseline = table if baseline is None else baseline
         self.population = population
         self.members = members

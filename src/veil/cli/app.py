@@ -241,13 +241,33 @@ def assess(
     sensitive: Annotated[
         list[str] | None, typer.Option(metavar="COLUMNS", help="Columns that an attacker must not learn.")
     ] = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=HIERARCHY", help="Hierarchy of a sensitive column, for hierarchical t-closeness."
+        ),
+    ] = None,
+    subset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="QUERY|FILE", help="The rows that would be released; the whole table is their population."
+        ),
+    ] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE|REGION", help="The people the table was drawn from, such as 80000 or USA."
+        ),
+    ] = None,
     format: FormatOption = None,
 ) -> None:
     """Show what a table fulfils already, and the risks of the people in it."""
     startup.quick()
     from veil.cli import checking
 
-    checking.assess(file, qi, sensitive or [], format)
+    checking.assess(
+        file, qi, sensitive or [], format, hierarchies=hierarchy or [], subset=subset, population=population
+    )
 
 
 @command

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from veil.recipe import Recipe
 
 
-def assess(file: Path, qi: Sequence[str], sensitive: Sequence[str], format: str | None) -> None:
+def assess(
+    file: Path,
+    qi: Sequence[str],
+    sensitive: Sequence[str],
+    format: str | None,
+    *,
+    hierarchies: Sequence[str],
+    subset: str | None,
+    population: str | None,
+) -> None:
     """Show what a table fulfils already, and its risks."""
     from veil.api import assess
 
@@ -25,6 +34,9 @@ def assess(file: Path, qi: Sequence[str], sensitive: Sequence[str], format: str 
         file,
         quasi_identifiers=grammar.names(qi),
         sensitive=grammar.names(sensitive),
+        hierarchies=grammar.hierarchies(hierarchies),
+        subset=subset,
+        population=int(population) if population and population.isdigit() else population,
         format=grammar.format(format) if format else None,
     )
     show.assessment(show.output(), found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 import pyarrow as pa
@@ -169,7 +169,9 @@ class TCloseness(PrivacyModel):
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
-        """Return the largest distance of any class, equal and, where values have an order, ordered."""
+        """Return the largest distance of any class: equal, ordered where values have an order, and hierarchical
+        where a hierarchy is at hand.
+        """
         found = []
         for name in sensitive if published.sizes.size else ():
             in_order = not pa.types.is_nested(published.table.schema.field(name).type)
@@ -177,4 +179,8 @@ class TCloseness(PrivacyModel):
             for distance in ("equal", "ordered") if in_order else ("equal",):
                 worst = distances.largest(getattr(distances, distance), counted)
                 found.append(Strength("TCloseness", f"t ({distance})", float_at_least(worst), name))
+            if published.hierarchies is not None and name in published.hierarchies:
+                model = cls(name, 1.0, "hierarchical", cast("Any", published.hierarchies[name]))
+                worst = model._largest_distance(published)
+                found.append(Strength("TCloseness", "t (hierarchical)", float_at_least(worst), name))
         return found

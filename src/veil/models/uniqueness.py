@@ -129,13 +129,10 @@ class PopulationUniqueness(PrivacyModel):
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
-        """Return nothing: without a population there is nothing to tell. See `strongest_for`."""
-        return []
-
-    @classmethod
-    def strongest_for(cls, published: Published, population: Population) -> list[Strength]:
-        """Return the share of population uniques by each estimator that is available."""
-        size = population.size_for(published.baseline.num_rows)
+        """Return the share of population uniques by each estimator that is available, if we know of whom."""
+        if not isinstance(published.people, Population):
+            return []
+        size = published.people.size_for(published.baseline.num_rows)
         sizes, counts = np.unique(listed_sizes(published), return_counts=True)
         found = {name: estimate(name, sizes, counts, size) for name in get_args(Estimator)}
         return [

@@ -7,6 +7,15 @@ stands behind each of them, and nobody can tell from the sample whether it is ri
 
 from veil.population.dankar import Estimate, Estimator, estimate
 from veil.population.regions import REGIONS, Region
-from veil.population.size import AnyPopulation, Population
+from veil.population.size import AnyPopulation, Population, population_of
 
-__all__ = ["REGIONS", "AnyPopulation", "Estimate", "Estimator", "Population", "Region", "estimate"]
+__all__ = [
+    "REGIONS",
+    "AnyPopulation",
+    "Estimate",
+    "Estimator",
+    "Population",
+    "Region",
+    "estimate",
+    "population_of",
+]

@@ -55,6 +55,16 @@ class Population:
         return f"a population of which the table is {self.sampling_fraction:.6g}"
 
 
+def population_of(value: Any) -> Population:
+    """Return the population that a number, the name of a region or a `Population` stands for.
+
+    >>> population_of("USA").region
+    'USA'
+    """
+    found = _population(value)
+    return found if isinstance(found, Population) else Population(**found)
+
+
 def _population(value: Any) -> Any:
     if isinstance(value, str):
         return {"region": value}

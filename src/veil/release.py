@@ -60,7 +60,7 @@ class Release:
         self.plan: Plan = prepared.plan
         self.explored: Space = found.space
 
-        node, satisfied, _ = evaluator.judge(levels, prepared.sample.table)
+        node, satisfied, *_ = evaluator.judge(levels, prepared.sample.table)
         if not satisfied:
             raise PlanError(
                 f"{levels} violates the plan's privacy models, and suppression cannot repair that"

@@ -48,7 +48,7 @@ def test_what_is_suppressed_is_what_the_oracle_suppresses(data: st.DataObject) -
     evaluator = Evaluator(
         sample_of(problem), [ours for _, ours in pairs], model_of(loss, names_of(problem)), limit
     )
-    node, satisfied, _ = evaluator.judge(levels, evaluator.sample.table)
+    node, satisfied, *_ = evaluator.judge(levels, evaluator.sample.table)
     groups = oracle.classes(problem, levels)
     gone = {row for group, mark in zip(groups, node.rejected, strict=True) if mark for row in group}
     assert gone & problem.relevant == expected.suppressed

@@ -46,7 +46,7 @@ def kept_rows(
 ) -> tuple[set[int], bool]:
     """The relevant rows that the engine keeps, and whether it is satisfied with them."""
     evaluator = Evaluator(sample_of(problem), models, Loss(), 1.0)
-    node, satisfied, _ = evaluator.judge(levels, evaluator.sample.table)
+    node, satisfied, *_ = evaluator.judge(levels, evaluator.sample.table)
     found = oracle.classes(problem, levels)
     kept = {row for cls, mark in zip(found, node.rejected, strict=True) if not mark for row in cls}
     return kept & problem.relevant, satisfied

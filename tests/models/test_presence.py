@@ -85,7 +85,7 @@ def engine_says(
     """Whether a node is anonymous, and which rows are suppressed there."""
     sample = sample_of(problem)
     evaluator = Evaluator(sample, models, Discernibility(), limit)
-    node, satisfied, _ = evaluator.judge(levels, sample.table)
+    node, satisfied, *_ = evaluator.judge(levels, sample.table)
     rejected = node.rejected.astype(bool)[sample.classes_of_rows(levels)[1]]
     return (
         satisfied and node.tally.suppressed <= evaluator.allowed,

@@ -20,7 +20,6 @@ from models.whole_sample import (
     least_is_sound,
     least_of,
     often,
-    patient_oracle,
     priority_problem,
     problems,
     sometimes,
@@ -32,16 +31,10 @@ from veil.lattice.evaluator import Evaluator
 from veil.models.sample_based import SizeCriterion
 from veil.models.uniqueness import PopulationUniqueness, SampleUniqueness
 from veil.population import Population
+from veil.population.zayatz import exact_zayatz, zayatz_uniques
 from veil.quality import Loss
 
 NAMES = {"Zayatz": "zayatz", "Dankar": "dankar", "Pitman": "pitman", "SNB": "snb"}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _patient_oracle() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patient_oracle(patch)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -235,13 +228,19 @@ def test_failed_estimate_is_a_violation():
     assert PopulationUniqueness(0, 600, "pitman").verify(of_sizes(2, 3)).holds
 
 
-def test_zayatz_is_decided_exactly():
-    """If the sample is the population, the estimate is the share of uniques: here 1/3, 1/10 and 3/10."""
-    thirds = of_sizes(1, 2)
-    assert PopulationUniqueness(0.3333333333333334, 3, "zayatz").verify(thirds).holds
-    assert not PopulationUniqueness(0.3333333333333333, 3, "zayatz").verify(thirds).holds
-    assert PopulationUniqueness(0.1, 10, "zayatz").verify(of_sizes(1, 9)).holds
-    assert PopulationUniqueness(0.3, 10, "zayatz").verify(of_sizes(1, 1, 1, 7)).holds
+@pytest.mark.parametrize(
+    ("sizes", "population", "threshold"),
+    [((1, 1, 2), 10, 0.3), ((1, 4), 11, 0.12), ((1, 1, 1, 2, 2), 8, 0.36), ((1, 3, 4), 17, 0.05)],
+)
+def test_zayatz_is_decided_exactly(sizes, population, threshold):
+    """Estimates that equal their thresholds, and that doubles place above them."""
+    different, counts = np.unique(sizes, return_counts=True)
+    assert exact_zayatz(different, counts, population) == Fraction(str(threshold)) * population
+    assert zayatz_uniques(different, counts, population) > Fraction(str(threshold)) * population
+    for asked, holds in ((threshold, True), (threshold - 1e-15, False)):
+        model = PopulationUniqueness(asked, population, "zayatz")
+        assert model.verify(of_sizes(*sizes)).holds == holds
+        assert evaluated(priority_problem(*sizes, hidden=0), [model], (0,), 0).anonymous == holds
 
 
 @pytest.mark.parametrize(
@@ -309,7 +308,8 @@ def test_strongest_population_uniqueness(data):
     size = data.draw(st.sampled_from([40, 41, 100, 1000, 100000]))
     published = publish(problem, levels)
     assert PopulationUniqueness.strongest(published, []) == []
-    for strength in PopulationUniqueness.strongest_for(published, Population(size=size)):
+    published.people = Population(size=size)
+    for strength in PopulationUniqueness.strongest(published, []):
         model = strength.parameter.removeprefix("threshold (").removesuffix(")")
         assert PopulationUniqueness(min(1, strength.value * (1 + 1e-9)), size, model).verify(published).holds
         if strength.value > 0:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 import oracle
-import oracle.population as twin
 import strategies
 from quality.support import E1, model_of, names_of, sample_of
 from veil.classes.sample import Sample
@@ -99,7 +96,7 @@ def evaluated(
     quality = quality or oracle.Quality("Height")
     sample = sample_of(problem)
     evaluator = Evaluator(sample, models, model_of(quality, names_of(problem)), limit)
-    node, satisfied, _ = evaluator.judge(levels, sample.table)
+    node, satisfied, *_ = evaluator.judge(levels, sample.table)
     rows = node.rejected.astype(bool)[sample.classes_of_rows(levels)[1]]
     suppressed = frozenset(row for row in problem.relevant if rows[row])
     assert len(suppressed) == node.tally.suppressed
@@ -158,26 +155,3 @@ def priority_problem(*sizes: int, hidden: int) -> oracle.Problem:
     return oracle.Problem(
         [(name,) for name, size in zip(names, sizes, strict=True) for _ in range(size)], [table]
     )
-
-
-def patient_oracle(patch: pytest.MonkeyPatch) -> None:
-    """Spare the oracle its recurrences over millions of steps, from far below zero, by reflection.
-
-    The solver's iterates run away now and then, and the oracle would follow them for minutes.
-    """
-    digamma, trigamma = twin.digamma, twin.trigamma
-
-    def quick_digamma(x: float) -> float:
-        if x > -1000:
-            return digamma(x)
-        angle = math.pi * (x - math.floor(x))
-        return digamma(1 - x) - math.pi / math.tan(angle)
-
-    def quick_trigamma(x: float) -> float:
-        if x > -1000:
-            return trigamma(x)
-        angle = math.pi * (x - math.floor(x))
-        return (math.pi / math.sin(angle)) ** 2 - trigamma(1 - x)
-
-    patch.setattr(twin, "digamma", quick_digamma)
-    patch.setattr(twin, "trigamma", quick_trigamma)

@@ -297,7 +297,9 @@ def log_gamma(x: float) -> float:
 
 
 def digamma(x: float) -> float:
-    """Return psi(x): recurrence up to 12, then the asymptotic series."""
+    """Return psi(x): recurrence up to 12, then the asymptotic series; by reflection from far below zero."""
+    if x < -1000:  # where the solver's iterates run away to, now and then
+        return digamma(1 - x) - math.pi / math.tan(math.pi * (x - math.floor(x)))
     total = 0.0
     while x < 12:
         total -= 1 / x
@@ -308,7 +310,9 @@ def digamma(x: float) -> float:
 
 
 def trigamma(x: float) -> float:
-    """Return psi'(x): recurrence up to 12, then the asymptotic series."""
+    """Return psi'(x): recurrence up to 12, then the asymptotic series; by reflection from far below zero."""
+    if x < -1000:
+        return (math.pi / math.sin(math.pi * (x - math.floor(x)))) ** 2 - trigamma(1 - x)
     total = 0.0
     while x < 12:
         total += 1 / (x * x)

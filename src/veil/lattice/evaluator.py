@@ -13,7 +13,15 @@ from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, roll_up
-from veil.models.base import ClassCriterion, Forbidding, Keeping, PrivacyModel, SampleCriterion, Settling
+from veil.models.base import (
+    ClassCriterion,
+    Forbidding,
+    Foreseeing,
+    Keeping,
+    PrivacyModel,
+    SampleCriterion,
+    Settling,
+)
 from veil.quality.base import Evaluation, Node, QualityModel, Tally
 
 
@@ -22,11 +30,13 @@ class Verdict(NamedTuple):
 
     `satisfied` is False where suppression cannot repair the node. `least` is a number of records that must be
     suppressed at this node and at every more specific one down to the source it was judged from.
+    `possible` is False where this node and every more specific one are out of the question.
     """
 
     node: Node
     satisfied: bool
     least: int
+    possible: bool
 
 
 class Evaluator:
@@ -46,8 +56,8 @@ class Evaluator:
         self.steady: list[ClassCriterion] = []
         self.monotone: list[ClassCriterion] = []
         self.others: list[ClassCriterion] = []
-        # On the whole sample: with whether a failure proves that every more specific node fails as well.
-        self.on_sample: list[tuple[SampleCriterion, bool]] = []
+        # On the whole sample.
+        self.on_sample: list[SampleCriterion] = []
         # Those of them that leave one and the same largest remainder in any order: they go first, together.
         self.settling: list[Settling] = []
         for model in models:
@@ -57,7 +67,7 @@ class Evaluator:
             if isinstance(criterion, Settling):
                 self.settling.append(criterion)
             elif isinstance(criterion, SampleCriterion):
-                self.on_sample.append((criterion, model.monotone_generalization))
+                self.on_sample.append(criterion)
             elif model.monotone_suppression:
                 self.steady.append(criterion)
             elif model.monotone_generalization:
@@ -82,10 +92,11 @@ class Evaluator:
         records every node between the source and this one must suppress. The class table returned is scratch memory of the
         calling thread until its next evaluation.
         """
-        node, satisfied, least = self.judge(levels, source, high=high)
+        node, satisfied, least, possible = self.judge(levels, source, high=high)
         anonymous = satisfied and node.tally.suppressed <= self.allowed
         value = self.measure.score(node) if anonymous or score else None
-        return Evaluation(levels, anonymous, node.tally, value, self.measure.base(node), least), node.table
+        base = self.measure.base(node)
+        return Evaluation(levels, anonymous, node.tally, value, base, least, possible), node.table
 
     def judge(self, levels: Levels, source: ClassTable, *, high: bool = False) -> Verdict:
         """Group a node and ask the privacy models."""
@@ -109,26 +120,25 @@ class Evaluator:
             least = max(least, 1 if tally.suppressed else 0)
         if self.others:
             tally = self._reject(self.others, table, rejected)
-        satisfied = True
+        satisfied = possible = True
         for forbidding, monotone in self.forbidding:
             if forbidding.forbids(table):
                 satisfied = False
-                least = self.sample.records + 1 if monotone else least
+                possible &= not monotone
         if self.settling and (self.monotone or self.others or len(self.settling) > 1):
             tally = self._settle(table, rejected)
         if self.on_sample:
             star = self.encoding.class_without_information(levels, table.keys)
             losses = self.measure.class_losses(table)
-            untouched = tally.suppressed == 0
-            for criterion, monotone in self.on_sample:
-                if monotone and untouched and not criterion.fulfilled(table, rejected, star):
-                    least = max(least, 1)
+            for criterion in self.on_sample:
+                if high and isinstance(criterion, Foreseeing):
+                    least = max(least, criterion.least(table, star))
                 criterion.suppress(table, rejected, losses, star)
             # Looked at again: what one criterion suppresses may be what another one needed.
-            looked_at = [*self.settling, *(criterion for criterion, _ in self.on_sample)]
+            looked_at = [*self.settling, *self.on_sample]
             satisfied &= all(criterion.fulfilled(table, rejected, star) for criterion in looked_at)
             tally = self._reject([], table, rejected)
-        return Verdict(Node(levels, table, rejected, tally, work), satisfied, least)
+        return Verdict(Node(levels, table, rejected, tally, work), satisfied, least, possible)
 
     def _settle(self, table: ClassTable, rejected: NDArray[np.uint8]) -> Tally:
         """Let them reject in turn until none has anything left to reject."""

@@ -212,14 +212,14 @@ class _Search:
     def _open(self, low: Levels, high: Levels, room: int, origin: Levels | None) -> None:
         # Exactly one box has this high corner, and its low corner only rises: what was found out when the
         # high corner was evaluated from a lower one still holds.
-        least = self.space.evaluated[high].least
+        least, possible = self.space.evaluated[high].least, self.space.evaluated[high].possible
         bound = self.measure.bound(low, least, room)
         corner = self.space.evaluated.get(low)
         if corner is not None:
             bound = max(bound, corner.base)
         rank = (bound, sum(low), low)
         done = low == high and corner is not None
-        if done or least > self.evaluator.allowed or self._hopeless(rank):
+        if done or not possible or least > self.evaluator.allowed or self._hopeless(rank):
             self._rule_out(low, high, bound)
         else:
             heapq.heappush(self.heap, _Box(rank, high, room, origin))
@@ -231,7 +231,8 @@ class _Search:
     def _rule_out(self, low: Levels, high: Levels, bound: Score) -> None:
         self.decided += math.prod(b - a + 1 for a, b in zip(low, high, strict=True))
         if low != high or low not in self.space.evaluated:
-            self.space.ruled_out.append(Box(low, high, bound, self.space.evaluated[high].least))
+            corner = self.space.evaluated[high]
+            self.space.ruled_out.append(Box(low, high, bound, corner.least, corner.possible))
 
     def _where(self, low: Levels, high: Levels) -> tuple[int, int]:
         """Choose the attribute that tells most less at the high corner than at the low one; cut in the middle."""

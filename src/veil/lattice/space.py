@@ -27,6 +27,7 @@ class Box(NamedTuple):
     high: Levels
     bound: Score
     least: int
+    possible: bool
 
 
 class NodeRecord(NamedTuple):
@@ -73,14 +74,16 @@ class Space:
             state: State = "anonymous" if evaluation.anonymous else "not anonymous"
             bound = evaluation.base if evaluation.score is None else evaluation.score
             return NodeRecord(levels, state, evaluation.score, bound, evaluation.tally.suppressed, True)
-        bound, least = NO_BOUND, -1
+        bound, least, possible = NO_BOUND, -1, True
         for box in self.ruled_out:
             if all(a <= b <= c for a, b, c in zip(box.low, levels, box.high, strict=True)):
                 bound, least = max(bound, box.bound), max(least, box.least)
-        return self._unevaluated(levels, bound, least)
+                possible &= box.possible
+        return self._unevaluated(levels, bound, least, possible)
 
-    def _unevaluated(self, levels: Levels, bound: Score, least: int) -> NodeRecord:
-        state: State = "unseen" if least < 0 else "not anonymous" if least > self.allowed else "pruned"
+    def _unevaluated(self, levels: Levels, bound: Score, least: int, possible: bool) -> NodeRecord:
+        hopeless = not possible or least > self.allowed
+        state: State = "unseen" if least < 0 else "not anonymous" if hopeless else "pruned"
         return NodeRecord(levels, state, None, bound, max(0, least), False)
 
     def __iter__(self) -> Iterator[NodeRecord]:
@@ -96,10 +99,10 @@ class Space:
                 continue
             index = cover[tuple(level - low for level, low in zip(levels, self.minimum, strict=True))]
             if index < 0:
-                yield self._unevaluated(levels, NO_BOUND, -1)
+                yield self._unevaluated(levels, NO_BOUND, -1, True)
             else:
                 box = self.ruled_out[index]
-                yield self._unevaluated(levels, box.bound, box.least)
+                yield self._unevaluated(levels, box.bound, box.least, box.possible)
 
     def nodes(self) -> Iterator[Levels]:
         """All level vectors, the first attribute varying slowest."""

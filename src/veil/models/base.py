@@ -95,6 +95,14 @@ class SampleCriterion(Protocol):
 
 
 @runtime_checkable
+class Foreseeing(Protocol):
+    """A sample criterion that can tell how many records every more specific node must suppress."""
+
+    def least(self, table: ClassTable, star: int) -> int:
+        """Return how many records have to be suppressed at this node and at every more specific one."""
+
+
+@runtime_checkable
 class Settling(SampleCriterion, Protocol):
     """A sample criterion with one largest remainder, which `reject` finds from whatever is marked before.
 

@@ -46,7 +46,8 @@ class Evaluation(NamedTuple):
 
     `score` is None where the node is not anonymous and nobody asked. `base` is a score that the node and
     everything more general reach at least; `least` is a number of records that the node and everything more
-    specific suppress at least, down to the node whose class table it was evaluated from.
+    specific suppress at least, down to the node whose class table it was evaluated from. `possible` is False
+    where the node and everything more specific are out of the question.
     """
 
     levels: Levels
@@ -55,6 +56,7 @@ class Evaluation(NamedTuple):
     score: Score | None
     base: Score
     least: int
+    possible: bool = True
 
 
 class Measure:

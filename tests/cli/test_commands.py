@@ -166,11 +166,11 @@ def test_libraries_are_hidden_only_for_the_moment_in_which_they_are_looked_for()
 from veil.cli import startup
 startup.own_process = True
 startup.quick()
-import numpy, pandas, pyarrow, scipy.linalg
-print(scipy.linalg.det(numpy.eye(2)), pandas.DataFrame({"a": [1]})["a"][0])
+import numpy, pandas, pyarrow
+print(numpy.eye(2).sum(), pandas.DataFrame({"a": [1]})["a"][0])
 """
     out, err = python("-c", script).communicate(timeout=60)
-    assert (out.split(), err) == (["1.0", "1"], "")
+    assert (out.split(), err) == (["2.0", "1"], "")
 
 
 def test_demo(folder: Path) -> None:

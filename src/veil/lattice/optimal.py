@@ -129,7 +129,7 @@ class _Search:
         with ThreadPoolExecutor(threads) as pool:
             while self.heap:
                 batch = self._next_boxes()
-                work = sum(len(self.tables[box.origin or box.low]) for box in batch)
+                work = sum(self.tables.size(box.origin or box.low) for box in batch)
                 side_by_side = threads > 1 and len(batch) > 1 and work > WORTH_A_THREAD
                 run = pool.map if side_by_side else map
                 for box, result in zip(batch, list(run(self._look, batch)), strict=True):
@@ -282,6 +282,10 @@ class _Tables:
             return self.bottom
         table = self.tables.get(levels)
         return self._derive(self.bottom, levels) if table is None else table
+
+    def size(self, levels: Levels) -> int:
+        """Number of classes to visit in order to roll up from this node."""
+        return len(self.tables.get(levels, self.bottom))
 
     def add(self, table: ClassTable) -> None:
         self.tables[table.levels] = table

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import csv
-import os
 import warnings
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from realdata.support import SHARED, needs_data
 from veil import hierarchies as h
 
-DATA = Path(os.environ.get("VEIL_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+DATA = SHARED / "data"
 
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(not DATA.is_dir(), reason=f"no data sets at {DATA}; set VEIL_DATA to their folder"),
-]
+pytestmark = [pytest.mark.realdata, needs_data]
 
 FILES = sorted(DATA.glob("*/*_hierarchy_*.csv"))
 

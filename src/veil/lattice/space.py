@@ -123,7 +123,7 @@ class Space:
         return cover
 
     def counts(self) -> dict[State, int]:
-        """How many nodes are in each state, without listing them: the boxes of an optimal search are disjoint."""
+        """How many nodes are in each state."""
         result: dict[State, int] = {"anonymous": 0, "not anonymous": 0, "pruned": 0, "unseen": 0}
         for record in self:
             result[record.state] += 1

@@ -184,6 +184,42 @@ def near_distinct(rows: int = 63_441, seed: int = 21) -> Workload:
 
 
 # ----------------------------------------------------------------------------------------------------------
+# 68,725 rows and as many quasi-identifiers as wanted, with two to five levels each
+
+
+def wide(attributes: int, rows: int = 68_725, seed: int = 22) -> Workload:
+    """A household survey with many questions.
+
+    Answers follow a few hidden circumstances (age, wealth, health, place), most households resemble each
+    other, and every question has rare answers: that is what makes many columns identifying together.
+    """
+    rng = np.random.default_rng(seed)
+    hidden = rng.normal(size=(rows, 6))
+    columns: dict[str, pa.Array] = {}
+    hierarchies: dict[str, Rows] = {}
+    for j in range(attributes):
+        widths = _WIDTHS[j % len(_WIDTHS)]
+        size = _SIZES[j % len(_SIZES)]
+        # Each question depends on two circumstances and on chance; later blocks of questions on chance less.
+        first, second = hidden[:, j % 6], hidden[:, (j * 5 + 2) % 6]
+        strength = 0.75 + 0.2 * ((j * 7) % 10) / 10
+        leaning = strength * (0.8 * first + 0.6 * second) + math.sqrt(1 - strength**2) * rng.normal(size=rows)
+        # Cut into answers whose shares fall off: the first is given by half of the households or more.
+        edges = np.quantile(leaning, np.cumsum(_zipf(size, 1.4))[:-1])
+        answer = np.searchsorted(edges, leaning)
+        name = f"q{j:02d}"
+        columns[name] = pa.array(answer)
+        hierarchies[name] = _intervals(range(size), widths)
+    columns["diagnosis"] = _text([f"D{code:02d}" for code in range(20)], _draw(rng, _zipf(20, 0.9), rows))
+    return Workload(pa.table(columns), hierarchies, "diagnosis")
+
+
+_SIZES = (24, 2, 9, 5, 15, 3, 2, 40, 6, 12)
+_WIDTHS: tuple[tuple[int, ...], ...] = ((4, 12), (), (3,), (2,), (3, 6), (), (), (5, 10, 20), (2,), (3, 6))
+"""Numbers of answers of ten questions, and the widths of the intervals that generalize them."""
+
+
+# ----------------------------------------------------------------------------------------------------------
 # Drawing
 
 

@@ -24,7 +24,8 @@ from veil import hierarchies as h
 from veil import models as m
 from veil.errors import VeilError
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.optimal import optimal
+from veil.lattice.optimal import Optimal
+from veil.lattice.search import Search
 from veil.models.subset import Rows
 from veil.plan import Plan
 from veil.preparation import Prepared, prepare
@@ -77,7 +78,7 @@ def search(ready: Prepared, model: m.PrivacyModel, limit: float) -> tuple[float,
     """One search, with the time it took."""
     start = time.perf_counter()
     evaluator = Evaluator(ready.sample, [model], Loss(), limit)
-    found = optimal(evaluator, ready.minimum, ready.maximum)
+    found = Search(evaluator, ready.minimum, ready.maximum).run(Optimal())
     return time.perf_counter() - start, found
 
 

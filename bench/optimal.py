@@ -31,7 +31,8 @@ from veil import hierarchies as h
 from veil.classes import kernels
 from veil.classes.table import collapse
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.optimal import optimal
+from veil.lattice.optimal import Optimal
+from veil.lattice.search import Search
 from veil.models import KAnonymity
 from veil.plan import Plan
 from veil.preparation import prepare
@@ -113,7 +114,7 @@ def measure(name: str, repeat: int) -> None:
 
                 def search(quality: Any = quality, limit: float = limit) -> Any:
                     evaluator = Evaluator(sample, [KAnonymity(5)], quality, limit)
-                    return evaluator, optimal(evaluator, prepared.minimum, prepared.maximum)
+                    return evaluator, Search(evaluator, prepared.minimum, prepared.maximum).run(Optimal())
 
                 search()
                 (evaluator, found), times = clock(search, repeat)

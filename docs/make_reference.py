@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any, get_args
 
-from veil import hierarchies, models, quality
+from veil import hierarchies, lattice, models, quality
 from veil.cli.reference import parameters
 
 PAGE = Path(__file__).parent / "reference.md"
@@ -26,7 +26,8 @@ def text() -> str:
         "",
         (
             "Made from the declarations by `docs/make_reference.py`. In Python, the names below are classes of "
-            "`veil.models`, `veil.quality` and `veil.hierarchies`; in a recipe, `kind` tells them apart. The fields of a "
+            "`veil.models`, `veil.quality`, `veil.lattice` and `veil.hierarchies`; in a recipe, `kind` tells them apart. "
+            "The fields of a "
             "recipe are described by [recipe.schema.json](recipe.schema.json)."
         ),
         "",
@@ -38,6 +39,9 @@ def text() -> str:
     parts += ["## Quality models", ""]
     for measure in members(quality.Quality):
         parts += section(measure)
+    parts += ["## Search strategies", ""]
+    for strategy in members(lattice.AnyStrategy):
+        parts += section(strategy)
     parts += ["## Hierarchies", ""]
     for builder in members(hierarchies.Builder):
         parts += section(builder)

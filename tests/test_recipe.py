@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from veil import KAnonymity, Plan, api
 from veil import hierarchies as h
 from veil.errors import InputError, OutputError, ParameterError, PlanError, VeilError
+from veil.lattice import Auto, BestEffort, Lightning
 from veil.quality import AverageClassSize, Loss, by_name
 from veil.recipe import Recipe, schema
 from veil.recipe._document import parse, scalar
@@ -119,6 +120,17 @@ def test_a_recipe_may_be_json(tmp_path: Path) -> None:
     assert Recipe.read(path).suppression_limit == 1e-05
 
 
+def test_a_strategy_and_its_limits(tmp_path: Path) -> None:
+    text = LEAST + "strategy: {kind: Lightning, minimal: true}\ntime_limit: 2.5\ncheck_limit: 100\n"
+    plan = read(text, tmp_path).plan()
+    assert (plan.strategy, plan.time_limit, plan.check_limit) == (Lightning(minimal=True), 2.5, 100)
+    again = tmp_path / "again.yaml"
+    Recipe.of(plan).save(again)
+    assert Recipe.read(again).plan() == plan
+    assert read(LEAST + "strategy: best_effort\n", tmp_path).plan().strategy == BestEffort()
+    assert read(LEAST, tmp_path).plan().strategy == Auto()
+
+
 def test_a_quality_model_by_name(tmp_path: Path) -> None:
     for name in ("average_class_size", "average-class-size", "AverageClassSize"):
         assert read(LEAST + f"quality: {name}\n", tmp_path).plan().quality == AverageClassSize()
@@ -190,6 +202,11 @@ REFUSED: list[tuple[str, str]] = [
         "line 3: `identifying.name` should be 'remove' or 'mask', not 'hide'",
     ),
     (LEAST + "quality: los\n", "line 3: `quality`: there is no quality model 'los'. Did you mean 'loss'?"),
+    (
+        LEAST + "strategy: {kind: Optima}\n",
+        "line 3: `strategy`: there is no kind 'Optima'. Did you mean 'Optimal'?",
+    ),
+    (LEAST + "time_limit: 0\n", "line 3: `time_limit` should be greater than 0, not 0"),
     (LEAST + "quality: {kind: Los}\n", "line 3: `quality`: there is no kind 'Los'. Did you mean 'Loss'?"),
     (
         LEAST + "quality: {kind: Loss, facto: 1}\n",

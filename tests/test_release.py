@@ -18,7 +18,7 @@ from pyarrow.csv import write_csv
 import veil
 from veil import KAnonymity
 from veil import hierarchies as h
-from veil.errors import InputError, NoSolutionError, PlanError
+from veil.errors import InputError, NoSolutionError, ParameterError, PlanError
 from veil.release import Release
 
 PATIENTS: dict[str, list[Any]] = {
@@ -284,3 +284,86 @@ def test_assess_with_everything_at_hand() -> None:
     assert found.to_arrow().num_rows == len(values)
     with pytest.raises(PlanError, match="no column 'diseases'. Did you mean 'disease'"):
         veil.assess(people, quasi_identifiers="sex", sensitive="diseases")
+
+
+# Anytime search
+
+
+def many_columns(columns: int, rows: int = 300) -> tuple[pa.Table, dict[str, Any]]:
+    rng = np.random.default_rng(1)
+    mood = rng.random(rows)
+    table = pa.table({f"q{j}": ((mood + rng.random(rows)) * 3).astype(int) for j in range(columns)})
+    return table, {f"q{j}": h.intervals(2, 4) for j in range(columns)}
+
+
+def test_sixty_quasi_identifiers() -> None:
+    table, hierarchies = many_columns(60)
+    release = veil.anonymize(table, quasi_identifiers=hierarchies, models=KAnonymity(5), check_limit=800)
+    assert release.explored.size > 10**30
+    assert release.ending == "check limit"
+    assert not release.proven_optimal
+    assert release.lower_bound is not None
+    assert release.lower_bound[0] <= release.score
+    assert 0 < release.gap <= 1
+    assert "at most" in repr(release)
+    assert release.verification.holds
+    # Too many to list: what has been looked at is listed, the rest is counted.
+    assert 0 < len(release.nodes()) == len(release.explored.evaluated) <= 800
+    assert sum(release.explored.counts().values()) == release.explored.size
+    checks = [checks for _, checks, _ in release.curve]
+    assert checks == sorted(checks)
+
+
+def test_cancelled_at_any_moment() -> None:
+    table, hierarchies = many_columns(30)
+    answers = iter([False] * 20)
+    release = veil.anonymize(
+        table,
+        quasi_identifiers=hierarchies,
+        models=KAnonymity(5),
+        strategy="best_effort",
+        cancel=lambda: next(answers, True),
+    )
+    assert release.ending == "cancelled"
+    assert release.verification.holds
+    assert release.gap is None
+
+
+def test_nothing_found_in_time_is_not_called_impossible() -> None:
+    table, hierarchies = many_columns(30)
+    with pytest.raises(
+        NoSolutionError, match=r"no transformation was found.*2 of .* were checked \(check limit\)"
+    ):
+        veil.anonymize(
+            table, quasi_identifiers=hierarchies, models=KAnonymity(5), strategy="lightning", check_limit=2
+        )
+    with pytest.raises(NoSolutionError, match="before it could look at a transformation"):
+        veil.anonymize(table, quasi_identifiers=hierarchies, models=KAnonymity(5), cancel=lambda: True)
+
+
+def test_the_explored_part_can_be_expanded() -> None:
+    release = anonymize(pa.table(PATIENTS), strategy="data_fly")
+    assert not release.proven_optimal
+    unseen = next(record.levels for record in release.explored if record.state == "unseen")
+    around = release.explore(unseen)
+    assert around[0].levels == unseen
+    assert all(record.evaluated for record in around)
+    distances = [sum(abs(a - b) for a, b in zip(unseen, record.levels, strict=True)) for record in around]
+    assert distances == [0] + [1] * (len(around) - 1)
+    assert release.explored[unseen].evaluated
+    assert release.apply(unseen).transformation == dict(zip(release.transformation, unseen, strict=True))
+    with pytest.raises(PlanError, match="is not a node of this search"):
+        release.explore((99, 0))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"strategy": "flash"}, "`strategy` should be one of auto"),
+        ({"time_limit": 0}, "`time_limit` of Plan should be greater than 0, not 0"),
+        ({"check_limit": -1}, "`check_limit` of Plan should be greater than 0, not -1"),
+    ],
+)
+def test_wrong_search_parameters(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        anonymize(pa.table(PATIENTS), **given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -10,8 +11,9 @@ import pyarrow as pa
 
 from veil.errors import NoSolutionError, PlanError, did_you_mean
 from veil.hierarchies import Hierarchy
+from veil.lattice import Strategy
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.optimal import Found, optimal
+from veil.lattice.search import Found, Limits, Search
 from veil.models import MODELS, PrivacyModel, Strength
 from veil.models.subset import subset_of
 from veil.plan import Plan, hierarchy_builder
@@ -19,7 +21,7 @@ from veil.population import population_of
 from veil.preparation import Prepared, distinct_values, prepare
 from veil.progress import Progress, following
 from veil.published import FLAG, Published
-from veil.quality import QualityModel, Score
+from veil.quality import QualityModel
 from veil.release import Release
 from veil.risk import Risk, sample_risk
 from veil.tables import Format, Source, read
@@ -41,11 +43,15 @@ def anonymize(
     suppression_limit: float = 0.0,
     minimum_levels: Mapping[str, int] | None = None,
     maximum_levels: Mapping[str, int] | None = None,
+    strategy: str | Strategy = "auto",
+    time_limit: float | None = None,
+    check_limit: int | None = None,
     suppressed_rows: Literal["keep", "drop"] = "keep",
     marker: str | None = "*",
     format: Format | None = None,
     threads: int | None = None,
     progress: ProgressLike = None,
+    cancel: Callable[[], bool] | None = None,
 ) -> Release:
     """Find the best transformation of a table that keeps every promise, apply it and verify the result.
 
@@ -68,6 +74,12 @@ def anonymize(
         Largest share of records that may be suppressed, from 0 to 1.
     minimum_levels, maximum_levels
         Bounds on the generalization of single columns.
+    strategy
+        How to search, by name or as a strategy (see `veil.lattice`). The default, "auto", proves its result
+        optimal where the space allows that in time, and otherwise returns the best that can be found.
+    time_limit, check_limit
+        Seconds, and number of checked transformations, after which the search returns the best so far.
+        Without a time limit, optimal search goes on to its end and every other strategy for at most 30 seconds.
     suppressed_rows
         Keep suppressed rows in place with their quasi-identifiers blanked, or drop them.
     marker
@@ -79,6 +91,9 @@ def anonymize(
     progress
         True or False to show a progress bar or not, or a function to call; by default a bar is shown on a
         terminal once a second has passed.
+    cancel
+        Asked again and again during the search; as soon as it says True, the best transformation so far is
+        taken. `threading.Event().is_set` is such a function.
 
     Examples
     --------
@@ -105,11 +120,14 @@ def anonymize(
         "suppression_limit": suppression_limit,
         "minimum_levels": dict(minimum_levels or {}),
         "maximum_levels": dict(maximum_levels or {}),
+        "strategy": strategy,
+        "time_limit": time_limit,
+        "check_limit": check_limit,
         "suppressed_rows": suppressed_rows,
         "marker": marker,
     }
     plan = Plan(**given)
-    return carry_out(plan, source, format=format, threads=threads, progress=progress)
+    return carry_out(plan, source, format=format, threads=threads, progress=progress, cancel=cancel)
 
 
 def carry_out(
@@ -119,6 +137,7 @@ def carry_out(
     format: Format | None = None,
     threads: int | None = None,
     progress: ProgressLike = None,
+    cancel: Callable[[], bool] | None = None,
 ) -> Release:
     """Anonymize a table as a plan says."""
     with following(progress) as told:
@@ -128,21 +147,34 @@ def carry_out(
         prepared = prepare(found_source.table, plan)
         told.phase("searching")
         evaluator = Evaluator(prepared.sample, plan.models, plan.quality, plan.suppression_limit)
-        found = _search(evaluator, prepared, threads, told)
+        found = _search(evaluator, prepared, threads, told, cancel)
         told.phase("applying and verifying")
         assert found.best is not None
         return Release(found_source, prepared, evaluator, found, found.best.levels)
 
 
-def _search(evaluator: Evaluator, prepared: Prepared, threads: int | None, told: Progress) -> Found:
-    def tell(evaluated: int, decided: int, best: Score | None) -> None:
-        shown = "no solution yet" if best is None else f"best {best[0]:.6g}"
-        told.advance(decided, total, f"{evaluated} nodes checked, {shown}")
+def _search(
+    evaluator: Evaluator,
+    prepared: Prepared,
+    threads: int | None,
+    told: Progress,
+    cancel: Callable[[], bool] | None,
+) -> Found:
+    plan = prepared.plan
+    seconds = plan.strategy.time_limit if plan.time_limit is None else plan.time_limit
+    limits = Limits(seconds, plan.check_limit or math.inf, cancel or (lambda: False))
 
-    total = 1
-    for low, high in zip(prepared.minimum, prepared.maximum, strict=True):
-        total *= high - low + 1
-    found = optimal(evaluator, prepared.minimum, prepared.maximum, threads=threads, progress=tell)
+    def tell(search: Search) -> None:
+        shown = "no solution yet" if search.best is None else f"best {search.best_score[0]:.6g}"
+        note = f"{search.checks:,} transformations checked, {shown}"
+        # Whichever end is nearer: all transformations decided, or the time is over.
+        decided, over = search.decided / search.space.size, search.elapsed / seconds
+        told.advance(round(1000 * min(1, max(decided, over))), 1000, note)
+
+    search = Search(
+        evaluator, prepared.minimum, prepared.maximum, limits=limits, threads=threads, progress=tell
+    )
+    found = search.run(plan.strategy)
     if found.best is None:
         raise NoSolutionError(_why_not(found, prepared))
     return found
@@ -151,17 +183,30 @@ def _search(evaluator: Evaluator, prepared: Prepared, threads: int | None, told:
 def _why_not(found: Found, prepared: Prepared) -> str:
     """Explain why nothing is anonymous, with the way out."""
     plan = prepared.plan
+    models = " and ".join(str(model) for model in plan.models)
+    wanted = f"{models} with at most {plan.suppression_limit:.1%} of the records suppressed"
+    if not found.space.evaluated:
+        return (
+            f"the search ended ({found.ending}) before it could look at a transformation. Give it more time"
+        )
     closest = min(found.space.evaluated.values(), key=lambda each: (each.tally.suppressed, each.levels))
     share = closest.tally.suppressed / prepared.sample.records
     levels = ", ".join(
         f"{name} {level}" for name, level in zip(prepared.encoding.names, closest.levels, strict=True)
     )
-    models = " and ".join(str(model) for model in plan.models)
-    return (
-        f"no transformation fulfils {models} with at most {plan.suppression_limit:.1%} of the records suppressed. "
+    seen = (
         f"The closest one that was looked at ({levels}) would suppress {closest.tally.suppressed} of "
-        f"{prepared.sample.records} records ({share:.1%}). Raise `suppression_limit`, add levels to the hierarchies "
-        "(a top level `*` always helps), raise `maximum_levels`, or ask for less"
+        f"{prepared.sample.records} records ({share:.1%})"
+    )
+    ways = (
+        "Raise `suppression_limit`, add levels to the hierarchies (a top level `*` always helps), raise "
+        "`maximum_levels`, or ask for less"
+    )
+    if found.proven:
+        return f"no transformation fulfils {wanted}. {seen}. {ways}"
+    return (
+        f"no transformation was found that fulfils {wanted}; {found.checks:,} of {found.space.size:,} were checked "
+        f"({found.ending}). {seen}. Give the search more time or another `strategy`, or: {ways[0].lower()}{ways[1:]}"
     )
 
 

@@ -8,10 +8,12 @@ from typing import Annotated, Any, Literal
 import pydantic
 from pydantic import BeforeValidator, Field, InstanceOf, TypeAdapter
 
+from veil import lattice
 from veil import quality as qualities
 from veil.declare import declared, explain
 from veil.errors import HierarchyError, ParameterError, PlanError, did_you_mean
 from veil.hierarchies import Builder
+from veil.lattice import Auto, Strategy
 from veil.models import PrivacyModel
 from veil.quality import Loss, QualityModel
 
@@ -62,6 +64,10 @@ def _identifying(value: Any) -> Any:
 
 def _quality(value: Any) -> Any:
     return qualities.by_name(value) if isinstance(value, str) else value
+
+
+def _strategy(value: Any) -> Any:
+    return lattice.by_name(value) if isinstance(value, str) else value
 
 
 def _models(value: Any) -> Any:
@@ -116,6 +122,26 @@ class Plan:
     maximum_levels: Annotated[LevelsByName, Field(description="greatest generalization, by column")] = Field(
         default_factory=dict
     )
+    strategy: Annotated[
+        InstanceOf[Strategy],
+        BeforeValidator(_strategy),
+        Field(description="how to search, by name or as a strategy"),
+    ] = Field(default_factory=Auto)
+    time_limit: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            description="seconds after which the search returns the best transformation so far; without it "
+            "optimal search goes on to its end, and every other strategy for at most 30 seconds",
+        ),
+    ] = None
+    check_limit: Annotated[
+        int | None,
+        Field(
+            gt=0,
+            description="number of checked transformations after which the search returns the best so far",
+        ),
+    ] = None
     suppressed_rows: Annotated[
         Literal["keep", "drop"],
         Field(description="whether suppressed rows stay, without their values, or go"),

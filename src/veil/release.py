@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from veil.classes.encoding import Levels
 from veil.errors import PlanError, did_you_mean
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.optimal import Found
+from veil.lattice.search import Found
 from veil.lattice.space import NodeRecord, Space, State
 from veil.plan import Plan
 from veil.preparation import Prepared
@@ -38,6 +39,10 @@ class Release:
         Number of suppressed records.
     proven_optimal : bool
         Whether no other transformation of the search space has a better score.
+    lower_bound : tuple, optional
+        A score that no transformation beats; None where the search knows of none.
+    ending : str
+        Why the search ended: "finished", "time limit", "check limit" or "cancelled".
     explored : Space
         Every node of the search space with what is known about it.
     verification : Verification
@@ -73,6 +78,8 @@ class Release:
         best = found.best
         self.is_optimum = best is not None and best.levels == levels
         self.proven_optimal = found.proven and self.is_optimum
+        self.lower_bound: tuple[float, ...] | None = found.bound
+        self.ending = found.ending
 
         rejected = node.rejected.astype(np.bool_)
         groups = prepared.sample.classes_of_rows(levels)[1]
@@ -121,8 +128,21 @@ class Release:
         return int(self._prepared.table.num_rows)
 
     @property
-    def curve(self) -> list[tuple[float, tuple[float, ...]]]:
-        """Seconds after the start of the search, and the best score known from then on."""
+    def gap(self) -> float | None:
+        """How far the score may be from the best one, as a share of itself; None where nothing is known.
+
+        0.05 means that no transformation has a score more than 5 % below this one.
+        """
+        score = self.score[0] if isinstance(self.score, tuple) else self.score
+        if self.proven_optimal or score == 0:
+            return 0.0
+        if self.lower_bound is None or not math.isfinite(self.lower_bound[0]):
+            return None
+        return max(0.0, (score - self.lower_bound[0]) / abs(score))
+
+    @property
+    def curve(self) -> list[tuple[float, int, tuple[float, ...]]]:
+        """Seconds after the start of the search, checked nodes, and the best score known from then on."""
         return list(self._found.curve)
 
     def apply(self, node: Mapping[str, int] | Sequence[int]) -> Release:
@@ -131,6 +151,9 @@ class Release:
         Classes that violate a privacy model are suppressed even if that takes more records than the plan's
         suppression limit allows; `within_limit` tells.
         """
+        return Release(self._source, self._prepared, self._evaluator, self._found, self._levels_of(node))
+
+    def _levels_of(self, node: Mapping[str, int] | Sequence[int]) -> Levels:
         names = self._prepared.encoding.names
         if isinstance(node, Mapping):
             for name in node:
@@ -144,7 +167,26 @@ class Release:
                 f"{levels} is not a node of this search: levels run from {self.explored.minimum} to "
                 f"{self.explored.maximum}, in the order {', '.join(names)}"
             )
-        return Release(self._source, self._prepared, self._evaluator, self._found, levels)
+        return levels
+
+    def explore(self, node: Mapping[str, int] | Sequence[int]) -> list[NodeRecord]:
+        """Evaluate a node and its direct neighbours, and add them to `explored`.
+
+        What is returned begins with the node itself; more specific neighbours follow, then more general ones.
+        """
+        levels = self._levels_of(node)
+        space = self.explored
+        around = [
+            levels,
+            *(n for _, n in space.predecessors(levels)),
+            *(n for _, n in space.successors(levels)),
+        ]
+        for each in around:
+            if each not in space.evaluated:
+                space.evaluated[each], _ = self._evaluator.evaluate(
+                    each, self._prepared.sample.table, score=True
+                )
+        return [space[each] for each in around]
 
     def nodes(
         self,
@@ -155,7 +197,8 @@ class Release:
     ) -> list[NodeRecord]:
         """List nodes of the search space, filtered by state, best first.
 
-        Nodes without a score are sorted by their bound.
+        Nodes without a score are sorted by their bound. Of a space that is too large to list, only evaluated
+        nodes are listed.
         """
         wanted = None if state is None else {state} if isinstance(state, str) else set(state)
         keys = {
@@ -163,7 +206,9 @@ class Release:
             "levels": lambda n: (sum(n.levels), n.levels),
             "suppressed": lambda n: (n.suppressed, n.levels),
         }
-        listed = [node for node in self.explored if wanted is None or node.state in wanted]
+        space = self.explored
+        every = space if space.is_listable else (space[levels] for levels in list(space.evaluated))
+        listed = [node for node in every if wanted is None or node.state in wanted]
         return sorted(listed, key=keys[sort])[:limit]
 
     def mapping(self) -> pa.Table:
@@ -218,6 +263,8 @@ class Release:
 
     def __repr__(self) -> str:
         optimum = "proven optimal" if self.proven_optimal else "not proven optimal"
+        if self.is_optimum and not self.proven_optimal and self.gap is not None:
+            optimum += f" (at most {self.gap:.1%} above the optimum)"
         return (
             f"Release({self.records} records, {self.suppressed} suppressed, {self.classes} classes, "
             f"score {self.score}, {optimum}, {self.transformation})"

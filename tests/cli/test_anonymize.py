@@ -78,10 +78,20 @@ def test_all_options_reach_the_plan(folder: Path) -> None:
         *("--model", "k-anonymity:2", "--quality", "average-class-size:factor=0.4"),
         *("--suppression-limit", "0.5", "--minimum-level", "age=1", "--maximum-level", "zip=4"),
         *("--suppressed-rows", "drop", "--marker", "#", "-o", "release.csv", "--save-recipe", "kept.yaml"),
-        *("--threads", "1"),
+        *(
+            "--strategy",
+            "lightning:minimal=true",
+            "--time-limit",
+            "7.5",
+            "--check-limit",
+            "900",
+            "--threads",
+            "1",
+        ),
     )
     assert ran.code == 0, ran.err
     from veil import hierarchies as h
+    from veil.lattice import Lightning
     from veil.quality import AverageClassSize
 
     assert Recipe.read("kept.yaml").plan() == Plan(
@@ -95,6 +105,9 @@ def test_all_options_reach_the_plan(folder: Path) -> None:
         suppression_limit=0.5,
         minimum_levels={"age": 1},
         maximum_levels={"zip": 4},
+        strategy=Lightning(minimal=True),
+        time_limit=7.5,
+        check_limit=900,
         suppressed_rows="drop",
         marker="#",
     )

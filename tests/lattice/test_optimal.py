@@ -13,7 +13,8 @@ import oracle
 import strategies
 from quality.support import Whimsical, as_tuple, evaluate, model_of, names_of, sample_of
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.optimal import optimal
+from veil.lattice.optimal import Optimal
+from veil.lattice.search import Search
 from veil.models import KAnonymity
 
 EXACT = ("Discernibility", "Ambiguity", "Classification")
@@ -36,7 +37,7 @@ def best_of(evaluations):
 
 def assert_finds_the_best(evaluator, low, high, threads):
     """Compare with the exhaustive search; also check all that the search claims about nodes it skipped."""
-    found = optimal(evaluator, low, high, threads=threads)
+    found = Search(evaluator, low, high, threads=threads).run(Optimal())
     truth = every_node(evaluator, low, high)
     best = best_of(truth)
     assert (found.best is None) == (best is None)
@@ -92,7 +93,7 @@ def test_optimum_is_the_oracles(data):
     limit = data.draw(strategies.limits())
     k = data.draw(st.integers(1, 5))
     evaluator = Evaluator(sample_of(problem), [KAnonymity(k)], model_of(quality, names_of(problem)), limit)
-    found = optimal(evaluator, low, high, threads=1).best
+    found = Search(evaluator, low, high, threads=1).run(Optimal()).best
     results = oracle.exhaustive(problem, [oracle.KAnonymity(k)], quality, limit, low, high)
     expected = oracle.best(results)
     assert (found is None) == (expected is None)
@@ -115,7 +116,7 @@ def test_ties_go_to_the_lower_sum_then_to_the_smaller_node():
 
     def best(k, limit):
         evaluator = Evaluator(sample_of(problem), [KAnonymity(k)], model_of(flat, names_of(problem)), limit)
-        found = optimal(evaluator, (0, 0, 0), (1, 1, 1)).best
+        found = Search(evaluator, (0, 0, 0), (1, 1, 1)).run(Optimal()).best
         return found and found.levels
 
     assert best(1, 0.0) == (0, 0, 0)
@@ -129,7 +130,7 @@ def test_ties_go_to_the_lower_sum_then_to_the_smaller_node():
 @pytest.mark.parametrize("limit", [0.0, 0.05, 1.0])
 def test_larger_table_with_threads(name, limit, monkeypatch):
     """Enough nodes for pruning to matter; threads are used and change nothing."""
-    monkeypatch.setattr("veil.lattice.optimal.WORTH_A_THREAD", 0)
+    monkeypatch.setattr("veil.lattice.search.WORTH_A_THREAD", 0)
     tables = [
         [[str(v), f"a{v // 2}", f"b{v // 6}", "*"] for v in range(18)],
         [[str(v), f"a{v // 3}", "*"] for v in range(9)],
@@ -142,12 +143,12 @@ def test_larger_table_with_threads(name, limit, monkeypatch):
     quality = oracle.Quality(name)
     high = problem.heights
     alone, together = (
-        optimal(
+        Search(
             Evaluator(sample_of(problem), [KAnonymity(5)], model_of(quality, names_of(problem)), limit),
             (0,) * 4,
             high,
             threads=threads,
-        )
+        ).run(Optimal())
         for threads in (1, 3)
     )
     assert alone.space.evaluated == together.space.evaluated

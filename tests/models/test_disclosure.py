@@ -20,7 +20,8 @@ from models.judging import (
 )
 from quality.support import E1, sample_of
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.optimal import optimal
+from veil.lattice.optimal import Optimal
+from veil.lattice.search import Search
 from veil.models.disclosure import DeltaDisclosure
 from veil.quality import Loss
 
@@ -71,7 +72,7 @@ def test_it_is_not_monotone():
     assert rejected_classes(model, sample_of(problem), (1,)) == [True, False]
     assert not model.monotone_generalization
     assert not model.monotone_suppression
-    found = optimal(Evaluator(sample_of(problem), [model], Loss(), 0), (0,), (1,))
+    found = Search(Evaluator(sample_of(problem), [model], Loss(), 0), (0,), (1,)).run(Optimal())
     assert found.best is not None
     assert found.best.levels == (0,)
 

@@ -28,7 +28,8 @@ from quality.support import E1, E1_SUBSET, sample_of
 from veil.errors import PlanError
 from veil.exact import decimal_fraction, entropy_reaches
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.optimal import optimal
+from veil.lattice.optimal import Optimal
+from veil.lattice.search import Search
 from veil.models.diversity import (
     DistinctLDiversity,
     RecursiveCLDiversity,
@@ -125,7 +126,7 @@ def test_suppression_makes_diversity_lose_its_monotony(model):
     assert suppressed_rows(model, FIGURE_1, (1,)) == set(range(15))
     assert not model.monotone_suppression
     evaluator = Evaluator(sample_of(FIGURE_1), [model], Loss(), 0.67)  # ten records
-    found = optimal(evaluator, (0,), (1,))
+    found = Search(evaluator, (0,), (1,)).run(Optimal())
     assert found.best is not None
     assert found.best.levels == (0,)
     assert found.best.tally.suppressed == 10
@@ -139,7 +140,7 @@ def test_grassbergers_estimator_is_not_monotone_at_all():
     assert not model.monotone_generalization
     assert EntropyLDiversity("S", 2).monotone_generalization
     assert not EntropyLDiversity.monotone_generalization
-    found = optimal(Evaluator(sample_of(problem), [model], Loss(), 0), (0,), (1,))
+    found = Search(Evaluator(sample_of(problem), [model], Loss(), 0), (0,), (1,)).run(Optimal())
     assert found.best is not None
     assert found.best.levels == (0,)
 

@@ -23,7 +23,8 @@ from quality.support import E1_SUBSET, evaluate, model_of, names_of, sample_of
 from veil import KAnonymity
 from veil.classes.table import roll_up
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.optimal import optimal
+from veil.lattice.optimal import Optimal
+from veil.lattice.search import Search
 from veil.models.base import PrivacyModel
 from veil.models.presence import DeltaPresence, Inclusion, sizes_in_population
 from veil.models.subset import Rows
@@ -115,7 +116,7 @@ def search_is_exhaustive(models: Any, examples: int = 200) -> None:
         quality = model_of(data.draw(strategies.qualities(problem)), names_of(problem))
         low, high = data.draw(strategies.level_ranges(problem))
         evaluator = Evaluator(sample_of(problem), chosen, quality, data.draw(strategies.limits()))
-        found, best = optimal(evaluator, low, high, threads=1), best_of(every_node(evaluator, low, high))
+        found, best = Search(evaluator, low, high, threads=1).run(Optimal()), best_of(every_node(evaluator, low, high))
         assert (found.best is None) == (best is None)
         if best is not None:
             assert (found.best.levels, found.best.score) == (best.levels, best.score)

@@ -11,7 +11,8 @@ from realdata.support import QUASI_IDENTIFIERS, SHARED, hierarchies, hierarchy, 
 from veil import quality as q
 from veil.errors import ParameterError
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.optimal import optimal
+from veil.lattice.optimal import Optimal
+from veil.lattice.search import Search
 from veil.models import (
     AverageReidentificationRisk,
     BetaLikeness,
@@ -178,7 +179,7 @@ def test_no_solution(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", SOLVABLE, ids=lambda case: case["id"])
 def test_optimum(case: dict[str, Any]) -> None:
     ready, evaluator = prepared(case)
-    found = optimal(evaluator, ready.minimum, ready.maximum)
+    found = Search(evaluator, ready.minimum, ready.maximum).run(Optimal())
     assert found.best is not None
     assert found.best.score == pytest.approx(
         published(case["expected"]["information_loss"]), rel=1e-9, abs=1e-12

@@ -128,6 +128,7 @@ def _fields(options: Mapping[str, Any]) -> dict[str, Any]:
         "insensitive": ("insensitive", grammar.names),
         "identifying": ("identifying", grammar.treatments),
         "quality": ("quality", grammar.quality),
+        "strategy": ("strategy", grammar.strategy),
         "minimum_level": ("minimum_levels", lambda texts: grammar.levels(texts, "--minimum-level")),
         "maximum_level": ("maximum_levels", lambda texts: grammar.levels(texts, "--maximum-level")),
     }

@@ -164,6 +164,19 @@ def anonymize(
     maximum_level: Annotated[
         list[str] | None, _planned("--maximum-level", "COLUMN=LEVEL", "Greatest generalization of a column.")
     ] = None,
+    strategy: Annotated[
+        str | None, _planned("--strategy", "STRATEGY", "How to search: `veil strategies`. Default: auto.")
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        _planned(
+            "--time-limit", "SECONDS", "Then the best so far is taken. Default: 30, except for optimal."
+        ),
+    ] = None,
+    check_limit: Annotated[
+        int | None,
+        _planned("--check-limit", "N", "Transformations to check before the best so far is taken."),
+    ] = None,
     suppressed_rows: Annotated[
         Fate | None,
         _planned("--suppressed-rows", "keep|drop", "Keep them, blanked, or drop them. Default: keep."),
@@ -196,8 +209,8 @@ def anonymize(
     HIERARCHY, MODEL, QUALITY and FORMAT are a name, with parameters after a colon: values in their order
     ([cyan]intervals:5,10,20[/cyan]) or by key ([cyan]redaction:start=left,character=x[/cyan]). Lists given by
     key have | between entries; quotes keep commas together. COLUMNS are names with commas between them.
-    [cyan]veil hierarchies[/cyan], [cyan]veil models[/cyan] and [cyan]veil qualities[/cyan] list what there
-    is.
+    [cyan]veil hierarchies[/cyan], [cyan]veil models[/cyan], [cyan]veil qualities[/cyan] and
+    [cyan]veil strategies[/cyan] list what there is.
     """
     startup.quick()
     from veil.cli import anonymizing
@@ -213,6 +226,9 @@ def anonymize(
         "suppression_limit": suppression_limit,
         "minimum_level": minimum_level,
         "maximum_level": maximum_level,
+        "strategy": strategy,
+        "time_limit": time_limit,
+        "check_limit": check_limit,
         "suppressed_rows": suppressed_rows and suppressed_rows.value,
         "marker": marker,
     }
@@ -324,6 +340,15 @@ def qualities(name: _Name = None) -> None:
     from veil.recipe._parts import QUALITIES
 
     reference.listing(QUALITIES, name, "--quality ")
+
+
+@command
+def strategies(name: _Name = None) -> None:
+    """List the search strategies with their parameters."""
+    from veil.cli import reference
+    from veil.recipe._parts import STRATEGIES
+
+    reference.listing(STRATEGIES, name, "--strategy ")
 
 
 @command

@@ -20,7 +20,7 @@ from typing import Any, get_args, get_origin
 from veil.errors import ParameterError, PlanError, VeilError, did_you_mean
 from veil.hierarchies import File
 from veil.recipe._document import scalar
-from veil.recipe._parts import BUILDERS, FORMATS, MODELS, QUALITIES, is_path
+from veil.recipe._parts import BUILDERS, FORMATS, MODELS, QUALITIES, STRATEGIES, is_path
 
 _ARGUMENTS = re.compile(r"""(?:'[^']*'|"[^"]*"|[^,'"])+""")
 
@@ -57,6 +57,19 @@ def quality(text: str) -> Any:
 
         return by_name(text)
     return _read(text, QUALITIES, "--quality")
+
+
+def strategy(text: str) -> Any:
+    """Read a search strategy.
+
+    >>> strategy("lightning:minimal=true")
+    Lightning(minimal=True)
+    """
+    if ":" not in text:
+        from veil.lattice import by_name
+
+        return by_name(text)
+    return _read(text, STRATEGIES, "--strategy")
 
 
 def format(text: str) -> Any:

@@ -90,11 +90,17 @@ def release(console: Console, made: Release) -> None:
                 ("suppressed", f"{made.suppressed:,} ({share:.2%}; limit {made.plan.suppression_limit:.2%})"),
                 ("classes", f"{made.classes:,}"),
                 (f"score ({made.plan.quality.kind})", ", ".join(f"{each:.10g}" for each in score)),  # type: ignore[attr-defined]
-                ("proven optimal", "yes" if made.proven_optimal else "no"),
+                ("proven optimal", "yes" if made.proven_optimal else _distance(made)),
                 ("transformations", f"{len(made.explored.evaluated):,} of {made.explored.size:,} checked"),
             ],
         )
     )
+
+
+def _distance(made: Release) -> str:
+    """Say what is known about a transformation that is not proven optimal."""
+    known = "no" if made.gap is None else f"no; at most {made.gap:.1%} above the optimum"
+    return known if made.ending == "finished" else f"{known} ({made.ending})"
 
 
 def verification(console: Console, found: Verification) -> None:

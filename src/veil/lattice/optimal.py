@@ -23,37 +23,39 @@ from __future__ import annotations
 
 import heapq
 import math
-import os
-import time
 from collections import OrderedDict
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from veil.classes.encoding import Levels
 from veil.classes.table import ClassTable, keep, roll_up
-from veil.lattice.evaluator import Evaluator
-from veil.lattice.space import Box, Space
+from veil.declare import declared
+from veil.lattice.search import BATCH, MOST_REMEMBERED, Rank, Search, Strategy
+from veil.lattice.space import Box
+from veil.lattice.tables import MEMORY
 from veil.quality.base import Evaluation, Score
 
-BATCH = 8
-"""Boxes cut in one round. Fixed, so that what is explored does not depend on the number of threads."""
 
-WORTH_A_THREAD = 20_000
-"""Class visits in a round below which threads cost more than they save."""
+@declared
+class Optimal(Strategy):
+    """Find the best transformation and prove that no other is better, however long it takes.
 
-TABLE_MEMORY = 400 * 2**20
-"""Bytes of class tables kept for later; what is dropped is derived again from the bottom node."""
+    Stopped by a limit, it returns the best transformation so far and a score that none can beat.
+    """
 
-Rank = tuple[Score, int, Levels]
-"""The order of nodes: score, then sum of levels, then the levels themselves."""
+    kind: Literal["Optimal"] = Field(default="Optimal", repr=False, kw_only=True)
 
-Progress = Callable[[int, int, Score | None], None]
-"""Called with the number of evaluated nodes, the nodes decided so far, and the best score so far."""
+    time_limit: ClassVar[float] = math.inf
+
+    def run(self, search: Search) -> None:
+        boxes = BranchAndBound(search, search.space.minimum, search.space.maximum)
+        try:
+            boxes.run()
+        finally:
+            boxes.conclude()
 
 
 class _Box(NamedTuple):
@@ -72,78 +74,80 @@ class _Box(NamedTuple):
         return self.rank[2]
 
 
-@dataclass
-class Found:
-    """What a search returns: the best node, the explored space, and how good the best node provably is."""
+class BranchAndBound:
+    """The search of one box, which may be the whole space. It can be interrupted after any round and go on."""
 
-    best: Evaluation | None
-    space: Space
-    bound: Score | None
-    curve: list[tuple[float, Score]] = field(default_factory=list)
-
-    @property
-    def proven(self) -> bool:
-        """Whether no node of the space is better."""
-        return self.bound is None
-
-
-def optimal(
-    evaluator: Evaluator,
-    minimum: Levels,
-    maximum: Levels,
-    *,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Found:
-    """Find the best anonymous node between two nodes, or prove that there is none."""
-    return _Search(evaluator, minimum, maximum, progress).run(threads or _cores())
-
-
-class _Search:
-    def __init__(
-        self, evaluator: Evaluator, minimum: Levels, maximum: Levels, progress: Progress | None
-    ) -> None:
-        self.evaluator = evaluator
-        self.measure = evaluator.measure
-        self.space = Space(minimum, maximum, evaluator.allowed)
-        self.tables = _Tables(evaluator, minimum)
-        self.progress = progress
-        self.started = time.perf_counter()
-        self.best: Rank | None = None
-        self.curve: list[tuple[float, Score]] = []
+    def __init__(self, search: Search, low: Levels, high: Levels) -> None:
+        self.search = search
+        self.evaluator = search.evaluator
+        self.measure = search.measure
+        self.space = search.space
+        self.low, self.high = low, high
+        self.is_whole = (low, high) == (self.space.minimum, self.space.maximum)
+        # Corners with what was found out when they were evaluated from the low corner of their own box.
+        self.known: dict[Levels, Evaluation] = {}
+        self.tables = _Tables(search, low)
         self.heap: list[_Box] = []
-        self.decided = 0
+        self.has_begun = False
         # How much an attribute tells on each level. Measured: where classes may be suppressed, bounds that count
         # them like boxes cut by entropy best; all others like them cut by number of values.
-        by_entropy = self.measure.counts_classes and evaluator.allowed > 0
+        by_entropy = self.measure.counts_classes and self.evaluator.allowed > 0
         tells = _entropy if by_entropy else _log_distinct
-        self.spreads = [[tells(level) for level in levels] for levels in evaluator.sample.frequencies]
+        self.spreads = [[tells(level) for level in levels] for levels in self.evaluator.sample.frequencies]
+        # Without these, what a node must suppress does not depend on the table it was evaluated from.
+        evaluator = self.evaluator
+        self.shares_corners = not (evaluator.keeping or evaluator.on_sample or self.measure.counts_classes)
 
-    def run(self, threads: int) -> Found:
-        low, high = self.space.minimum, self.space.maximum
-        top, room = self._evaluate_high(high, self.tables[low])
-        self._remember(top)
-        if low != high:
-            self._remember(self.evaluator.evaluate(low, self.tables[low])[0])
+    def run(self, *, checks: float = math.inf, until: float = math.inf) -> bool:
+        """Cut boxes until none is left, or until so many checks are made or seconds have passed.
+
+        Return whether none is left: no node of the box then comes before the best one.
+        """
+        most = self.search.checks + checks
+        if not self.has_begun:
+            self._begin()
+        while self.heap:
+            if self.search.checks >= most or self.search.elapsed >= until:
+                return False
+            batch = self._next_boxes(self.search.expect(BATCH))
+            work = sum(self.tables.size(box.origin or box.low) for box in batch)
+            results = self.search.side_by_side(self._look, batch, work)
+            for box, result in zip(batch, results, strict=True):
+                self._take(box, *result)
+            self.search.tell()
+        return True
+
+    @property
+    def bound(self) -> Score | None:
+        """A score that no node of the box beats which the best one does not beat as well."""
+        if not self.has_begun:
+            return None
+        return min((self.heap[0].rank[0], self.search.best_score)) if self.heap else self.search.best_score
+
+    def conclude(self) -> None:
+        """Tell the search what is proven about the whole space."""
+        self.search.bound = self.bound
+        best = self.search.best
+        self.search.proven = self.has_begun and (
+            not self.heap or (best is not None and self.heap[0].rank >= best)
+        )
+
+    def _begin(self) -> None:
+        low, high = self.low, self.high
+        self.search.expect(1)
+        top, room, fresh = self._evaluate_high(high, self.tables[low])
+        self._remember(top, fresh)
+        if low != high and low not in self.space.evaluated:
+            self.search.expect(1)
+            self._remember(self.evaluator.evaluate(low, self.tables[low])[0], True)
         self._open(low, high, room, None)
-        with ThreadPoolExecutor(threads) as pool:
-            while self.heap:
-                batch = self._next_boxes()
-                work = sum(self.tables.size(box.origin or box.low) for box in batch)
-                side_by_side = threads > 1 and len(batch) > 1 and work > WORTH_A_THREAD
-                run = pool.map if side_by_side else map
-                for box, result in zip(batch, list(run(self._look, batch)), strict=True):
-                    self._take(box, *result)
-                if self.progress:
-                    self.progress(len(self.space.evaluated), self.decided, self.best and self.best[0])
-        best = self.space.evaluated[self.best[2]] if self.best else None
-        return Found(best, self.space, None, self.curve)
+        self.has_begun = True
 
-    def _next_boxes(self) -> list[_Box]:
+    def _next_boxes(self, most: int) -> list[_Box]:
         batch: list[_Box] = []
-        while self.heap and len(batch) < BATCH:
+        while self.heap and len(batch) < most:
             box = heapq.heappop(self.heap)
-            if self._hopeless(box.rank):
+            if self.search.hopeless(box.rank):
                 self._rule_out(box.low, box.high, box.rank[0])
             else:
                 batch.append(box)
@@ -151,28 +155,32 @@ class _Search:
 
     # One round: look into boxes (on any thread, changing nothing shared), then take in what was seen (in order).
 
-    def _look(self, box: _Box) -> tuple[Evaluation, int, ClassTable | None]:
+    def _look(self, box: _Box) -> tuple[Evaluation, int, bool, ClassTable | None]:
         """Evaluate the low corner of a box if that is still to be done, else the high corner of its lower half."""
         if box.origin is None:
             new_high, _ = self._cut(box)
-            if new_high == box.low:
-                return self.space.evaluated[new_high], box.room, None
+            if new_high == box.low and new_high in self.known:
+                return self.known[new_high], box.room, False, None
             return (*self._evaluate_high(new_high, self.tables[box.low]), None)
         source = self.tables[box.origin]
-        evaluation = self.space.evaluated.get(box.low)
+        evaluation = self.known.get(box.low) or self.space.evaluated.get(box.low)
+        fresh = evaluation is None
         if evaluation is None:
             evaluation, scratch = self.evaluator.evaluate(box.low, source)
         else:
+            evaluation = evaluation._replace(least=0, possible=True)
             scratch = roll_up(self.evaluator.encoding, source, box.low, self.evaluator.work)
         table = keep(scratch)
         room = box.room
         if self.measure.counts_classes and box.low != box.high:
             above = roll_up(self.evaluator.encoding, table, box.high, self.evaluator.work, groups=True)
             room = self.evaluator.room(table, len(above))
-        return evaluation, room, table
+        return evaluation, room, fresh, table
 
-    def _take(self, box: _Box, evaluation: Evaluation, room: int, table: ClassTable | None) -> None:
-        self._remember(evaluation)
+    def _take(
+        self, box: _Box, evaluation: Evaluation, room: int, fresh: bool, table: ClassTable | None
+    ) -> None:
+        self._remember(evaluation, fresh)
         room = min(room, box.room)
         if table is not None:
             self.tables.add(table)
@@ -190,48 +198,43 @@ class _Search:
         new_low = (*low[:attribute], level + 1, *low[attribute + 1 :])
         return new_high, new_low
 
-    def _evaluate_high(self, levels: Levels, source: ClassTable) -> tuple[Evaluation, int]:
+    def _evaluate_high(self, levels: Levels, source: ClassTable) -> tuple[Evaluation, int, bool]:
         """Evaluate a high corner and bound the classes that nodes between it and the source can keep."""
+        if self.shares_corners and (known := self.space.evaluated.get(levels)) is not None:
+            return known, 0, False
         evaluation, table = self.evaluator.evaluate(levels, source, high=True)
-        if not self.measure.counts_classes:
-            return evaluation, 0
-        return evaluation, self.evaluator.room(source, len(table))
+        room = self.evaluator.room(source, len(table)) if self.measure.counts_classes else 0
+        return evaluation, room, True
 
-    def _remember(self, evaluation: Evaluation) -> None:
-        known = self.space.evaluated.get(evaluation.levels)
-        if known is not None and known.least >= evaluation.least:
-            return  # Evaluated before, as a high corner: with more effort.
-        self.space.evaluated[evaluation.levels] = evaluation
-        if evaluation.score is None:
-            return
-        rank = (evaluation.score, sum(evaluation.levels), evaluation.levels)
-        if evaluation.anonymous and (self.best is None or rank < self.best):
-            self.best = rank
-            self.curve.append((time.perf_counter() - self.started, evaluation.score))
+    def _remember(self, evaluation: Evaluation, fresh: bool) -> None:
+        known = self.known.get(evaluation.levels)
+        if known is None or known.least < evaluation.least:  # Otherwise evaluated before, with more effort.
+            self.known[evaluation.levels] = evaluation
+        if fresh:
+            self.search.remember(evaluation)
 
     def _open(self, low: Levels, high: Levels, room: int, origin: Levels | None) -> None:
         # Exactly one box has this high corner, and its low corner only rises: what was found out when the
         # high corner was evaluated from a lower one still holds.
-        least, possible = self.space.evaluated[high].least, self.space.evaluated[high].possible
+        least, possible = self.known[high].least, self.known[high].possible
         bound = self.measure.bound(low, least, room)
-        corner = self.space.evaluated.get(low)
+        corner = self.known.get(low) or self.space.evaluated.get(low)
         if corner is not None:
             bound = max(bound, corner.base)
         rank = (bound, sum(low), low)
         done = low == high and corner is not None
-        if done or not possible or least > self.evaluator.allowed or self._hopeless(rank):
+        if done or not possible or least > self.evaluator.allowed or self.search.hopeless(rank):
             self._rule_out(low, high, bound)
         else:
             heapq.heappush(self.heap, _Box(rank, high, room, origin))
 
-    def _hopeless(self, rank: Rank) -> bool:
-        """Whether no node of a box can come before the best one so far: not even a tie would be won."""
-        return self.best is not None and rank >= self.best
-
     def _rule_out(self, low: Levels, high: Levels, bound: Score) -> None:
-        self.decided += math.prod(b - a + 1 for a, b in zip(low, high, strict=True))
-        if low != high or low not in self.space.evaluated:
-            corner = self.space.evaluated[high]
+        if not self.is_whole:
+            return
+        self.search.decided += math.prod(b - a + 1 for a, b in zip(low, high, strict=True))
+        single = low == high and low in self.space.evaluated
+        if not single and len(self.space.ruled_out) < MOST_REMEMBERED:
+            corner = self.known[high]
             self.space.ruled_out.append(Box(low, high, bound, corner.least, corner.possible))
 
     def _where(self, low: Levels, high: Levels) -> tuple[int, int]:
@@ -249,11 +252,6 @@ class _Search:
         return attribute, level
 
 
-def _cores() -> int:
-    """Number of processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _log_distinct(frequencies: NDArray[np.int64]) -> float:
     return math.log(max(1, int(np.count_nonzero(frequencies))))
 
@@ -266,11 +264,11 @@ def _entropy(frequencies: NDArray[np.int64]) -> float:
 class _Tables:
     """Class tables of low corners; the newest are kept."""
 
-    def __init__(self, evaluator: Evaluator, bottom: Levels) -> None:
-        self.evaluator = evaluator
+    def __init__(self, search: Search, bottom: Levels) -> None:
+        self.evaluator = search.evaluator
         self.tables: OrderedDict[Levels, ClassTable] = OrderedDict()
         self.bytes = 0
-        self.bottom = self._derive(evaluator.sample.table, bottom)
+        self.bottom = self._derive(search.tables.source(bottom), bottom)
 
     def _derive(self, source: ClassTable, levels: Levels) -> ClassTable:
         if source.levels == levels:
@@ -290,6 +288,6 @@ class _Tables:
     def add(self, table: ClassTable) -> None:
         self.tables[table.levels] = table
         self.bytes += table.nbytes
-        while self.bytes > TABLE_MEMORY:
+        while self.bytes > MEMORY:
             _, dropped = self.tables.popitem(last=False)
             self.bytes -= dropped.nbytes

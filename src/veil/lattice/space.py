@@ -60,10 +60,31 @@ class Space:
         """Number of nodes."""
         return math.prod(high - low + 1 for low, high in zip(self.minimum, self.maximum, strict=True))
 
+    @property
+    def is_listable(self) -> bool:
+        """Whether the nodes are few enough to list them one by one."""
+        return self.size <= LARGEST_LISTING
+
     def __contains__(self, levels: Levels) -> bool:
         return len(levels) == len(self.minimum) and all(
             low <= level <= high for low, level, high in zip(self.minimum, levels, self.maximum, strict=True)
         )
+
+    def successors(self, levels: Levels) -> list[tuple[int, Levels]]:
+        """Nodes that generalize one attribute by one level more, each with that attribute."""
+        return [
+            (j, (*levels[:j], level + 1, *levels[j + 1 :]))
+            for j, (level, highest) in enumerate(zip(levels, self.maximum, strict=True))
+            if level < highest
+        ]
+
+    def predecessors(self, levels: Levels) -> list[tuple[int, Levels]]:
+        """Nodes that generalize one attribute by one level less, each with that attribute."""
+        return [
+            (j, (*levels[:j], level - 1, *levels[j + 1 :]))
+            for j, (level, lowest) in enumerate(zip(levels, self.minimum, strict=True))
+            if level > lowest
+        ]
 
     def __getitem__(self, levels: Levels) -> NodeRecord:
         """What is known about a node."""
@@ -88,7 +109,7 @@ class Space:
 
     def __iter__(self) -> Iterator[NodeRecord]:
         """All nodes, the first attribute varying slowest."""
-        if self.size > LARGEST_LISTING:
+        if not self.is_listable:
             raise PlanError(
                 f"{self.size} nodes are too many to list; read `evaluated`, or ask for single nodes"
             )
@@ -123,8 +144,10 @@ class Space:
         return cover
 
     def counts(self) -> dict[State, int]:
-        """How many nodes are in each state."""
+        """How many nodes are in each state. In a space too large to list, whatever is not evaluated is unseen."""
         result: dict[State, int] = {"anonymous": 0, "not anonymous": 0, "pruned": 0, "unseen": 0}
-        for record in self:
+        listed = self if self.is_listable else (self[levels] for levels in self.evaluated)
+        for record in listed:
             result[record.state] += 1
+        result["unseen"] += self.size - sum(result.values())
         return result

@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BeforeValidator, Field, TypeAdapter
 
+from veil import lattice
 from veil import quality as qualities
 from veil.declare import declared
 from veil.errors import PlanError, VeilError, did_you_mean
@@ -118,6 +119,7 @@ InputSpec = Annotated[
 BUILDERS = members(Builder)
 MODELS = members(Model)
 QUALITIES = members(Quality)
+STRATEGIES = members(lattice.AnyStrategy)
 
 
 def _with_kind(value: Any, known: Mapping[str, Any], expected: str) -> Any:
@@ -161,6 +163,15 @@ def _quality(value: Any) -> Any:
     return _with_kind(value, QUALITIES, "a quality model, such as `loss`,")
 
 
+def _strategy(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            value = lattice.by_name(value)
+        except VeilError as error:
+            raise ValueError(str(error)) from None
+    return _with_kind(value, STRATEGIES, "a search strategy, such as `auto`,")
+
+
 def _is_complete(cls: type[Any]) -> bool:
     """Whether a kind needs no parameters, so that its name is enough."""
     try:
@@ -183,6 +194,10 @@ HierarchySpec = Annotated[
 ModelSpec = Annotated[Model, BeforeValidator(_model)]
 
 QualitySpec = Annotated[Quality, BeforeValidator(_quality, json_schema_input_type=str | Quality)]
+
+StrategySpec = Annotated[
+    lattice.AnyStrategy, BeforeValidator(_strategy, json_schema_input_type=str | lattice.AnyStrategy)
+]
 
 
 def builder_of(hierarchy: Any, column: str) -> Any:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr,
 from veil import quality as qualities
 from veil.errors import ParameterError, VeilError
 from veil.hierarchies import File
+from veil.lattice import Auto
 from veil.models.subset import Matching
 from veil.plan import Plan, Treatment
 from veil.recipe._document import Document, read_document, write_document
@@ -22,11 +23,13 @@ from veil.recipe._parts import (
     INPUTS,
     MODELS,
     QUALITIES,
+    STRATEGIES,
     HierarchySpec,
     Input,
     InputSpec,
     ModelSpec,
     QualitySpec,
+    StrategySpec,
     builder_of,
     format_of_input,
     input_of,
@@ -100,6 +103,9 @@ class Recipe(BaseModel):
     suppression_limit: Annotated[float, Field(ge=0, le=1, description=_about("suppression_limit"))] = 0.0
     minimum_levels: Annotated[Levels, Field(description=_about("minimum_levels"))] = {}
     maximum_levels: Annotated[Levels, Field(description=_about("maximum_levels"))] = {}
+    strategy: Annotated[StrategySpec, Field(description=_about("strategy"))] = Field(default_factory=Auto)
+    time_limit: Annotated[float | None, Field(gt=0, description=_about("time_limit"))] = None
+    check_limit: Annotated[int | None, Field(gt=0, description=_about("check_limit"))] = None
     suppressed_rows: Annotated[Literal["keep", "drop"], Field(description=_about("suppressed_rows"))] = "keep"
     marker: Annotated[str | None, Field(description=_about("marker"))] = "*"
 
@@ -211,7 +217,7 @@ class Recipe(BaseModel):
                 value = {column: self._spell_hierarchy(each, start) for column, each in value.items()}
             elif name == "models":
                 value = [spelled(_relocated(each, lambda path: self._moved(path, start))) for each in value]
-            elif name == "quality":
+            elif name in ("quality", "strategy"):
                 value = spelled(value)
             elif name == "identifying" and set(value.values()) == {"remove"}:
                 value = list(value)
@@ -268,7 +274,7 @@ _FIELDS: dict[str, list[str]] = {
     "": list(Recipe.model_fields),
     **{
         kind: [field.name for field in dataclasses.fields(each)]
-        for known in (BUILDERS, MODELS, QUALITIES, INPUTS)
+        for known in (BUILDERS, MODELS, QUALITIES, STRATEGIES, INPUTS)
         for kind, each in known.items()
     },
 }

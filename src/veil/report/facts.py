@@ -23,6 +23,8 @@ def facts(release: Release) -> dict[str, Any]:
         "classes": release.classes,
         "score": release.score,
         "proven_optimal": release.proven_optimal,
+        "gap": release.gap,
+        "ending": release.ending,
         "nodes": {"all": release.explored.size, "checked": len(release.explored.evaluated)},
         "asked": {
             "models": [repr(model) for model in plan.models],

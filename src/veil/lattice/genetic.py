@@ -1,0 +1,101 @@
+"""Genetic search: two populations of transformations that breed, mutate and exchange their fittest."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from veil.classes.encoding import Levels
+from veil.declare import declared
+from veil.lattice.search import Search, Strategy
+
+Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+@declared
+class Genetic(Strategy):
+    """Genetic search in two populations.
+
+    Each generation keeps its elite, replaces its last members by children of its fittest (every level from
+    either parent) and the others by mutants. Every `immigration_interval` generations the populations exchange
+    their fittest.
+    """
+
+    seed: Annotated[int, Field(description="the same seed and number of checks give the same result")] = 0
+    generations: Annotated[int | None, Field(ge=1, description="None: until a limit is reached")] = None
+    population: Annotated[int, Field(ge=2, description="size of each of the two populations")] = 100
+    immigration_interval: Annotated[int, Field(ge=1)] = 10
+    immigration: Annotated[Fraction, Field(description="share that is exchanged")] = 0.2
+    elite: Annotated[Fraction, Field(description="share that stays as it is")] = 0.2
+    crossover: Annotated[Fraction, Field(description="share that children replace")] = 0.2
+    production: Annotated[Fraction, Field(description="share that may become parents")] = 0.2
+    mutation: Annotated[Fraction, Field(description="largest share of levels that a mutation changes")] = 0.2
+    kind: Literal["Genetic"] = Field(default="Genetic", repr=False, kw_only=True)
+
+    def run(self, search: Search) -> None:
+        _Breeding(self, search).run()
+
+
+class _Breeding:
+    def __init__(self, settings: Genetic, search: Search) -> None:
+        self.settings = settings
+        self.search = search
+        self.low, self.high = search.space.minimum, search.space.maximum
+        self.random = random.Random(settings.seed)
+
+    def run(self) -> None:
+        search, settings = self.search, self.settings
+        size = settings.population + len(self.low)
+        staircase = [(*self.high[: i + 1], *self.low[i + 1 :]) for i in range(len(self.low))]
+        first = staircase + [self._anywhere() for _ in range(size - len(staircase))]
+        second = [self._anywhere() for _ in range(size)]
+        generation = 0
+        while settings.generations is None or generation < settings.generations:
+            first, second = self._ranked(first), self._ranked(second)
+            if len(search.space.evaluated) == search.space.size:
+                search.proven, search.bound = True, search.best_score
+                return
+            generation += 1
+            if generation % settings.immigration_interval == 0:
+                count = math.ceil(settings.immigration * size)
+                first[-count:], second[-count:] = second[:count], first[:count]
+                first, second = self._ranked(first), self._ranked(second)
+            first, second = self._breed(first), self._breed(second)
+            search.expect(1)
+
+    def _ranked(self, population: list[Levels]) -> list[Levels]:
+        evaluations = self.search.check(population)
+        return [e.levels for e in sorted(evaluations, key=lambda e: (e.score, sum(e.levels), e.levels))]
+
+    def _breed(self, old: list[Levels]) -> list[Levels]:
+        """Return the next generation of a population that is sorted by loss."""
+        settings, size = self.settings, len(old)
+        children = math.ceil(settings.crossover * size)
+        elite = min(math.ceil(settings.elite * size), size - children)
+        parents = old[: max(1, math.ceil(settings.production * size))]
+        losses = [each.score[0] for each in self.search.check(parents) if each.score is not None]
+        spread = max(losses) - min(losses)
+        fitness = [1 - (loss - min(losses)) / spread if spread else 1.0 for loss in losses]
+        mothers = self.random.choices(parents, fitness, k=children)
+        fathers = self.random.choices(parents, fitness, k=children)
+        return [
+            *old[:elite],
+            *(self._mutant(self.random.choice(old)) for _ in range(size - children - elite)),
+            *(self._child(mother, father) for mother, father in zip(mothers, fathers, strict=True)),
+        ]
+
+    def _child(self, mother: Levels, father: Levels) -> Levels:
+        return tuple(self.random.choice(pair) for pair in zip(mother, father, strict=True))
+
+    def _mutant(self, levels: Levels) -> Levels:
+        most = math.ceil(self.settings.mutation * len(levels))
+        mutated = list(levels)
+        for j in self.random.sample(range(len(levels)), self.random.randint(0, most)):
+            mutated[j] = self.random.randint(self.low[j], self.high[j])
+        return tuple(mutated)
+
+    def _anywhere(self) -> Levels:
+        return tuple(self.random.randint(low, high) for low, high in zip(self.low, self.high, strict=True))

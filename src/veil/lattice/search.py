@@ -1,0 +1,210 @@
+"""What all strategies share: checking nodes on all cores, the best one so far, limits, and when to give up."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from veil.classes.encoding import Levels
+from veil.classes.table import ClassTable, keep, roll_up
+from veil.lattice.evaluator import Evaluator
+from veil.lattice.space import Space
+from veil.lattice.tables import Tables
+from veil.quality.base import Evaluation, Score
+
+BATCH = 8
+"""Nodes evaluated in one round. Fixed, so that what is explored does not depend on the number of threads."""
+
+WORTH_A_THREAD = 20_000
+"""Class visits in a round below which threads cost more than they save."""
+
+MOST_REMEMBERED = 500_000
+"""Evaluations and ruled-out boxes that are remembered, so that a long search does not fill the memory."""
+
+Rank = tuple[Score, int, Levels]
+"""The order of nodes: score, then sum of levels, then the levels themselves."""
+
+Ending = Literal["finished", "time limit", "check limit", "cancelled"]
+
+
+class Strategy:
+    """Base of all search strategies: a declaration with `run`, which never learns which model is asked."""
+
+    time_limit: ClassVar[float] = 30.0
+    """Seconds after which the search ends if the plan sets no limit."""
+
+    def run(self, search: Search) -> None:
+        """Look for the best node until done, or until the search says stop."""
+        raise NotImplementedError
+
+
+class Stop(Exception):
+    """Raised where a limit is reached or the caller has cancelled: unwinds a strategy, never leaves the search."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop: seconds, number of checked nodes, and a question asked between rounds."""
+
+    seconds: float = math.inf
+    checks: float = math.inf
+    cancelled: Callable[[], bool] = lambda: False
+
+
+@dataclass
+class Found:
+    """What a search returns: the best node, the explored space, and how good the best node provably is.
+
+    Attributes
+    ----------
+    proven : bool
+        Whether no node of the space comes before the best one.
+    bound : Score, optional
+        A score that no node beats; None where nothing is known.
+    curve : list
+        Seconds after the start, number of checked nodes, and the best score from then on.
+    ending : str
+        Why the search ended.
+    """
+
+    best: Evaluation | None
+    space: Space
+    proven: bool = True
+    bound: Score | None = None
+    curve: list[tuple[float, int, Score]] = field(default_factory=list)
+    ending: Ending = "finished"
+    checks: int = 0
+    seconds: float = 0.0
+
+
+class Search:
+    """One search of one space. Strategies call `check` and read `best`; everything else is kept here."""
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        minimum: Levels,
+        maximum: Levels,
+        *,
+        limits: Limits | None = None,
+        threads: int | None = None,
+        progress: Callable[[Search], None] | None = None,
+    ) -> None:
+        self.evaluator = evaluator
+        self.measure = evaluator.measure
+        self.space = Space(minimum, maximum, evaluator.allowed)
+        self.limits = limits or Limits()
+        self.threads = threads or cores()
+        self.progress = progress
+        finest = evaluator.sample.table
+        if finest.levels != minimum:
+            finest = keep(roll_up(evaluator.encoding, finest, minimum, evaluator.work))
+        self.tables = Tables(finest)
+        self.best: Rank | None = None
+        self.curve: list[tuple[float, int, Score]] = []
+        self.checks = 0
+        self.decided = 0
+        self.proven = False
+        self.bound: Score | None = None
+        self.ending: Ending = "finished"
+        self.started = time.perf_counter()
+
+    def run(self, strategy: Strategy) -> Found:
+        """Let a strategy search, and sum up."""
+        with ThreadPoolExecutor(self.threads) as self.pool, contextlib.suppress(Stop):
+            strategy.run(self)
+        best = self.best_evaluation
+        if best is not None and self.bound is not None and self.bound >= self.best_score:
+            self.bound = best.score
+        return Found(
+            best, self.space, self.proven, self.bound, self.curve, self.ending, self.checks, self.elapsed
+        )
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.started
+
+    @property
+    def best_score(self) -> Score:
+        """Score of the best node so far; infinite if there is none."""
+        return (math.inf,) if self.best is None else self.best[0]
+
+    @property
+    def best_evaluation(self) -> Evaluation | None:
+        """The best node so far."""
+        return None if self.best is None else self.space.evaluated[self.best[2]]
+
+    def hopeless(self, rank: Rank) -> bool:
+        """Whether a node of that rank, or any after it, cannot come before the best one so far."""
+        return self.best is not None and rank >= self.best
+
+    def expect(self, wanted: int) -> int:
+        """Tell how many of the wanted checks may be made now: at least one, or the search stops here."""
+        if self.limits.cancelled():
+            self.ending = "cancelled"
+        elif self.elapsed >= self.limits.seconds:
+            self.ending = "time limit"
+        elif self.checks >= self.limits.checks:
+            self.ending = "check limit"
+        else:
+            return int(min(wanted, self.limits.checks - self.checks))
+        raise Stop
+
+    def check(self, nodes: Sequence[Levels]) -> list[Evaluation]:
+        """Evaluate nodes, each once, on all cores; those known already cost nothing."""
+        known = self.space.evaluated
+        fresh: dict[Levels, Evaluation] = {}
+        new = [levels for levels in dict.fromkeys(nodes) if levels not in known]
+        while new:
+            batch = new[: self.expect(min(BATCH, len(new)))]
+            new = new[len(batch) :]
+            jobs = [(levels, self.tables.source(levels)) for levels in batch]
+            work = sum(len(source) for _, source in jobs)
+            for evaluation, table in self.side_by_side(self._evaluate, jobs, work):
+                fresh[evaluation.levels] = evaluation
+                self.remember(evaluation)
+                if table is not None:
+                    self.tables.add(table)
+            self.tell()
+        return [known[levels] if levels in known else fresh[levels] for levels in nodes]
+
+    def _evaluate(self, job: tuple[Levels, ClassTable]) -> tuple[Evaluation, ClassTable | None]:
+        levels, source = job
+        evaluation, table = self.evaluator.evaluate(levels, source, score=True)
+        # A table is worth keeping if rolling up from it is much cheaper than from what it came from.
+        return evaluation, keep(table) if 3 * len(table) < 2 * len(source) else None
+
+    def side_by_side(self, function: Callable[[Any], Any], jobs: Sequence[Any], work: int) -> Iterable[Any]:
+        """Map a function over jobs, on threads if their class visits are worth it; results come in order."""
+        if self.threads > 1 and len(jobs) > 1 and work > WORTH_A_THREAD:
+            return list(self.pool.map(function, jobs))
+        return map(function, jobs)
+
+    def remember(self, evaluation: Evaluation) -> None:
+        """Take in an evaluated node."""
+        self.checks += 1
+        levels, score = evaluation.levels, evaluation.score
+        rank = None if score is None else (score, sum(levels), levels)
+        better = evaluation.anonymous and rank is not None and (self.best is None or rank < self.best)
+        if better or len(self.space.evaluated) < MOST_REMEMBERED:
+            self.space.evaluated[levels] = evaluation
+        if better and rank is not None:
+            self.best = rank
+            self.curve.append((self.elapsed, self.checks, rank[0]))
+
+    def tell(self) -> None:
+        """Report progress."""
+        if self.progress:
+            self.progress(self)
+
+
+def cores() -> int:
+    """Number of processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -7,13 +7,15 @@ from hypothesis import strategies as st
 
 import oracle
 import strategies
-from lattice.test_optimal import assert_finds_the_best
+from lattice.test_optimal import assert_finds_the_best, best_of, every_node, rank
 from quality.support import model_of, names_of, sample_of
 from veil import hierarchies as h
 from veil import models as m
 from veil.classes.sample import Sample
 from veil.errors import PlanError
+from veil.lattice import BestEffort, Lightning, TopDown
 from veil.lattice.evaluator import Evaluator
+from veil.lattice.search import Search
 from veil.models.base import PrivacyModel
 
 often = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
@@ -128,3 +130,21 @@ def test_pruned_is_exhaustive(data: st.DataObject) -> None:
 
 def test_the_oracle_knows_every_model() -> None:
     assert {model.__name__ for model in m.MODELS} <= set(dir(oracle))
+
+
+@settings(often, max_examples=100)
+@given(st.data())
+def test_heuristics_run_to_exhaustion_are_exhaustive(data: st.DataObject) -> None:
+    """Best effort searches sub-lattices: what their corners must suppress holds within them only."""
+    problem = data.draw(strategies.problems(sensitive=True, max_width=3, max_height=3))
+    _, models = drawn(data, problem)
+    quality = data.draw(strategies.qualities(problem))
+    evaluator = evaluator_of(
+        sample_of(problem), models, quality, names_of(problem), data.draw(strategies.limits())
+    )
+    low, high = data.draw(strategies.level_ranges(problem))
+    best = best_of(every_node(evaluator, low, high))
+    for strategy in (BestEffort(seed=data.draw(st.integers(0, 9))), Lightning(), TopDown()):
+        found = Search(evaluator, low, high).run(strategy)
+        assert found.proven
+        assert (found.best and rank(found.best)) == (best and rank(best))

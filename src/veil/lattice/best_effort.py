@@ -22,10 +22,10 @@ from pydantic import Field
 from veil.classes.encoding import Levels
 from veil.declare import declared
 from veil.lattice.lightning import descend
-from veil.lattice.optimal import BranchAndBound
+from veil.lattice.optimal import BranchAndBound, spreads_of
 from veil.lattice.search import Search, Strategy
 
-CHECKS = 400
+CHECKS = 200
 """Checks allowed for a sub-lattice in the beginning."""
 
 PATIENCE = 64
@@ -57,6 +57,7 @@ class Neighbourhoods:
             for j, (low, high) in enumerate(zip(search.space.minimum, search.space.maximum, strict=True))
             if low < high
         ]
+        self.spreads = spreads_of(search.evaluator)
         # How many attributes are set free: one level up and down, or all the way.
         self.sizes = {1: 6, 999: 5}
         self.checks = CHECKS
@@ -71,7 +72,7 @@ class Neighbourhoods:
             self.has_descended = True
         while search.elapsed < until:
             reach = self.random.choice(tuple(self.sizes))
-            boxes = BranchAndBound(search, *self._around(self._centre(), reach))
+            boxes = BranchAndBound(search, *self._around(self._centre(), reach), self.spreads)
             before = search.best
             finished = boxes.run(checks=self.checks)
             if boxes.is_whole and finished:
@@ -108,7 +109,7 @@ class Neighbourhoods:
         """Let the next sub-lattices be as large as the checks allow."""
         if not finished:
             self.sizes[reach] = max(2, self.sizes[reach] - 1)
-        elif self.search.checks:
+        else:
             self.sizes[reach] = min(len(self.movable), self.sizes[reach] + 1)
         self.fruitless = 0 if improved else self.fruitless + 1
         if self.fruitless == PATIENCE:

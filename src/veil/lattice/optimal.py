@@ -33,6 +33,7 @@ from pydantic import Field
 from veil.classes.encoding import Levels
 from veil.classes.table import ClassTable, keep, roll_up
 from veil.declare import declared
+from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import BATCH, MOST_REMEMBERED, Rank, Search, Strategy
 from veil.lattice.space import Box
 from veil.lattice.tables import MEMORY
@@ -77,7 +78,9 @@ class _Box(NamedTuple):
 class BranchAndBound:
     """The search of one box, which may be the whole space. It can be interrupted after any round and go on."""
 
-    def __init__(self, search: Search, low: Levels, high: Levels) -> None:
+    def __init__(
+        self, search: Search, low: Levels, high: Levels, spreads: list[list[float]] | None = None
+    ) -> None:
         self.search = search
         self.evaluator = search.evaluator
         self.measure = search.measure
@@ -89,11 +92,7 @@ class BranchAndBound:
         self.tables = _Tables(search, low)
         self.heap: list[_Box] = []
         self.has_begun = False
-        # How much an attribute tells on each level. Measured: where classes may be suppressed, bounds that count
-        # them like boxes cut by entropy best; all others like them cut by number of values.
-        by_entropy = self.measure.counts_classes and self.evaluator.allowed > 0
-        tells = _entropy if by_entropy else _log_distinct
-        self.spreads = [[tells(level) for level in levels] for levels in self.evaluator.sample.frequencies]
+        self.spreads = spreads or spreads_of(self.evaluator)
         # Without these, what a node must suppress does not depend on the table it was evaluated from.
         evaluator = self.evaluator
         self.shares_corners = not (evaluator.keeping or evaluator.on_sample or self.measure.counts_classes)
@@ -250,6 +249,39 @@ class BranchAndBound:
         while level + 1 < high[attribute] and spread[level + 1] > middle:
             level += 1
         return attribute, level
+
+
+COST = 3.0
+"""Weight of what generalizing an attribute costs, beside what it tells, in the choice of where to cut."""
+
+
+def spreads_of(evaluator: Evaluator) -> list[list[float]]:
+    """Rate every level of every attribute: boxes are cut where their corners differ most.
+
+    Measured: where classes may be suppressed, bounds that count them like boxes cut by entropy best; all
+    others like them cut by number of values and by what the generalization costs, as far as the quality
+    model's bounds tell.
+    """
+    measure, frequencies = evaluator.measure, evaluator.sample.frequencies
+    by_entropy = measure.counts_classes and evaluator.allowed > 0
+    tells = _entropy if by_entropy else _log_distinct
+    width, records = len(frequencies), evaluator.sample.records
+
+    def cost(levels: Levels) -> float:
+        return measure.bound(levels, 0, records)[0]
+
+    nothing = cost((0,) * width)
+    everything = cost(evaluator.encoding.heights) - nothing
+    weight = COST * width / everything if math.isfinite(everything) and everything > 0 else 0.0
+    return [
+        [
+            tells(counts) - weight * (cost(tuple(level * (i == j) for i in range(width))) - nothing)
+            if weight
+            else tells(counts)
+            for level, counts in enumerate(levels)
+        ]
+        for j, levels in enumerate(frequencies)
+    ]
 
 
 def _log_distinct(frequencies: NDArray[np.int64]) -> float:

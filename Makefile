@@ -70,6 +70,6 @@ COMPILE := env -u PIP_INDEX_URL -u PIP_EXTRA_INDEX_URL -u PIP_FIND_LINKS -u PIP_
 lock:  ## resolve the lock files again
 	$(PYTHON) -m venv --clear .lock-venv
 	.lock-venv/bin/pip install --quiet --disable-pip-version-check "pip-tools>=7.5"
-	$(COMPILE) --extra excel --build-deps-for editable --output-file requirements.lock pyproject.toml
-	$(COMPILE) --extra excel --extra dev --constraint requirements.lock \
+	$(COMPILE) --extra all --build-deps-for editable --output-file requirements.lock pyproject.toml
+	$(COMPILE) --extra all --extra dev --constraint requirements.lock \
 	  --output-file requirements-dev.lock pyproject.toml

@@ -38,6 +38,10 @@ class OutputError(VeilError):
     """The result cannot be written where it was asked for."""
 
 
+class BudgetError(VeilError):
+    """A privacy budget does not suffice for what is asked."""
+
+
 class MissingDependencyError(VeilError):
     """An optional library is needed for this and is not installed."""
 

@@ -37,7 +37,7 @@ PRECISIONS = (64, 128, 256, 1024, 4096, 16384, 65536)
 _ASK_FOR_ZERO = 256
 """Precision that leaves hardly a number other than zero open: time to ask whether it is zero."""
 
-_TURN = threading.RLock()
+TURN = threading.RLock()
 
 
 def decimal_fraction(number: Number) -> Fraction:
@@ -110,18 +110,18 @@ def largest_fraction(bound: Fraction | Real, size: int, *, below: bool = False) 
 def _largest_below_irrational(bound: Real, size: int) -> Fraction:
     from flint import ctx
 
-    with _TURN:
+    with TURN:
         for bits in PRECISIONS:
             with ctx.workprec(bits):
                 value = bound(bits)
-                ends = [_rational(end) for end in (value.lower(), value.upper())] if value.is_finite() else []
+                ends = [rational(end) for end in (value.lower(), value.upper())] if value.is_finite() else []
             found = {largest_fraction(end, size) for end in ends}
             if len(found) == 1:
                 return found.pop()
     raise ArithmeticError("the bound cannot be told from a fraction: give rational bounds as a Fraction")
 
 
-def _rational(exact: arb) -> Fraction:
+def rational(exact: arb) -> Fraction:
     mantissa, exponent = (int(part) for part in exact.man_exp())
     return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
 
@@ -147,7 +147,7 @@ def sign(difference: Real, zero: Callable[[], bool] | None = None) -> int | None
     """
     from flint import ctx
 
-    with _TURN:
+    with TURN:
         for bits in PRECISIONS:
             with ctx.workprec(bits):
                 value = difference(bits)

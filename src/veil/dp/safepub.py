@@ -1,0 +1,264 @@
+"""SafePub: differentially private releases of true records.
+
+Each record is drawn with probability β, drawn records are generalized by one scheme for all, and classes
+with fewer than k of them are left out. Nothing is invented and nothing is blurred at random (Bild, Kuhn and
+Prasser 2018).
+
+*What is proved*, for neighbouring tables, of which one has one record more:
+
+1. The scheme is chosen by `veil.dp.search.private_search` on the whole table: ε_search-differentially
+   private.
+2. For every scheme that does not depend on the sample, drawing, generalizing and leaving out is
+   (ε_anonymization, δ)-differentially private (`veil.dp.parameters`). The coins of the sample are tossed
+   after the scheme has been chosen, so the scheme does not depend on them.
+3. So both together are (ε_search + ε_anonymization, δ)-differentially private (Dwork and Roth 2014, Theorem
+   B.1, for mechanisms that see the results of earlier ones). With a fixed scheme the whole budget goes to
+   the second step.
+
+The proof speaks of a multiset of generalized records. So the release is exactly that: rows come in random
+order and without an index, those not drawn and those left out are not there at all, not even as blank rows,
+and no column is published that is not generalized along with the others.
+
+*What is assumed to be public*, and therefore must not be made from the data: names and types of the
+columns; the hierarchies with all values that are possible, whether they occur or not (builders that look at
+the data are refused); bounds on levels; the plan with its budgets. If δ is not given, so is the power of
+ten below which the number of records lies. There are at least k records. Private is the published table.
+Other numbers of a release (suppressed records, scores, risks) are exact; they are for the owner of the data
+and are not to be published along with it.
+
+`final="as_published"` searches as the paper prints it, which is not proven to be private; see
+`veil.dp.search`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field
+
+from veil.classes.sample import Sample
+from veil.declare import declared
+from veil.dp.exact import Symbolic
+from veil.dp.parameters import Parameters, parameters
+from veil.errors import ParameterError
+from veil.models.base import Finding, PrivacyModel
+from veil.published import Published
+from veil.randomness import Randomness
+
+SEARCH_SHARE = Fraction(1, 10)
+"""Part of the budget that the search gets if nothing else is said: the paper's 0.1 of 1."""
+
+
+def _plain(value: Any) -> Any:
+    """Keep what was written in a form that a recipe can hold."""
+    readable = value is None or (isinstance(value, int | float | str) and not isinstance(value, bool))
+    return value if readable else str(value)
+
+
+Amount = Annotated[int | float | str, BeforeValidator(_plain)]
+
+
+class Budgets(NamedTuple):
+    """How a budget is split."""
+
+    search: Symbolic
+    anonymization: Symbolic
+    delta: Fraction
+
+
+@declared
+class SafePub(PrivacyModel):
+    """(ε, δ)-differential privacy with true records: a random sample, generalized, without classes below k.
+
+    Whoever sees the release learns at most a factor of e^ε about whether any one record was in the table, but for
+    a chance of δ. The sampling probability and k follow from ε and δ; the transformation is found by a private search that
+    spends a part of ε, or is given as `generalization`. Bild, Kuhn and Prasser (2018), with the two gaps of their proof
+    closed: see the text of this module.
+
+    `final="as_published"` searches as the paper prints it, for comparison. This is NOT PROVEN to be private.
+
+    >>> SafePub(1.0).parameters(records=30162).k
+    58
+    >>> print(SafePub("ln(2)", 1e-6, generalization={"age": 2}).statement())
+    With a probability of at least 50.0 % your record is not in the data at all; if it is, it is hidden among at
+    least 65 others that look the same. ...
+    """
+
+    epsilon: Annotated[Amount, Field(description='budget: a number, or a text such as "ln(2)"; 1 is usual')]
+    delta: Annotated[
+        Amount | None,
+        Field(
+            description="accepted chance that the bound e^epsilon is exceeded; by default the largest power of ten "
+            "below one over the number of records, at most 1e-4"
+        ),
+    ] = None
+    search_epsilon: Annotated[
+        Amount | None, Field(description="part of epsilon that the search may spend; by default a tenth")
+    ] = Field(default=None, kw_only=True)
+    steps: Annotated[int, Field(ge=1, description="transformations that the search moves to")] = Field(
+        default=300, kw_only=True
+    )
+    generalization: Annotated[
+        dict[str, Annotated[int, Field(ge=0)]] | None,
+        Field(description="level of each quasi-identifier, instead of a search"),
+    ] = Field(default=None, kw_only=True)
+    final: Annotated[
+        Literal["private", "as_published"],
+        Field(
+            description='how the search ends; "as_published" is the search as the paper prints it, which is not '
+            "proven to be private"
+        ),
+    ] = Field(default="private", kw_only=True)
+    kind: Literal["SafePub"] = Field(default="SafePub", repr=False, kw_only=True)
+
+    monotone_generalization: ClassVar[bool] = True
+    monotone_suppression: ClassVar[bool] = True
+    attacks: ClassVar[tuple[str, ...]] = (
+        "record linkage",
+        "attribute linkage",
+        "table linkage",
+        "probabilistic",
+    )
+
+    def __post_init__(self) -> None:
+        epsilon = Symbolic.read(self.epsilon, "epsilon")
+        if epsilon.sign() <= 0:
+            raise ParameterError(f"`epsilon` of SafePub should be greater than 0, not {self.epsilon}")
+        if self.delta is not None:
+            delta = Symbolic.read(self.delta, "delta")
+            if delta.logarithms or not 0 < delta.rational < 1:
+                raise ParameterError(f"`delta` of SafePub should be above 0 and below 1, not {self.delta}")
+        if self.search_epsilon is None:
+            return
+        if self.generalization is not None:
+            raise ParameterError(
+                "`search_epsilon` of SafePub is of no use with a fixed `generalization`: nothing is searched. "
+                "Leave one of them out"
+            )
+        search = Symbolic.read(self.search_epsilon, "search_epsilon")
+        if search.sign() <= 0 or search >= epsilon:
+            raise ParameterError(
+                f"`search_epsilon` of SafePub should be above 0 and below `epsilon` = {self.epsilon}, "
+                f"not {self.search_epsilon}"
+            )
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether releases are proven to be private: not if the scheme is searched as published."""
+        return self.final == "private" or self.generalization is not None
+
+    # --- what follows from the budget -----------------------------------------------------------------
+
+    def budgets(self, records: int | None = None) -> Budgets:
+        """Return the parts of the budget. Without `delta`, it follows from the number of records."""
+        epsilon = Symbolic.read(self.epsilon)
+        if self.generalization is not None:
+            search = Symbolic(Fraction(0))
+        elif self.search_epsilon is None:
+            search = epsilon * SEARCH_SHARE
+        else:
+            search = Symbolic.read(self.search_epsilon)
+        if self.delta is not None:
+            delta = Symbolic.read(self.delta).rational
+        elif records is not None:
+            delta = default_delta(records)
+        else:
+            raise ParameterError("`delta` of SafePub is not given: say how many `records` the table has")
+        return Budgets(search, epsilon - search, delta)
+
+    def parameters(self, records: int | None = None) -> Parameters:
+        """Return the sampling probability and the smallest class."""
+        budgets = self.budgets(records)
+        return parameters(budgets.anonymization, budgets.delta)
+
+    def for_records(self, records: int) -> SafePub:
+        """Return the same with the `delta` that a table of so many records gets."""
+        return self if self.delta is not None else replace(self, delta=float(default_delta(records)))
+
+    def statement(self, records: int | None = None) -> str:
+        """Return the promise in plain words.
+
+        It speaks to a person whose record is in the table.
+        """
+        budgets, chosen = self.budgets(records), self.parameters(records)
+        absent = math.floor((1 - chosen.beta) * 1000) / 10
+        text = (
+            f"With a probability of at least {absent:.1f} % your record is not in the data at all; if it is, it is "
+            f"hidden among at least {chosen.k - 1} others that look the same. Whatever somebody concludes from the data "
+            f"would hardly be different without your record: no result becomes more than {_factor(self.epsilon)} times "
+            f"as likely or unlikely, but for a chance of {float(budgets.delta):.1g} "
+            f"((ε, δ)-differential privacy with ε = {Symbolic.read(self.epsilon)}, δ = {float(budgets.delta):.1g}"
+        )
+        if self.generalization is None:
+            text += f"; {budgets.search} of ε was spent to choose how coarse the data are"
+        text += ")."
+        if not self.is_proven:
+            text += (
+                " NOT PROVEN: how coarse the data are was chosen by the search as published, which reads the sample "
+                "and compares exact scores. The promise does not cover what this choice tells."
+            )
+        return text
+
+    # --- as a privacy model ---------------------------------------------------------------------------
+
+    def minimal_class_size(self, sample: Sample) -> int:
+        """Return k."""
+        return self.parameters(sample.records).k
+
+    def verify(self, published: Published) -> Finding:
+        """Check what can be checked on a table: no class is too small, and rows without information are not few.
+
+        Differential privacy is a property of how the table was made. Without `delta`, it is taken from the number
+        of published records, which may be too lenient.
+        """
+        k = self.parameters(max(1, published.records)).k
+        sizes = [
+            int(size) for size in (published.sizes.min(initial=published.records),) if published.sizes.size
+        ]
+        sizes += [published.suppressed_records] if published.suppressed_records else []
+        smallest = min(sizes, default=published.records)
+        measured = f"k = {smallest}" if sizes else "no records"
+        return Finding(
+            f"every record looks like at least {k - 1} others (SafePub)", smallest >= k or not sizes, measured
+        )
+
+
+def default_delta(records: int) -> Fraction:
+    """Return the largest power of ten below one over the number of records, and at most 1e-4.
+
+    >>> default_delta(30_162), default_delta(500)
+    (Fraction(1, 100000), Fraction(1, 10000))
+    """
+    digits = 4
+    while 10**digits <= records:
+        digits += 1
+    return Fraction(1, 10**digits)
+
+
+def draw_sample(records: int, beta: Fraction, randomness: Randomness) -> NDArray[np.int64]:
+    """Draw each of some records with probability `beta`, exactly; return their numbers in random order.
+
+    64 random bits are compared with the first 64 binary digits of beta. Where they are equal, which is rare, the next
+    64 decide.
+
+    >>> draw_sample(5, Fraction(1, 3), Randomness.for_testing(1)).tolist()
+    [2, 4]
+    """
+    drawn = np.zeros(records, np.bool_)
+    open_ = np.arange(records)
+    while open_.size:
+        digits, beta = divmod(beta * 2**64, 1)
+        bits = randomness.bits(open_.size)
+        drawn[open_] = bits < np.uint64(digits)
+        open_ = open_[bits == np.uint64(digits)] if beta else open_[:0]
+    numbers = np.flatnonzero(drawn)
+    return numbers[randomness.permutation(numbers.size)]
+
+
+def _factor(epsilon: int | float | str) -> str:
+    return f"{math.ceil(math.exp(float(Symbolic.read(epsilon))) * 100) / 100:g}"

@@ -1,0 +1,70 @@
+"""Random numbers: the operating system's, because privacy rests on them; a seed for tests only."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Randomness:
+    """Draws from the operating system's generator. `is_private` is False where a seed makes draws repeatable.
+
+    >>> Randomness().is_private
+    True
+    >>> Randomness.for_testing(7).permutation(4)
+    array([3, 0, 2, 1])
+    """
+
+    is_private = True
+
+    @staticmethod
+    def for_testing(seed: int) -> Randomness:
+        """Return draws that anybody who knows the seed can repeat: for tests and reproductions, not for releases."""
+        return _Repeatable(seed)
+
+    def bits(self, size: int) -> NDArray[np.uint64]:
+        """Draw 64 bits, `size` times."""
+        return np.frombuffer(os.urandom(8 * size), np.uint64)
+
+    def uniform(self, size: int) -> NDArray[np.float64]:
+        """Draw from [0, 1), in steps of 2^-53."""
+        return np.asarray((self.bits(size) >> np.uint64(11)) * 2.0**-53, np.float64)
+
+    def integers(self, below: int, size: int) -> NDArray[np.int64]:
+        """Draw whole numbers below a bound, each exactly as likely as the others."""
+        if not 0 < below < 2**63:
+            raise ValueError(f"`below` should be from 1 to 2^63 - 1, not {below}")
+        drawn = self.bits(size)
+        # The largest multiple of the bound that fits: what lies at or above it is drawn again.
+        limit = 2**64 - 2**64 % below
+        if limit < 2**64:
+            drawn = drawn.copy()
+            while (bad := np.flatnonzero(drawn >= np.uint64(limit))).size:
+                drawn[bad] = self.bits(bad.size)
+        return (drawn % np.uint64(below)).astype(np.int64)
+
+    def permutation(self, size: int) -> NDArray[np.int64]:
+        """Draw an order of the numbers from 0 to `size` - 1, each order as likely as the others."""
+        while True:
+            keys = self.bits(size)
+            order = np.argsort(keys, kind="stable")
+            # Equal keys would favour the given order; then all are drawn again.
+            if not (keys[order[1:]] == keys[order[:-1]]).any():
+                return order
+
+    def normal(self, size: int) -> NDArray[np.float64]:
+        """Draw from the standard normal distribution (Box and Muller)."""
+        radius = np.sqrt(-2 * np.log1p(-self.uniform(size)))
+        return np.asarray(radius * np.cos(2 * np.pi * self.uniform(size)), np.float64)
+
+
+class _Repeatable(Randomness):
+    is_private = False
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.PCG64(seed)
+
+    def bits(self, size: int) -> NDArray[np.uint64]:
+        return np.asarray(self._bits.random_raw(size), np.uint64)

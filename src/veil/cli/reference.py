@@ -83,7 +83,13 @@ def _describe(console: Console, kind: str, cls: type[Any], option: str, *, whole
         console.print(show.table("", ("parameter", "values", "default", "about"), rows))
     needed = [each for each in listed if each.default == "required"]
     recipe = ", ".join([f"kind: {kind}", *(f"{each.name}: …" for each in needed)])
-    values = ":" + ",".join(each.name.upper() for each in needed) if needed else ""
+    # A list that comes first takes all values in order: what follows it is given by key.
+    keyed = bool(needed) and "list of" in needed[0].values
+    words = [
+        f"{each.name}={each.name.upper()}" if keyed and at else each.name.upper()
+        for at, each in enumerate(needed)
+    ]
+    values = ":" + ",".join(words) if words else ""
     if not needed and listed and listed[0].values.startswith("list"):
         values = f"[:{listed[0].name.upper()}]"
     console.print(Text(f"  in a recipe: {{{recipe}}}   as an option: {option}{kebab(kind)}{values}"))

@@ -1,0 +1,90 @@
+"""Secret keys: from bytes, hexadecimal text, a file or an environment variable; never shown, never too short."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from veil.errors import PlanError
+
+SHORTEST = 16
+"""Bytes. With 128 bits nobody can try all keys."""
+
+HOW_TO_MAKE_ONE = 'python -c "import secrets; print(secrets.token_hex(32))" > veil.key'
+
+
+def _hexadecimal(value: object) -> object:
+    return value.hex() if isinstance(value, bytes | bytearray) else value
+
+
+Key = Annotated[
+    str | None,
+    BeforeValidator(_hexadecimal),
+    Field(description="the key itself: bytes, or hexadecimal text"),
+]
+KeyFile = Annotated[str | None, Field(description="file with the key, in hexadecimal text")]
+KeyVariable = Annotated[
+    str | None, Field(description="environment variable with the key, in hexadecimal text")
+]
+
+
+def check_key(name: str, key: str | None, file: str | None, variable: str | None) -> None:
+    """Refuse a declaration that names no key, more than one, or one that is no key."""
+    given = sum(each is not None for each in (key, file, variable))
+    if given != 1:
+        what = "no key" if given == 0 else "more than one key"
+        raise ValueError(
+            f"{name} has {what}: give `key_file`, `key_variable` or `key`. To make one: {HOW_TO_MAKE_ONE}"
+        )
+    if key is not None:
+        try:
+            _decoded(key, f"`key` of {name}")
+        except PlanError as error:
+            raise ValueError(str(error)) from None
+
+
+def read_key(key: str | None, file: str | None, variable: str | None) -> bytes:
+    """Fetch a key from where it is.
+
+    >>> read_key("00" * 16, None, None) == bytes(16)
+    True
+    >>> read_key("00" * 4, None, None)
+    Traceback (most recent call last):
+    ...
+    veil.errors.PlanError: `key` has 4 bytes, and at least 16 are needed. To make one: python -c ...
+    """
+    if file is not None:
+        try:
+            text = Path(file).expanduser().read_text(encoding="ascii")
+        except FileNotFoundError:
+            raise PlanError(f"{file}: there is no such key file. To make one: {HOW_TO_MAKE_ONE}") from None
+        except UnicodeDecodeError:
+            raise PlanError(
+                f"{file}: the key should be hexadecimal text. To make one: {HOW_TO_MAKE_ONE}"
+            ) from None
+        except OSError as error:
+            raise PlanError(f"{file}: the key cannot be read: {error.strerror or error}") from None
+        return _decoded(text, f"the key in {file}")
+    if variable is not None:
+        text = os.environ.get(variable, "")
+        if not text:
+            raise PlanError(
+                f"the environment variable {variable} holds no key. To make one: {HOW_TO_MAKE_ONE}"
+            )
+        return _decoded(text, f"the key in the environment variable {variable}")
+    return _decoded(key or "", "`key`")
+
+
+def _decoded(text: str, where: str) -> bytes:
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        raise PlanError(f"{where} should be hexadecimal text. To make one: {HOW_TO_MAKE_ONE}") from None
+    if len(key) < SHORTEST:
+        raise PlanError(
+            f"{where} has {len(key)} bytes, and at least {SHORTEST} are needed. To make one: {HOW_TO_MAKE_ONE}"
+        )
+    return key

@@ -1,0 +1,36 @@
+"""What the tests of masking methods share: running one on literal columns, and seeing what came out.
+
+Examples called lecture_gerl are from A. Gerl, Privacy-Preservation Technologies in Information Systems, chapter 4.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+
+from veil.masking import Method, Outcome
+from veil.randomness import Randomness
+
+
+def outcome(method: Method, table: pa.Table | dict[str, list[Any]], seed: int | None = None) -> Outcome:
+    """Run a method; with a seed, always with the same draws."""
+    given = pa.table(table) if isinstance(table, dict) else table
+    before = given.to_pydict()
+    made = method.mask(given, Randomness() if seed is None else Randomness.for_testing(seed))
+    assert given.to_pydict() == before
+    return made
+
+
+def masked(
+    method: Method, table: pa.Table | dict[str, list[Any]], seed: int | None = None
+) -> dict[str, list[Any]]:
+    """Run a method and return the columns."""
+    columns: dict[str, list[Any]] = outcome(method, table, seed).table.to_pydict()
+    return columns
+
+
+def holds_the_same(before: list[Any], after: list[Any]) -> bool:
+    """Whether two columns hold the same values, each as often."""
+    return Counter(map(repr, before)) == Counter(map(repr, after))

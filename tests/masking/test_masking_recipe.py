@@ -1,0 +1,138 @@
+"""Masking recipes: what they say, what they refuse and how, and the schema that says the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from veil import hierarchies as h
+from veil.errors import InputError, ParameterError, PlanError
+from veil.masking import METHODS, GlobalRecoding, KeyedPseudonyms, PostRandomization, RankSwapping
+from veil.recipe.masking import MaskingRecipe, masking_schema
+from veil.tables import Csv
+
+SCHEMA_FILE = Path(__file__).parents[2] / "docs" / "masking.schema.json"
+VALIDATOR = jsonschema.Draft202012Validator(masking_schema())
+
+WHOLE = """\
+input: {path: patients.csv, separator: ;}
+output: out/masked.csv
+apart: secret
+overwrite: true
+steps:
+  - {kind: RandomSampling, fraction: 0.5}
+  - {kind: StratifiedSampling, columns: [sex], size: 2}
+  - {kind: BernoulliSampling, probability: 0.5}
+  - {kind: GlobalRecoding, column: zip, hierarchy: redaction, level: 2}
+  - {kind: GlobalRecoding, column: job, hierarchy: hierarchies/job.csv}
+  - {kind: GlobalRecoding, column: age, hierarchy: {kind: intervals, widths: [5, 10]}}
+  - {kind: GlobalRecoding, column: status, mapping: {widowed: alone, 1: one}}
+  - {kind: TopCoding, column: age, threshold: 90, value: 90+}
+  - {kind: BottomCoding, column: income, quantile: 0.01, replacement: mean}
+  - {kind: Rounding, columns: income, base: 100, method: random}
+  - {kind: LocalSuppression, columns: [age, sex], k: 3, importance: {age: 2}}
+  - {kind: UncorrelatedNoise, columns: [income], alpha: 0.1}
+  - {kind: CorrelatedNoise, columns: [income, stay], alpha: 0.1, transformed: true}
+  - {kind: DataSwapping, columns: [age], share: 0.1, within: sex}
+  - {kind: RankSwapping, columns: [age, income], p: 10}
+  - {kind: PostRandomization, column: sex, retention: 0.9, invariant: true}
+  - {kind: PostRandomization, column: sex, matrix: {f: {f: 0.9, m: 0.1}, m: {m: 2/3, f: 1/3}}}
+  - {kind: Shuffling, columns: [income], given: [age]}
+  - {kind: ColumnShuffling, columns: [income], together: true}
+  - {kind: KeyedPseudonyms, columns: name, key_file: keys/veil.key}
+  - {kind: RandomPseudonyms, columns: [name]}
+  - {kind: FormatPreservingPseudonyms, columns: id, key_variable: VEIL_KEY}
+  - {kind: UnkeyedHash, columns: id, although_values_can_be_guessed: true}
+"""
+
+
+def read(text: str, folder: Path) -> MaskingRecipe:
+    path = folder / "steps.yaml"
+    path.write_text(text, encoding="utf-8")
+    return MaskingRecipe.read(path)
+
+
+def test_everything_that_a_recipe_can_say(tmp_path):
+    recipe = read(WHOLE, tmp_path)
+    assert recipe.input_path == tmp_path / "patients.csv"
+    assert recipe.input_format == Csv(separator=";")
+    assert recipe.output_path == tmp_path / "out" / "masked.csv"
+    assert recipe.apart_path == tmp_path / "secret"
+    assert recipe.overwrite
+    methods = recipe.methods()
+    assert methods[3] == GlobalRecoding("zip", h.redaction(), 2)
+    assert methods[6] == GlobalRecoding("status", mapping={"widowed": "alone", "1": "one"})
+    assert methods[14] == RankSwapping(["age", "income"], 10)
+    assert methods[16] == PostRandomization(
+        "sex", matrix={"f": {"f": 0.9, "m": 0.1}, "m": {"m": "2/3", "f": "1/3"}}
+    )
+
+
+def test_every_masking_method_of_this_family_has_its_line():
+    named = {step["kind"] for step in yaml.safe_load(WHOLE)["steps"]}
+    here = ("sampling", "recoding", "coding", "rounding", "local_suppression", "noise", "swapping", "pram",
+            "shuffling", "pseudonyms", "format_preserving")  # fmt: skip
+    assert named == {each.__name__ for each in METHODS if each.__module__.rpartition(".")[2] in here}
+
+
+def test_paths_start_at_the_folder_of_the_recipe(tmp_path):
+    methods = read(WHOLE, tmp_path).methods()
+    assert methods[4].hierarchy.path == str(tmp_path / "hierarchies/job.csv")  # type: ignore[attr-defined]
+    assert methods[19] == KeyedPseudonyms("name", key_file=str(tmp_path / "keys/veil.key"))
+    absolute = "steps: [{kind: KeyedPseudonyms, columns: name, key_file: /keys/veil.key}]"
+    assert read(absolute, tmp_path).methods() == [KeyedPseudonyms("name", key_file="/keys/veil.key")]
+
+
+def test_the_schema_takes_what_recipes_take():
+    # With YAML's own reading, as an editor has it.
+    VALIDATOR.validate(yaml.safe_load(WHOLE.replace("1: one", "'1': one")))
+    jsonschema.Draft202012Validator.check_schema(masking_schema())
+
+
+@pytest.mark.parametrize(
+    ("step", "message", "in_schema"),
+    [
+        ("{kind: RankSwapping, columns: age, p: 130}", "`steps[0].p` should be less than or equal to 100, not 130", True),
+        ("{kind: RankSwapping, columns: age}", "`steps[0].p` is required", True),
+        ("{kind: RankSwaping, columns: age}", "there is no kind 'RankSwaping'. Did you mean 'RankSwapping'?", True),
+        ("{columns: age}", "`steps[0]`: `kind` is required, one of RandomSampling", True),
+        ("{kind: RankSwapping, columns: age, p: 5, q: 1}", "`steps[0].q` is not known here. Choose from: 'columns', 'p'", True),
+        ("rank swapping", "a masking method, such as {kind: RankSwapping", True),
+        ("{kind: KeyedPseudonyms, columns: a, key: 00112233445566778899aabbccddeeff}",
+         "a key does not belong into a recipe: name a `key_file` or a `key_variable` instead", True),
+        ("{kind: KeyedPseudonyms, columns: a}", "KeyedPseudonyms has no key: give `key_file`", False),
+        ("{kind: PostRandomization, column: a, matrix: {a: {a: 0.5}}}", "should add up to exactly 1, not 0.5", False),
+        ("{kind: GlobalRecoding, column: a, hierarchy: {kind: interval}}",
+         "there is no kind of hierarchy 'interval'. Did you mean 'intervals'?", True),
+        ("{kind: LocalSuppression, columns: [a], k: 1}", "should be greater than or equal to 2, not 1", True),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_line(step, message, in_schema, tmp_path):
+    text = f"input: t.csv\nsteps:\n  - {step}\n"
+    with pytest.raises(PlanError) as refused:
+        read(text, tmp_path)
+    assert f"{tmp_path / 'steps.yaml'}, line 3: " in str(refused.value)
+    assert message in str(refused.value)
+    if in_schema:
+        assert not VALIDATOR.is_valid(yaml.safe_load(text))
+
+
+def test_no_steps_and_no_file(tmp_path):
+    with pytest.raises(ParameterError, match="`steps` is required"):
+        read("input: t.csv\n", tmp_path)
+    with pytest.raises(ParameterError, match="at least 1 item"):
+        read("steps: []\n", tmp_path)
+    with pytest.raises(ParameterError, match="`models` is not known here"):
+        read("steps: [{kind: BernoulliSampling, probability: 0.5}]\nmodels: []\n", tmp_path)
+    with pytest.raises(InputError, match="no such file"):
+        MaskingRecipe.read(tmp_path / "none.yaml")
+
+
+def test_the_published_schema_is_up_to_date():
+    assert json.loads(SCHEMA_FILE.read_text(encoding="utf-8")) == masking_schema(), (
+        "run `veil masks --schema > docs/masking.schema.json`"
+    )

@@ -1,0 +1,304 @@
+"""t-closeness through microaggregation: joined groups, buckets with their repair, and what is published of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from masking import microaggregation_twins as twins
+from masking.running import holds_the_same, outcome
+from veil.errors import InputError, NoSolutionError, ParameterError, PlanError
+from veil.masking.buckets import bucket_sizes, counts_as_published, fitting_counts, group_sizes
+from veil.masking.confidential_groups import (
+    BucketizedTCloseness,
+    ConfidentialAttributePartitioning,
+    largest_ratio,
+)
+from veil.masking.through_microaggregation import TClosenessThroughMicroaggregation
+from veil.models import DeltaDisclosure, KAnonymity
+from veil.published import Published
+
+# --- joining groups -------------------------------------------------------------------------------
+
+
+def earth_movers_distances(shown: list[object], values: list[int], ordered: bool) -> list[Fraction]:
+    """Distances of all classes of a table from the whole, from the definition."""
+    classes = defaultdict(list)
+    for label, value in zip(shown, values, strict=True):
+        classes[label].append(value)
+    domain = sorted(set(values))
+    found = []
+    for held in classes.values():
+        gaps = [Fraction(held.count(v), len(held)) - Fraction(values.count(v), len(values)) for v in domain]
+        if ordered:
+            work = sum(abs(sum(gaps[: at + 1])) for at in range(len(domain)))
+            found.append(Fraction(work) / max(1, len(domain) - 1))
+        else:
+            found.append(sum((gap for gap in gaps if gap > 0), Fraction(0)))
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 5)), min_size=1, max_size=30),
+    st.integers(1, 5),
+    st.sampled_from([0, 0.1, 0.2, 0.25, 0.5, 1]),
+    st.sampled_from(["ordered", "equal"]),
+)
+def test_joined_groups_are_close_and_those_of_the_twin(rows, k, t, closeness):
+    k = min(k, len(rows))
+    table = {"age": [age for age, _ in rows], "pay": [pay for _, pay in rows]}
+    made = outcome(TClosenessThroughMicroaggregation("age", k, "pay", t, closeness), table)
+    shown = made.table["age"].to_pylist()
+    assert min(Counter(shown).values()) >= k
+    assert max(earth_movers_distances(shown, table["pay"], closeness == "ordered")) <= Fraction(str(t))
+    assert all(finding.holds for finding in made.findings)
+    assert made.table["pay"].to_pylist() == table["pay"]
+    assert shown == pytest.approx(joined_means(table["age"], table["pay"], k, Fraction(str(t)), closeness))
+
+
+def joined_means(ages: list[int], pays: list[int], k: int, t: Fraction, closeness: str) -> list[float]:
+    """The slow twin: MDAV, then the worst group to its nearest, until all are close."""
+    unit = (max(ages) - min(ages)) or 1
+    points = [age / unit for age in ages]
+    groups = twins.mdav([((point,), ()) for point in points], k, [])
+    parts = {
+        group: [row for row in range(len(ages)) if groups[row] == group] for group in sorted(set(groups))
+    }
+    means = {group: sum(points[row] for row in rows) / len(rows) for group, rows in parts.items()}
+    while True:
+        shown = [group for row in range(len(ages)) for group in parts if row in parts[group]]
+        apart = dict(
+            zip(
+                dict.fromkeys(shown), earth_movers_distances(shown, pays, closeness == "ordered"), strict=True
+            )
+        )
+        if max(apart.values()) <= t:
+            break
+        worst = min(apart, key=lambda group: (-apart[group], group))
+        other = min(parts.keys() - {worst}, key=lambda group: ((means[group] - means[worst]) ** 2, group))
+        keep, gone = sorted((worst, other))
+        sizes = len(parts[keep]), len(parts[gone])
+        means[keep] = (sizes[0] * means[keep] + sizes[1] * means.pop(gone)) / sum(sizes)
+        parts[keep] += parts.pop(gone)
+    mean = {row: sum(ages[each] for each in rows) / len(rows) for rows in parts.values() for row in rows}
+    return [mean[row] for row in range(len(ages))]
+
+
+def test_a_distance_of_exactly_t_is_close_enough():
+    """Two groups, each of one of two values: exactly 1/2 apart from the whole, and 0.49 is too little."""
+    table = {"age": [1, 2, 8, 9], "pay": [1, 1, 2, 2]}
+    assert outcome(TClosenessThroughMicroaggregation("age", 2, "pay", 0.5), table).facts["groups"] == 2
+    assert outcome(TClosenessThroughMicroaggregation("age", 2, "pay", 0.49), table).facts["groups"] == 1
+
+
+def test_bad_confidential_columns():
+    table = {"age": [1, 2, 3], "pay": [1, 2, 3]}
+    with pytest.raises(PlanError, match="'age' cannot be both confidential and aggregated"):
+        outcome(TClosenessThroughMicroaggregation("age", 2, "age", 0.5), table)
+    with pytest.raises(PlanError, match="no column 'pays'. Did you mean 'pay'"):
+        outcome(TClosenessThroughMicroaggregation("age", 2, "pays", 0.5), table)
+    with pytest.raises(ParameterError, match="`t` of .* less than or equal to 1, not 2"):
+        TClosenessThroughMicroaggregation("age", 2, "pay", 2)
+
+
+# --- counts of buckets in groups ------------------------------------------------------------------
+
+
+def worst_ratio(counts) -> Fraction:
+    """Definition 15 on counts (groups, buckets)."""
+    records, supply = int(counts.sum()), counts.sum(axis=0)
+    ratios = [
+        Fraction(int(count) * records, int(supply[bucket]) * int(row.sum()))
+        for row in counts
+        for bucket, count in enumerate(row)
+    ]
+    return max(max(ratio, 1 / ratio) for ratio in ratios)
+
+
+@pytest.mark.parametrize(
+    ("records", "t", "first", "ratio"),
+    [
+        (12, 2, [2, 1, 1], Fraction(3, 2)),
+        (36, 2, [8, 2, 2], Fraction(2)),
+        (100, 3, [16, 3, 3, 3], Fraction("2.56")),
+    ],
+)
+def test_soria_comas_worked_buckets(records, t, first, ratio):
+    """Figure 7.5 and Table 7.5 (N = 12); the others by the same rule."""
+    counts = counts_as_published(records, t, 1)
+    assert counts[0].tolist() == first
+    assert worst_ratio(counts) == ratio
+    assert (fitting_counts(records, t, 1) == counts).all()
+
+
+def test_soria_comas_counts_as_published_overdraw_buckets():
+    """N = 50, t = 2, three groups for each bucket: one and two records too many of two buckets, three left over."""
+    counts = counts_as_published(50, 2, 3)
+    assert (bucket_sizes(50, 2) - counts.sum(axis=0)).tolist() == [-1, 3, -2]
+    repaired = fitting_counts(50, 2, 3)
+    assert (repaired.sum(axis=0) == bucket_sizes(50, 2)).all()
+    assert worst_ratio(repaired) <= 2
+
+
+def test_soria_comas_printed_bucket_limits_leave_the_last_bucket_short():
+    """With a ceiling instead of rounding, 12 values would make buckets of 5, 4 and 3."""
+    printed = [0, *(-(-(2 * j * 12 + 3) // 6) for j in (1, 2)), 12]
+    assert np.diff(printed).tolist() == [5, 4, 3]
+    assert bucket_sizes(12, 2).tolist() == [4, 4, 4]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(2, 6), st.integers(9, 400), st.integers(1, 40))
+def test_repaired_counts_fit_and_are_close(t, records, times):
+    times = min(times, records // (t + 1) ** 2)
+    if times == 0:
+        return
+    counts = fitting_counts(records, t, times)
+    assert (counts.sum(axis=0) == bucket_sizes(records, t)).all()
+    assert (counts.sum(axis=1) == group_sizes(records, (t + 1) * times)).all()
+    assert worst_ratio(counts) <= t
+
+
+def test_counts_that_cannot_be_made_to_fit():
+    with pytest.raises(
+        NoSolutionError, match="10 records cannot be put into 6 groups .* Choose a larger `k`"
+    ):
+        fitting_counts(10, 2, 2)
+
+
+# --- releases of groups by the confidential attribute ---------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(2, 4),
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9)), min_size=9, max_size=70),
+    st.integers(1, 6),
+    st.booleans(),
+    st.sampled_from(["two tables", "swapping"]),
+)
+def test_bucketized_t_closeness_holds_on_what_is_published(t, rows, more, similar, release):
+    k = t + more
+    table = {"pay": [pay for pay, _ in rows], "age": [age for _, age in rows]}
+    method = BucketizedTCloseness("pay", t, k, ["age"] if similar else [], release)
+    if len(rows) < (t + 1) * k:
+        with pytest.raises(PlanError, match=f"{t + 1} groups of {k} need {(t + 1) * k} records"):
+            outcome(method, table)
+        return
+    made = outcome(method, table)
+    assert all(finding.holds for finding in made.findings)
+    assert made.table["age"].to_pylist() == table["age"]
+    if release == "swapping":
+        assert made.table.column_names == ["pay", "age"]
+        assert not made.apart
+        return
+    second = made.apart["confidential"]
+    sizes = Counter(second["group"].to_pylist())
+    assert min(sizes.values()) >= k
+    whole = Counter(second["pay"].to_pylist())
+    inside = Counter((row["group"], row["pay"]) for row in second.to_pylist())
+    for group, size in sizes.items():
+        for label, count in whole.items():
+            ratio = Fraction(inside[group, label] * len(rows), size * count)
+            assert Fraction(1, t) <= ratio <= t
+    # The same promise in other words, judged by a model that knows nothing of this construction.
+    bits = float(np.log2(t)) + 1e-9
+    published = Published(second, ["group"], untouched=True)
+    assert DeltaDisclosure("pay", bits).verify(published).holds
+
+
+def test_soria_comas_table_7_5():
+    """Twelve values in three buckets of four; three groups, each with two records of one bucket."""
+    made = outcome(BucketizedTCloseness("c", 2, 4), {"qi": list(range(12)), "c": list(range(12))})
+    inside = defaultdict(Counter)
+    for row in made.apart["confidential"].to_pylist():
+        inside[row["group"]][row["c"]] += 1
+    assert sorted(sorted(held.values()) for held in inside.values()) == [[1, 1, 2]] * 3
+    assert set().union(*inside.values()) == {"[0, 3]", "[4, 7]", "[8, 11]"}
+    assert str(made.findings[1]) == "holds: largest ratio of shares of 'c' at most 2 (found: 3/2)"
+
+
+def test_groups_are_similar_if_asked():
+    """Ages repeat once for each bucket, so that groups of one age exist, and are found."""
+    table = {"age": [0] * 9 + [50] * 9 + [100] * 9, "pay": [*range(9)] * 3}
+    made = outcome(BucketizedTCloseness("pay", 2, 9, ["age"]), table)
+    ages = defaultdict(set)
+    for age, group in zip(made.table["age"].to_pylist(), made.table["group"].to_pylist(), strict=True):
+        ages[group].add(age)
+    spread = sum(max(each) - min(each) for each in ages.values())
+    assert spread <= 200  # mixed up, all three would span 100
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), min_size=1, max_size=30),
+    st.integers(1, 6),
+    st.sampled_from([("pay",), ("pay", "tax")]),
+    st.sampled_from(["two tables", "swapping"]),
+)
+def test_partitioning_by_confidential_attributes(rows, k, columns, release):
+    k = min(k, len(rows))
+    table = {"row": list(range(len(rows))), "pay": [r[0] for r in rows], "tax": [r[1] for r in rows]}
+    made = outcome(ConfidentialAttributePartitioning(columns, k, release), table)
+    assert all(finding.holds for finding in made.findings)
+    after = made.table.to_pydict() if release == "swapping" else made.apart["confidential"].to_pydict()
+    before = list(zip(*(table[name] for name in columns), strict=True))
+    assert holds_the_same(before, list(zip(*(after[name] for name in columns), strict=True)))
+    if release == "two tables":
+        assert KAnonymity(k).verify(Published(made.apart["confidential"], ["group"], untouched=True)).holds
+        assert made.table.column_names == ["row", *(n for n in ("pay", "tax") if n not in columns), "group"]
+    if release == "two tables" and columns == ("pay",):
+        held = defaultdict(list)
+        for row in made.apart["confidential"].to_pylist():
+            held[row["group"]].append(row["pay"])
+        runs = sorted(held.values())
+        assert all(max(one) <= min(other) for one, other in itertools.pairwise(runs))
+
+
+def test_ratio_of_shares():
+    values = pa.chunked_array([["a", "b", "a", "b", "b", "b"]])
+    assert largest_ratio(values, np.array([0, 0, 0, 1, 1, 1])) is None
+    assert largest_ratio(values, np.array([0, 0, 1, 1, 1, 1])) == Fraction(3, 2)
+    assert largest_ratio(values, np.zeros(6, np.int64)) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "error", "message"),
+    [
+        (
+            lambda: BucketizedTCloseness("pay", 1, 4),
+            ParameterError,
+            "`t` of .* greater than or equal to 2, not 1",
+        ),
+        (lambda: BucketizedTCloseness("pay", 2.5, 4), ParameterError, "`t` of .* integer"),
+        (lambda: BucketizedTCloseness("pay", 4, 3), PlanError, "`k` should be at least t \\+ 1 = 5"),
+        (lambda: BucketizedTCloseness("pay", 2, 4, ["pay"]), PlanError, "both confidential and public"),
+        (
+            lambda: BucketizedTCloseness("sex", 2, 3),
+            InputError,
+            "'sex' holds values of type string, which have no order",
+        ),
+        (lambda: BucketizedTCloseness("gap", 2, 3), InputError, "'gap' has no value in row 2"),
+        (lambda: BucketizedTCloseness("pays", 2, 3), PlanError, "no column 'pays'. Did you mean 'pay'"),
+        (lambda: BucketizedTCloseness("pay", 2, 3, group="sex"), PlanError, "has a column 'sex' already"),
+        (lambda: ConfidentialAttributePartitioning("pay", 13), PlanError, "too few for a group of 13"),
+        (lambda: ConfidentialAttributePartitioning("gap", 2), InputError, "'gap' has no value in row 2"),
+        (
+            lambda: ConfidentialAttributePartitioning(["gap", "pay"], 2),
+            InputError,
+            "'gap' has no value in row 2",
+        ),
+    ],
+)
+def test_bad_input_is_refused_with_a_way_out(method, error, message):
+    table = {"pay": list(range(12)), "sex": ["f", "m"] * 6, "gap": [1, None] * 6}
+    with pytest.raises(error, match=message):
+        outcome(method(), table)

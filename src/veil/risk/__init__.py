@@ -1,5 +1,98 @@
-"""What a release still reveals."""
+"""What a release still reveals.
 
-from veil.risk.sample import Risk, sample_risk
+`analyze` computes everything that can be said of one table; each measure also has a function of its own.
+"""
 
-__all__ = ["Risk", "sample_risk"]
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from veil.risk.analysis import RiskAnalysis, analyze
+    from veil.risk.attackers import Attack, Attackers, Marketer, attacker_risks
+    from veil.risk.attributes import AttributeRisk, attribute_risks
+    from veil.risk.detection import Identifier, detect_identifiers
+    from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
+    from veil.risk.individual import HouseholdRisk, IndividualRisk, household_risk, individual_risk
+    from veil.risk.limits import Limits, risk_limits
+    from veil.risk.linkage import Linkage, linkage_experiment
+    from veil.risk.roles import Proposal, propose_roles
+    from veil.risk.sample import Risk, sample_risk
+    from veil.risk.special_uniques import Suda, suda
+    from veil.risk.uniques import (
+        Estimated,
+        PopulationUniques,
+        SampleUniques,
+        population_uniques,
+        sample_uniques,
+    )
+    from veil.risk.wildcards import WildcardRisk, wildcard_risk
+
+__all__ = [
+    "Attack",
+    "Attackers",
+    "AttributeRisk",
+    "ClassSizes",
+    "Estimated",
+    "HouseholdRisk",
+    "Identifier",
+    "IndividualRisk",
+    "Limits",
+    "Linkage",
+    "Marketer",
+    "PopulationUniques",
+    "Proposal",
+    "Risk",
+    "RiskAnalysis",
+    "RiskBin",
+    "SampleUniques",
+    "Suda",
+    "WildcardRisk",
+    "analyze",
+    "attacker_risks",
+    "attribute_risks",
+    "class_sizes",
+    "detect_identifiers",
+    "household_risk",
+    "individual_risk",
+    "linkage_experiment",
+    "population_uniques",
+    "propose_roles",
+    "risk_distribution",
+    "risk_limits",
+    "sample_risk",
+    "sample_uniques",
+    "suda",
+    "wildcard_risk",
+]
+
+# Names are fetched from their homes when first used: a release needs `sample_risk`, and little else.
+_HOMES = {
+    "analysis": ("RiskAnalysis", "analyze"),
+    "attackers": ("Attack", "Attackers", "Marketer", "attacker_risks"),
+    "attributes": ("AttributeRisk", "attribute_risks"),
+    "detection": ("Identifier", "detect_identifiers"),
+    "distribution": ("ClassSizes", "RiskBin", "class_sizes", "risk_distribution"),
+    "individual": ("HouseholdRisk", "IndividualRisk", "household_risk", "individual_risk"),
+    "limits": ("Limits", "risk_limits"),
+    "linkage": ("Linkage", "linkage_experiment"),
+    "roles": ("Proposal", "propose_roles"),
+    "sample": ("Risk", "sample_risk"),
+    "special_uniques": ("Suda", "suda"),
+    "uniques": ("Estimated", "PopulationUniques", "SampleUniques", "population_uniques", "sample_uniques"),
+    "wildcards": ("WildcardRisk", "wildcard_risk"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            found = getattr(importlib.import_module(f"veil.risk.{home}"), name)
+            globals()[name] = found
+            return found
+    raise AttributeError(f"module 'veil.risk' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from veil.exact import decimal_fraction
 
 
 @dataclass(frozen=True)
@@ -44,14 +47,25 @@ def sample_risk(sizes: NDArray[np.int64], threshold: float = 0.2) -> Risk:
     records = int(sizes.sum())
     if records == 0:
         return Risk(0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, threshold)
-    exposed = int(sizes[1.0 / sizes > threshold].sum())
     return Risk(
         highest=1.0 / int(sizes.min()),
         lowest=1.0 / int(sizes.max()),
         average=sizes.size / records,
-        at_risk=exposed / records,
+        at_risk=int(sizes[exposed(sizes, threshold)].sum()) / records,
         uniques=int(np.count_nonzero(sizes == 1)) / records,
         classes=int(sizes.size),
         records=records,
         threshold=threshold,
     )
+
+
+def exposed(sizes: NDArray[np.int64], threshold: float) -> NDArray[np.bool_]:
+    """Tell for each class whether 1 / size is above the threshold, which is the decimal number as written.
+
+    >>> exposed(np.array([2, 3, 4]), 0.3333).tolist(), exposed(np.array([4, 5, 6]), 0.2).tolist()
+    ([True, True, False], [True, False, False])
+    """
+    exact = decimal_fraction(threshold)
+    if exact <= 0:
+        return np.ones(sizes.size, np.bool_)
+    return sizes < math.ceil(1 / exact)

@@ -1,0 +1,254 @@
+"""Everything that can be said about the risk of one table, from one grouping of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from veil.errors import PlanError
+from veil.models import PrivacyModel
+from veil.models.presence import sizes_in_population
+from veil.models.subset import subset_of
+from veil.population import REGIONS, Population, population_of
+from veil.published import Published
+from veil.risk.attackers import Attackers, attacker_risks
+from veil.risk.attributes import AttributeRisk, affordable_size, attribute_risk, checked_size, ranked
+from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
+from veil.risk.grouping import Grouped, check_columns, grouped, named, published_of, table_of
+from veil.risk.individual import IndividualRisk, class_weights, individual_risk_from
+from veil.risk.limits import risk_limits
+from veil.risk.projections import projections
+from veil.risk.special_uniques import Hunt, Suda, most_subsets
+from veil.risk.uniques import PopulationUniques, SampleUniques, population_uniques, sample_uniques
+from veil.risk.wildcards import WildcardRisk, matched_sums, wildcard_risk_of
+
+USUAL_SUBSETS = 2**11 - 1
+"""Subsets of the quasi-identifiers that are looked at unless more are asked for: all those of eleven."""
+
+
+@dataclass(frozen=True, eq=False)
+class RiskAnalysis:
+    """What a table reveals about the people in it.
+
+    Attributes
+    ----------
+    quasi_identifiers
+        What attackers are taken to know.
+    attackers
+        Risks by prosecutor, journalist and marketer.
+    class_sizes, distribution
+        How many classes there are of each size, and how many records have which risk.
+    sample_uniques, population_uniques
+        Records that are alone in their class, here and by estimate in the population; the latter is None if nothing
+        is known of it.
+    wildcards
+        Risks if suppressed cells match everything.
+    attributes
+        Distinction and separation of subsets of at most `largest_subset` quasi-identifiers.
+    suda
+        Minimal sample uniques and scores of each record.
+    individual
+        Risks of each record by its sampling weight, and of households; None without weights and households.
+    """
+
+    quasi_identifiers: tuple[str, ...]
+    attackers: Attackers
+    class_sizes: ClassSizes
+    distribution: tuple[RiskBin, ...]
+    sample_uniques: SampleUniques
+    population_uniques: PopulationUniques | None
+    wildcards: WildcardRisk
+    attributes: tuple[AttributeRisk, ...]
+    largest_subset: int
+    suda: Suda
+    individual: IndividualRisk | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as plain numbers, texts, lists and dictionaries, ready for JSON; no value of a record."""
+        sizes, uniques, individual = self.class_sizes, self.population_uniques, self.individual
+        return {
+            "quasi_identifiers": list(self.quasi_identifiers),
+            "attackers": asdict(self.attackers),
+            "class_sizes": {
+                **asdict(sizes),
+                "histogram": [list(pair) for pair in sizes.histogram],
+                "average": sizes.average,
+                "smallest": sizes.smallest,
+                "largest": sizes.largest,
+            },
+            "distribution": [asdict(each) for each in self.distribution],
+            "sample_uniques": asdict(self.sample_uniques),
+            "population_uniques": None if uniques is None else asdict(uniques),
+            "wildcards": asdict(self.wildcards),
+            "attributes": [{**asdict(each), "columns": list(each.columns)} for each in self.attributes],
+            "largest_subset": self.largest_subset,
+            "suda": self.suda.to_dict(),
+            "individual": None if individual is None else individual.to_dict(self.attackers.threshold),
+        }
+
+    def __str__(self) -> str:
+        """Say the most important figures in a few lines."""
+        sizes, by, wild, scores = self.class_sizes, self.attackers, self.wildcards, self.suda.scores
+        names, above = ", ".join(self.quasi_identifiers), f"of the records above {by.threshold:g}"
+        lines = [
+            f"{sizes.records:,} records in {sizes.classes:,} classes by {names}; {sizes.suppressed:,} suppressed"
+        ]
+        for name, attack in (("prosecutor", by.prosecutor), ("journalist", by.journalist)):
+            risks = f"highest {_share(attack.highest)}, {_share(attack.at_risk)} {above}"
+            lines.append(f"{name}:  {risks}, success {_share(attack.success_rate)}")
+        lines.append(f"marketer:    success {_share(by.marketer.success_rate)}")
+        risks = f"highest {_share(wild.highest)}, {_share(wild.at_risk)} {above}"
+        lines.append(f"wildcards:   {risks}, average {_share(wild.average)}")
+        alone = self.sample_uniques
+        lines.append(f"uniques:     {alone.records:,} records ({_share(alone.share)})")
+        if (rule := self.population_uniques) is not None:
+            people = f"{rule.dankar.uniques:,.0f} of {rule.population:,} people unique ({_share(rule.dankar.share)})"
+            lines.append(f"population:  {people}, as {rule.chosen} estimates")
+        scored = f"{np.count_nonzero(scores):,} records with a score, highest {scores.max(initial=0):g}"
+        lines.append(f"SUDA:        {scored}, DIS {_share(self.suda.dis)}")
+        if self.individual is not None:
+            lines.append(f"individual:  {self.individual.expected:,.2f} re-identifications expected")
+        return "\n".join(lines)
+
+
+def analyze(
+    source: Any,
+    quasi_identifiers: str | Iterable[str] | None = None,
+    *,
+    population: Any = None,
+    subset: Any = None,
+    weights: str | None = None,
+    household: str | None = None,
+    threshold: float = 0.2,
+    models: Iterable[PrivacyModel] = (),
+    largest_subset: int | None = None,
+    sampling_fraction: float | None = None,
+    marker: str | None = "*",
+    untouched: bool = False,
+) -> RiskAnalysis:
+    """Analyze the risks of a table.
+
+    Parameters
+    ----------
+    source
+        A pandas, polars or pyarrow table, the path of a file, or a published table.
+    quasi_identifiers
+        Columns that an attacker may know; a published table brings its own.
+    population
+        The people the records were chosen from: their number, a region or a `Population`, for estimates of population
+        uniques, or a table of all of them, generalized like the source, for the journalist, too.
+    subset
+        The rows of the source that are released, if not all; the whole source is then the population.
+    weights, household
+        Columns with the sampling weight of each record and with the household it belongs to.
+    threshold
+        Risk above which a record is at risk.
+    models
+        Privacy models that the table is known to fulfil, which bound the estimated risks.
+    largest_subset
+        Largest subset of the quasi-identifiers to look at, for attribute risks and SUDA. By default there is no
+        limit up to eleven of them, and above as many as some 2,000 subsets allow.
+    sampling_fraction
+        Share of the population in the table, for DIS-SUDA; by default as `population` has it, or 0.01.
+    marker
+        Text of suppressed cells.
+    untouched
+        Whether the table is as it was collected, so that a cell without a value was not suppressed.
+
+    >>> table = pa.table({"age": [20, 20, 30, 30], "sex": ["f", "f", "m", "f"]})
+    >>> print(analyze(table, ["age", "sex"]))
+    4 records in 3 classes by age, sex; 0 suppressed
+    prosecutor:  highest 100 %, 100 % of the records above 0.2, success 75 %
+    journalist:  highest 100 %, 100 % of the records above 0.2, success 75 %
+    marketer:    success 75 %
+    wildcards:   highest 100 %, 100 % of the records above 0.2, average 75 %
+    uniques:     2 records (50 %)
+    SUDA:        2 records with a score, highest 1, DIS 1 %
+    """
+    published, people = _opened(source, quasi_identifiers, population, subset, marker, untouched)
+    made = grouped(published, untouched=untouched)
+    sizes, columns = made.sizes, len(made.names)
+    everybody = None if published.population is None else sizes_in_population(published)
+    limits = risk_limits(models, published.records)
+    attackers = attacker_risks(sizes, threshold, everybody=everybody, limits=limits)
+    uniques = None
+    if people is not None:
+        uniques = population_uniques(sizes, people.size_for(published.records))
+    if sampling_fraction is None:
+        sampling_fraction = 0.01 if uniques is None else uniques.sampling_fraction or 0.01
+    largest = affordable_size(columns, USUAL_SUBSETS) if largest_subset is None else largest_subset
+    largest = checked_size(largest, columns, most_subsets(made))
+    attributes, special = _subsets(made, largest, untouched or published.flag is not None)
+    check_columns(published.table, [each for each in (weights, household) if each is not None])
+    drawn = None if weights is None else class_weights(made, published.table, weights)
+    matched, stands_for = matched_sums(made, drawn)
+    individual = None
+    if weights is not None or household is not None:
+        living = None if household is None else published.table[household]
+        individual = individual_risk_from(made, matched, stands_for, living)
+    return RiskAnalysis(
+        made.names,
+        attackers,
+        class_sizes(sizes, published.suppressed_records),
+        risk_distribution(sizes),
+        sample_uniques(sizes),
+        uniques,
+        wildcard_risk_of(made, matched, threshold),
+        attributes,
+        largest,
+        special.scored(sampling_fraction),
+        individual,
+    )
+
+
+def _subsets(made: Grouped, largest: int, counted: bool) -> tuple[tuple[AttributeRisk, ...], Hunt]:
+    """Go through the subsets of the quasi-identifiers once, for both who are interested."""
+    special = Hunt(made, largest)
+    risks = []
+    for each in projections(made, largest):
+        special.see(each)
+        risks.append(attribute_risk(made, each, counted))
+    return ranked(risks), special
+
+
+def _opened(
+    source: Any, quasi_identifiers: Any, population: Any, subset: Any, marker: str | None, untouched: bool
+) -> tuple[Published, Population | None]:
+    """Return the table and the number of people it stands for, in whatever way they are given."""
+    everybody: pa.Table | None = None
+    people: Population | None = None
+    if isinstance(population, int | Population | Mapping) or (
+        isinstance(population, str) and population in REGIONS
+    ):
+        people = population_of(population)
+    elif population is not None:
+        if isinstance(source, Published):
+            raise PlanError(
+                "`population` should be a number or a region for a published table, which knows the people themselves"
+            )
+        everybody = table_of(population)
+        check_columns(everybody, named(quasi_identifiers))
+    if subset is not None:
+        if isinstance(source, Published) or everybody is not None:
+            raise PlanError("`subset` should be left out where the population is given as a table")
+        source = table_of(source)
+        names = named(quasi_identifiers)
+        check_columns(source, names)
+        mask = subset_of(subset).mask(source)
+        everybody, source = source.select(names), source.filter(pa.array(mask))
+    published = published_of(
+        source, quasi_identifiers, marker=marker, untouched=untouched, population=everybody
+    )
+    if people is None and isinstance(published.people, Population):
+        people = published.people
+    if people is None and published.population is not None:
+        people = Population(size=max(1, published.population.num_rows))
+    return published, people
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.3g} %"

@@ -1,0 +1,147 @@
+"""Three attackers, by what they know: prosecutor, journalist and marketer.
+
+The *prosecutor* knows that a person is in the table and looks for their record: in a class of f records they are
+right with the chance 1/f. The *journalist* only knows that the person belongs to the population that the records
+were chosen from: if F people look like the records of a class, they are right with the chance 1/F. The *marketer*
+links everybody and counts how often that is right. Without a population everybody in it is in the table, F = f.
+El Emam (2013), "Guide to the De-Identification of Personal Health Information".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.errors import InputError, ParameterError
+from veil.models.average_risk import smallest_safe_size
+from veil.risk.limits import Limits
+from veil.risk.sample import exposed
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Risks of the records of a table under one attacker; all of them 0 if there is no record.
+
+    Attributes
+    ----------
+    highest, lowest, average
+        Of the chances to identify each record.
+    at_risk
+        Share of the records with a chance above the threshold.
+    success_rate
+        Share of the records that an attack on all of them identifies.
+    affected_by_highest, affected_by_lowest
+        Share of the records that have the highest and the lowest risk.
+    estimated
+        The highest risk, or what the privacy models of the release promise, if that is less.
+    """
+
+    highest: float = 0.0
+    lowest: float = 0.0
+    average: float = 0.0
+    at_risk: float = 0.0
+    success_rate: float = 0.0
+    affected_by_highest: float = 0.0
+    affected_by_lowest: float = 0.0
+    estimated: float = 0.0
+
+
+@dataclass(frozen=True)
+class Marketer:
+    """Success of an attack on everybody; no single record matters to this attacker.
+
+    `estimated` is the classes for each record, or what the models of the release promise, if that is less.
+    """
+
+    success_rate: float = 0.0
+    estimated: float = 0.0
+
+
+@dataclass(frozen=True)
+class Attackers:
+    """The three attackers together.
+
+    `effective_threshold` is 1/k for the smallest class size k that the threshold allows: risks just below 1/k, by
+    up to one percent of the threshold, count as 1/k there (0.3333 as a third).
+    """
+
+    prosecutor: Attack
+    journalist: Attack
+    marketer: Marketer
+    threshold: float
+    effective_threshold: float
+
+
+def attacker_risks(
+    sizes: NDArray[np.int64],
+    threshold: float = 0.2,
+    *,
+    everybody: NDArray[np.int64] | None = None,
+    limits: Limits | None = None,
+) -> Attackers:
+    """Compute the risks for classes of the given sizes.
+
+    `everybody` counts for each class the people of the population who look like its records.
+
+    >>> found = attacker_risks(np.array([4, 2]), 0.3, everybody=np.array([5, 4]))
+    >>> found.prosecutor.at_risk.__round__(4), found.journalist.highest, found.marketer.success_rate.__round__(6)
+    (0.3333, 0.25, 0.216667)
+    """
+    check_threshold(threshold)
+    promised = limits or Limits()
+    people = sizes if everybody is None else everybody
+    if (people < sizes).any():
+        raise InputError(
+            f"the population lacks records of {np.count_nonzero(people < sizes)} classes of the table. It should hold "
+            "everybody the records were chosen from, with the same labels as in the table"
+        )
+    smallest = smallest_safe_size(threshold)
+    records = int(sizes.sum())
+    linked = _linked(sizes, people, records)
+    found = {
+        "prosecutor": _attack(sizes, sizes, threshold, promised.prosecutor),
+        "journalist": _attack(sizes, people, threshold, promised.journalist),
+    }
+    return Attackers(
+        **found,
+        marketer=Marketer(linked, min(sizes.size / max(1, records), promised.marketer)),
+        threshold=threshold,
+        effective_threshold=0.0 if smallest is None else 1.0 / smallest,
+    )
+
+
+def check_threshold(threshold: float) -> None:
+    """Refuse a risk that is no chance."""
+    if not 0 <= threshold <= 1:
+        raise ParameterError(f"`threshold` should be from 0 to 1, not {threshold:g}")
+
+
+def _attack(sizes: NDArray[np.int64], people: NDArray[np.int64], threshold: float, promised: float) -> Attack:
+    records = int(sizes.sum())
+    if records == 0:
+        return Attack()
+    fewest, most = int(people.min()), int(people.max())
+    average = _linked(sizes, people, records)
+    return Attack(
+        highest=1.0 / fewest,
+        lowest=1.0 / most,
+        average=average,
+        at_risk=int(sizes[exposed(people, threshold)].sum()) / records,
+        success_rate=max(sizes.size / int(people.sum()), average),
+        affected_by_highest=int(sizes[people == fewest].sum()) / records,
+        affected_by_lowest=int(sizes[people == most].sum()) / records,
+        estimated=min(1.0 / fewest, promised),
+    )
+
+
+def _linked(sizes: NDArray[np.int64], people: NDArray[np.int64], records: int) -> float:
+    """Return the sum of f/F over records; one division for each different F, so that nothing adds up."""
+    if records == 0:
+        return 0.0
+    if sizes is people:
+        return sizes.size / records
+    different, where = np.unique(people, return_inverse=True)
+    together = np.bincount(where, weights=sizes)
+    return float((together / different).sum()) / records

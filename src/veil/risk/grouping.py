@@ -1,0 +1,155 @@
+"""A table as arrays: distinct rows with their number, which is what every measure of risk is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.errors import PlanError, did_you_mean
+from veil.published import FLAG, Published
+from veil.tables import read
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """The classes of a table: records that agree in every quasi-identifier.
+
+    Attributes
+    ----------
+    names
+        The quasi-identifiers.
+    of_record
+        Class of each record; -1 if the record is suppressed, which means that it shows nothing.
+    sizes
+        Number of records in each class.
+    codes
+        One row a class, one column a quasi-identifier: equal numbers stand for equal values.
+    blank
+        Which cells of the classes show what suppressed cells show. Nothing is, in a table that nobody touched.
+    missing
+        Which cells are blank or hold no value.
+    """
+
+    names: tuple[str, ...]
+    of_record: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    codes: NDArray[np.int32]
+    blank: NDArray[np.bool_]
+    missing: NDArray[np.bool_]
+
+    @property
+    def records(self) -> int:
+        """Number of records that are not suppressed."""
+        return int(self.sizes.sum())
+
+    def spread(self, values: NDArray[Any], suppressed: float = 0) -> NDArray[Any]:
+        """Return for each record the value of its class.
+
+        >>> made = grouped(Published(pa.table({"a": ["x", "*", "x"]}), ["a"]))
+        >>> made.spread(made.sizes).tolist()
+        [2, 0, 2]
+        """
+        found = np.full(self.of_record.size, suppressed, values.dtype)
+        shown = self.of_record >= 0
+        found[shown] = values[self.of_record[shown]]
+        return found
+
+
+def grouped(published: Published, *, untouched: bool = False) -> Grouped:
+    """Group the records of a published table.
+
+    `untouched` says that the table is as it was collected: missing values are values, and nothing is suppressed.
+
+    >>> made = grouped(Published(pa.table({"age": ["20", "*", "20"], "sex": ["f", "m", "f"]}), ["age", "sex"]))
+    >>> made.sizes.tolist(), made.codes.tolist(), made.blank.tolist()
+    ([2, 1], [[0, 0], [1, 1]], [[False, False], [True, False]])
+    """
+    kept = np.flatnonzero(~published.suppressed)
+    of_record = np.full(published.records, -1, np.int32)
+    of_record[kept] = published.classes
+    member = np.empty(published.sizes.size, np.int64)
+    member[published.classes] = kept  # one record of each class, whichever
+    shape = (member.size, len(published.names))
+    codes, blank, missing = np.empty(shape, np.int32), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+    for j, name in enumerate(published.names):
+        values, of_cells = published.encoded(name)
+        codes[:, j] = of_cells[member]
+        if not untouched:
+            blank[:, j] = published.blank(name)[member]
+        missing[:, j] = np.array(pc.is_null(values), dtype=np.bool_)[codes[:, j]] | blank[:, j]
+    return Grouped(tuple(published.names), of_record, published.sizes, codes, blank, missing)
+
+
+def published_of(
+    source: Any,
+    quasi_identifiers: str | Iterable[str] | None,
+    *,
+    marker: str | None = "*",
+    untouched: bool = False,
+    population: pa.Table | None = None,
+) -> Published:
+    """Return a table, from wherever it is, as a published one.
+
+    A column `suppressed` that is not named says which rows are, as in a release of Veil.
+    """
+    if isinstance(source, Published):
+        if quasi_identifiers is not None and list(named(quasi_identifiers)) != source.names:
+            raise PlanError(
+                "`quasi_identifiers` should be left out for a published table, which knows its own: "
+                + ", ".join(map(repr, source.names))
+            )
+        return source
+    table = table_of(source)
+    names = named(quasi_identifiers)
+    check_columns(table, names)
+    flags = [each for each in (f"veil_{FLAG}", FLAG) if each in table.column_names and each not in names]
+    flags = [each for each in flags if pa.types.is_boolean(table[each].type)]
+    return Published(
+        table,
+        names,
+        marker=marker,
+        flag=flags[0] if flags else None,
+        untouched=untouched,
+        population=population,
+    )
+
+
+def table_of(source: Any) -> pa.Table:
+    """Read a table; an Arrow table may be empty, as there is nothing to be wrong about it."""
+    if isinstance(source, pa.Table) and not source.num_rows:
+        return source
+    return read(source).table
+
+
+def named(columns: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Return the names of columns, one or several; at least one is needed, and none twice."""
+    names = (columns,) if isinstance(columns, str) else tuple(columns or ())
+    if not names:
+        raise PlanError("`quasi_identifiers` should name at least one column that an attacker may know")
+    for name in names:
+        if names.count(name) > 1:
+            raise PlanError(f"column {name!r} is named twice")
+    return names
+
+
+def check_columns(table: pa.Table, names: Iterable[str]) -> None:
+    """Refuse names of columns that the table does not have."""
+    for name in names:
+        if name not in table.column_names:
+            raise PlanError(f"the table has no column {name!r}.{did_you_mean(name, table.column_names)}")
+
+
+def histogram(sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the different class sizes in ascending order, and how many classes have each.
+
+    >>> [each.tolist() for each in histogram(np.array([3, 1, 3]))]
+    [[1, 3], [1, 2]]
+    """
+    found, counts = np.unique(sizes, return_counts=True)
+    return found.astype(np.int64), counts.astype(np.int64)

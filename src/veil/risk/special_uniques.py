@@ -1,0 +1,260 @@
+"""SUDA2: records that few of their values single out are likelier to be unique in the population as well.
+
+A *minimal sample unique* of a record is a set of its columns whose values no other record shares, and of which no
+column can be left out. Records with small ones, or many, are special: an attacker needs to know little of them.
+
+A set of k of the M columns counts (M - k)!, which is the number of ways to reach all columns from it by adding one
+after the other; the *SUDA score* of a record is the sum over its minimal sample uniques (Elliot, Manning and
+Ford, 2002). ``scoring="ihsn"`` counts (2^(M-k) - 1) k! (M - k)! / M! instead, as the first implementation in
+sdcMicro did.
+
+*DIS-SUDA* scales scores to probabilities. DIS (Skinner and Elliot, 2002) estimates the chance that a record that
+matches a unique one is the right one, from the numbers u of records that are alone and p of records that come in
+pairs, and the sampling fraction f:
+
+    DIS = u f / (u f + p (1 - f))
+
+and a record with the score s gets 1 / (1 + (u / DIS - u) / (s^q a)) with q = 1 + (8 - M) / 20 and a, the sum of
+s^-q over all records with a score, as sdcMicro computes it. Records without a minimal sample unique get 0.
+
+A cell without a value, or suppressed, singles out nobody: it is in no minimal sample unique, and equals no value.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.errors import ParameterError
+from veil.risk.attributes import checked_size
+from veil.risk.grouping import Grouped, grouped, published_of
+from veil.risk.projections import Projection, projections
+
+Scoring = Literal["elliot", "ihsn"]
+
+MOST_BITS = 2**33
+"""Bits for who is alone in which subset: a gigabyte."""
+
+
+@dataclass(frozen=True, eq=False)
+class Suda:
+    """Minimal sample uniques and the scores that follow from them.
+
+    Attributes
+    ----------
+    names
+        The quasi-identifiers.
+    minimal
+        The rows of the table that have each set of columns as a minimal sample unique; small sets first.
+    scores, dis_scores
+        SUDA and DIS-SUDA score of each row.
+    contributions
+        One row a record, one column a quasi-identifier: share of the score that comes from minimal sample uniques
+        with this column. A set counts for each of its columns, so that the shares of a record add up to 1 or more.
+    attribute_contributions
+        For each quasi-identifier the share of the sum of all scores.
+    dis
+        Estimated chance that a match with a unique record is right; 0 if no record is unique.
+    largest
+        Size up to which minimal sample uniques were looked for.
+    """
+
+    names: tuple[str, ...]
+    minimal: dict[tuple[str, ...], NDArray[np.int64]]
+    scores: NDArray[np.float64]
+    dis_scores: NDArray[np.float64]
+    attribute_contributions: dict[str, float]
+    dis: float
+    largest: int
+    _parts: tuple[NDArray[np.int64], NDArray[np.float64]]
+
+    @functools.cached_property
+    def contributions(self) -> NDArray[np.float64]:
+        """Share of each record's score that comes from each quasi-identifier."""
+        rows, parts = self._parts
+        made = np.zeros((self.scores.size, len(self.names)))
+        made[rows] = parts / self.scores[rows, None]
+        return made
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """Number of minimal sample uniques of each size that occurs."""
+        found: dict[int, int] = {}
+        for columns, rows in self.minimal.items():
+            found[len(columns)] = found.get(len(columns), 0) + rows.size
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a summary in plain numbers.
+
+        The records are counted by their DIS-SUDA score as sdcMicro prints it: 0, up to 0.1, up to 0.2, ... and above
+        0.7.
+        """
+        ends = np.arange(8) / 10
+        counts = np.bincount(np.searchsorted(ends, self.dis_scores), minlength=9)
+        return {
+            "largest": self.largest,
+            "dis": self.dis,
+            "records": int(np.count_nonzero(self.scores)),
+            "highest_score": float(self.scores.max(initial=0.0)),
+            "highest_dis_score": float(self.dis_scores.max(initial=0.0)),
+            "sizes": {str(size): count for size, count in self.sizes.items()},
+            "attribute_contributions": self.attribute_contributions,
+            "dis_scores": [
+                {"upper": upper, "records": count}
+                for upper, count in zip([*ends.tolist(), 1.0], counts.tolist(), strict=True)
+            ],
+        }
+
+    def minimal_uniques(self, row: int) -> list[tuple[str, ...]]:
+        """Return the minimal sample uniques of a row, small ones first."""
+        return [columns for columns, rows in self.minimal.items() if (rows == row).any()]
+
+
+def suda(
+    source: Any,
+    quasi_identifiers: str | Iterable[str] | None = None,
+    *,
+    largest: int | None = None,
+    sampling_fraction: float = 0.01,
+    scoring: Scoring = "elliot",
+    marker: str | None = "*",
+    untouched: bool = False,
+) -> Suda:
+    """Find the minimal sample uniques of a table and score its records by them.
+
+    Parameters
+    ----------
+    source, quasi_identifiers, marker, untouched
+        As for `analyze`.
+    largest
+        Size up to which minimal sample uniques are looked for; by default there is no limit. Scores are lower with
+        a limit, as larger ones do not count.
+    sampling_fraction
+        Share of the population that is in the table, for DIS-SUDA.
+    scoring
+        What a minimal sample unique counts.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [20, 20, 20, 60], "sex": ["f", "f", "m", "m"], "job": ["a", "a", "b", "b"]})
+    >>> found = suda(table, ["age", "sex", "job"])
+    >>> found.scores.tolist(), found.minimal_uniques(2)
+    ([0.0, 0.0, 2.0, 2.0], [('age', 'sex'), ('age', 'job')])
+    """
+    published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched)
+    made = grouped(published, untouched=untouched)
+    hunt = Hunt(made, checked_size(largest, len(made.names), most_subsets(made)))
+    for each in projections(made, hunt.largest):
+        hunt.see(each)
+    return hunt.scored(sampling_fraction, scoring)
+
+
+def most_subsets(made: Grouped) -> int:
+    """Return the number of subsets that there is memory for."""
+    return MOST_BITS // max(8192, int(np.count_nonzero(made.sizes == 1)))
+
+
+class Hunt:
+    """Notes, subset by subset, which records are alone in it; then finds the smallest such subsets of each.
+
+    A record is alone in a subset if it is in one of its parts. So a subset is a minimal sample unique if the
+    record is alone in it and in none of those with one column less. What is noted is a bit for each record that is
+    alone in the whole table and each subset.
+    """
+
+    def __init__(self, made: Grouped, largest: int) -> None:
+        self.made = made
+        self.largest = largest
+        self.classes = np.flatnonzero(made.sizes == 1)
+        self.place = np.full(made.sizes.size, -1, np.int64)
+        self.place[self.classes] = np.arange(self.classes.size)
+        self.rows = np.empty(self.classes.size, np.int64)
+        alone = np.flatnonzero(made.of_record >= 0)
+        alone = alone[self.place[made.of_record[alone]] >= 0]
+        self.rows[self.place[made.of_record[alone]]] = alone
+        gaps = made.missing[self.classes]
+        self.gaps: NDArray[np.bool_] | None = gaps if gaps.any() else None
+        self.alone: dict[frozenset[int], NDArray[np.uint8]] = {}
+
+    def see(self, projection: Projection) -> None:
+        """Note who is alone in a subset."""
+        if len(projection.columns) > self.largest:
+            return
+        found = np.zeros(self.classes.size, np.bool_)
+        found[self.place[projection.members[projection.sizes == 1]]] = True
+        if self.gaps is not None:
+            found &= ~self.gaps[:, projection.columns].any(axis=1)
+        self.alone[frozenset(projection.columns)] = np.packbits(found)
+
+    def scored(self, sampling_fraction: float = 0.01, scoring: Scoring = "elliot") -> Suda:
+        """Score the records, once all subsets have been seen."""
+        if not 0 < sampling_fraction <= 1:
+            raise ParameterError(
+                f"`sampling_fraction` should be above 0 and at most 1, not {sampling_fraction:g}"
+            )
+        made, columns = self.made, len(self.made.names)
+        scores, parts = np.zeros(self.classes.size), np.zeros((self.classes.size, columns))
+        minimal = {}
+        for subset, alone in self._minimal():
+            weight = _weight(columns, len(subset), scoring)
+            scores[alone] += weight
+            for column in subset:
+                parts[alone, column] += weight
+            minimal[tuple(made.names[j] for j in subset)] = self.rows[alone]
+        dis, chances = _dis(made.sizes, scores, columns, sampling_fraction)
+        special, total = scores > 0, scores.sum()
+        return Suda(
+            made.names,
+            minimal,
+            self._spread(scores),
+            self._spread(chances),
+            dict(zip(made.names, (parts.sum(axis=0) / (total or 1.0)).tolist(), strict=True)),
+            dis,
+            self.largest,
+            (self.rows[special], parts[special]),
+        )
+
+    def _minimal(self) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
+        """Yield each subset with the places of those whose minimal sample unique it is."""
+        for subset in sorted(self.alone, key=lambda each: (len(each), sorted(each))):
+            left = self.alone[subset]
+            for column in subset if len(subset) > 1 else ():
+                left = left & ~self.alone[subset - {column}]
+            places = np.flatnonzero(np.unpackbits(left, count=self.classes.size))
+            if places.size:
+                yield tuple(sorted(subset)), places
+
+    def _spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        spread = np.zeros(self.made.of_record.size)
+        spread[self.rows] = values
+        return spread
+
+
+def _weight(columns: int, size: int, scoring: Scoring) -> float:
+    if scoring == "elliot":
+        return float(math.factorial(columns - size))
+    if scoring == "ihsn":
+        return float((2 ** (columns - size) - 1) / math.comb(columns, size))
+    raise ParameterError(f"`scoring` should be 'elliot' or 'ihsn', not {scoring!r}")
+
+
+def _dis(
+    sizes: NDArray[np.int64], scores: NDArray[np.float64], columns: int, fraction: float
+) -> tuple[float, NDArray[np.float64]]:
+    """Return DIS, and DIS-SUDA for each of the scores."""
+    alone, paired = int(np.count_nonzero(sizes == 1)), 2 * int(np.count_nonzero(sizes == 2))
+    if not alone:
+        return 0.0, np.zeros(scores.size)
+    dis = alone * fraction / (alone * fraction + paired * (1 - fraction))
+    power = 1 + (8 - columns) / 20
+    special = scores > 0
+    chances = np.zeros(scores.size)
+    raised = scores[special] ** power
+    chances[special] = 1 / (1 + (alone / dis - alone) / (raised * (1 / raised).sum()))
+    return dis, chances

@@ -1,0 +1,81 @@
+"""Records that are alone in their class: in the table, and by estimate in the population."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.population import Estimator, estimate
+from veil.risk.grouping import histogram
+
+
+@dataclass(frozen=True)
+class SampleUniques:
+    """Records that are alone in their class, and their share of all records that are not suppressed."""
+
+    records: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """An estimate of how many people are alone in their class in the whole population.
+
+    `share` is that of the population. Both are 0 where the model has no answer, `available` tells.
+    """
+
+    uniques: float
+    share: float
+    available: bool
+
+
+@dataclass(frozen=True)
+class PopulationUniques:
+    """Population uniques under four models of the population; none of them is a bound.
+
+    `dankar` is what Dankar's rule makes of the others, with Zayatz's estimate where Pitman's fails; `chosen` is
+    the one that it takes. See `veil.population.estimate`.
+    """
+
+    population: int
+    sampling_fraction: float
+    zayatz: Estimated
+    pitman: Estimated
+    snb: Estimated
+    dankar: Estimated
+    chosen: Estimator
+
+
+def sample_uniques(sizes: NDArray[np.int64]) -> SampleUniques:
+    """Count the classes of one record.
+
+    >>> sample_uniques(np.array([1, 3, 1]))
+    SampleUniques(records=2, share=0.4)
+    """
+    alone = int(np.count_nonzero(sizes == 1))
+    return SampleUniques(alone, alone / max(1, int(sizes.sum())))
+
+
+def population_uniques(sizes: NDArray[np.int64], population: int) -> PopulationUniques:
+    """Estimate the population uniques from the classes of a sample.
+
+    >>> sizes = np.repeat([1, 2, 3, 5], [50, 20, 10, 4])
+    >>> found = population_uniques(sizes, 700)
+    >>> found.chosen, round(found.dankar.uniques, 9)
+    ('zayatz', 114.139318301)
+    """
+    different, counts = histogram(sizes)
+    names: tuple[Estimator, ...] = ("zayatz", "pitman", "snb")
+    found = {name: estimate(name, different, counts, population) for name in names}
+    rule = estimate("dankar", different, counts, population, fallback=True)
+    return PopulationUniques(
+        population,
+        int(sizes.sum()) / population,
+        **{
+            name: Estimated(each.uniques, each.uniques / population, each.available)
+            for name, each in {**found, "dankar": rule}.items()
+        },
+        chosen=rule.estimator,
+    )

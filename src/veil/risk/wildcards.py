@@ -1,0 +1,191 @@
+"""Matching of suppressed cells: a cell that shows nothing may hold anything, so it matches every value.
+
+Two records match if on each quasi-identifier their values are equal or one of them is suppressed. An attacker who
+knows a person cannot rule out any record that matches them, so the risk of a record is 1 / (records that match it).
+Matching is no equivalence, and there are no classes to count; but records that show the same columns and values
+match the same ones. Of two patterns of columns, what counts is the columns that both show: the records of both are
+sorted by those with a hash table, and each gets what the other has in its slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.classes.kernels import kernel
+from veil.masking.wildcards import packed, patterns
+from veil.models.average_risk import smallest_safe_size
+from veil.risk.attackers import check_threshold
+from veil.risk.grouping import Grouped, grouped, published_of
+
+Words = NDArray[np.uint64]
+
+_FEW = 16
+"""Comparisons for each row that are cheaper than putting it into a hash table."""
+
+
+@dataclass(frozen=True)
+class WildcardRisk:
+    """Risks where suppressed cells match everything; records that show nothing at all do not count.
+
+    `at_risk` is the share of the records that match fewer than the smallest class that the threshold allows; as
+    elsewhere, a risk within one percent below 1/k counts as 1/k.
+    """
+
+    highest: float
+    lowest: float
+    average: float
+    at_risk: float
+    records: int
+    threshold: float
+
+
+def wildcard_risk(
+    source: Any,
+    quasi_identifiers: str | Iterable[str] | None = None,
+    threshold: float = 0.2,
+    *,
+    marker: str | None = "*",
+) -> WildcardRisk:
+    """Compute the risks of a table whose suppressed cells match everything.
+
+    Suppressed is what shows the marker, and nothing in columns that cannot hold it.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": ["20", "20", "*", "30"], "sex": ["f", "*", "f", "m"]})
+    >>> wildcard_risk(table, ["age", "sex"]).average.__round__(3)  # three that match each other, and one alone
+    0.5
+    """
+    made = grouped(published_of(source, quasi_identifiers, marker=marker))
+    return wildcard_risk_of(made, matches(made), threshold)
+
+
+def wildcard_risk_of(made: Grouped, matched: NDArray[np.int64], threshold: float) -> WildcardRisk:
+    """Compute the risks from the number of records that match those of each class."""
+    check_threshold(threshold)
+    records = made.records
+    if records == 0:
+        return WildcardRisk(0.0, 0.0, 0.0, 0.0, 0, threshold)
+    smallest = smallest_safe_size(threshold)
+    exposed = np.ones(matched.size, np.bool_) if smallest is None else matched < smallest
+    different, where = np.unique(matched, return_inverse=True)
+    together = np.bincount(where, weights=made.sizes)
+    return WildcardRisk(
+        highest=1.0 / int(different[0]),
+        lowest=1.0 / int(different[-1]),
+        average=float((together / different).sum()) / records,
+        at_risk=int(made.sizes[exposed].sum()) / records,
+        records=records,
+        threshold=threshold,
+    )
+
+
+def matches(made: Grouped) -> NDArray[np.int64]:
+    """Count the records that match those of each class, themselves included.
+
+    >>> import pyarrow as pa
+    >>> from veil.published import Published
+    >>> matches(grouped(Published(pa.table({"a": ["x", "*", "y"], "b": ["1", "1", "2"]}), ["a", "b"]))).tolist()
+    [2, 2, 1]
+    """
+    return matched_sums(made)[0]
+
+
+def matched_sums(
+    made: Grouped, amounts: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Count the records that match those of each class, and add up an amount that the classes have.
+
+    Without an amount, the records are counted once more.
+    """
+    added = made.sizes.astype(np.float64) if amounts is None else amounts
+    if not made.blank.any():
+        return made.sizes, added
+    words, bits, _ = packed(made.codes, ~made.blank)
+    kinds = patterns(np.where(made.blank, -1, 0).astype(np.int32))
+    order = np.argsort(kinds, kind="stable")
+    starts = np.flatnonzero(np.diff(kinds[order], prepend=-1, append=-1))
+    columns = [made.sizes.astype(np.float64)[order]] + ([] if amounts is None else [added[order]])
+    sums = np.empty((order.size, len(columns)))
+    sums[order] = _match(words[order], bits[order[starts[:-1]]], starts, np.stack(columns, axis=1))
+    return sums[:, 0].astype(np.int64), sums[:, -1]  # counts are exact below 2**53
+
+
+@kernel
+def _match(
+    words: Words, shown: Words, starts: NDArray[np.int64], amounts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Add up what matches; the rows of pattern p, which shows the bits `shown[p]`, begin at `starts[p]`."""
+    sums = amounts.copy()  # rows of one pattern are different, so that each matches itself only
+    rows, columns = amounts.shape
+    bits = 1
+    while (1 << bits) < 2 * rows:
+        bits += 1
+    slots = np.empty(1 << bits, np.int32)
+    first = np.empty(rows, np.int32)
+    left, right = np.empty((rows, columns)), np.empty((rows, columns))
+    group = np.empty(rows, np.int32)
+    mask = np.empty(words.shape[1], np.uint64)
+    for p in range(starts.size - 1):
+        for q in range(p + 1, starts.size - 1):
+            for w in range(mask.size):
+                mask[w] = shown[p, w] & shown[q, w]
+            a, b, c, d = starts[p], starts[p + 1], starts[q], starts[q + 1]
+            size = b - a + d - c
+            if (b - a) * (d - c) < _FEW * size:
+                for i in range(a, b):
+                    for j in range(c, d):
+                        same = True
+                        for w in range(mask.size):
+                            same &= ((words[i, w] ^ words[j, w]) & mask[w]) == 0
+                        if same:
+                            for m in range(columns):
+                                sums[i, m] += amounts[j, m]
+                                sums[j, m] += amounts[i, m]
+                continue
+            bits = 1
+            while (1 << bits) < 2 * size:
+                bits += 1
+            last = np.int64((1 << bits) - 1)
+            slots[: last + 1] = -1
+            count = 0
+            for n in range(size):
+                i = a + n if n < b - a else c + n - (b - a)
+                mixed = np.uint64(0)
+                for w in range(mask.size):
+                    mixed = (mixed ^ (words[i, w] & mask[w])) * np.uint64(0x9E3779B97F4A7C15)
+                    mixed ^= mixed >> np.uint64(32)
+                slot = np.int64((mixed * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
+                while True:
+                    found = np.int64(slots[slot])
+                    if found < 0:
+                        found = np.int64(count)
+                        slots[slot] = count
+                        first[count] = i
+                        left[count] = 0.0
+                        right[count] = 0.0
+                        count += 1
+                        break
+                    same = True
+                    for w in range(mask.size):
+                        same &= ((words[i, w] ^ words[first[found], w]) & mask[w]) == 0
+                    if same:
+                        break
+                    slot = (slot + 1) & last
+                group[n] = found
+                for m in range(columns):
+                    if n < b - a:
+                        left[found, m] += amounts[i, m]
+                    else:
+                        right[found, m] += amounts[i, m]
+            for n in range(size):
+                for m in range(columns):
+                    if n < b - a:
+                        sums[a + n, m] += right[group[n], m]
+                    else:
+                        sums[c + n - (b - a), m] += left[group[n], m]
+    return sums

@@ -84,12 +84,12 @@ def problems(
     max_height: int = 4,
     sensitive: bool | None = None,
     subset: bool | None = None,
-    microaggregated: bool = False,
+    microaggregated: bool | None = False,
 ) -> Problem:
     """Draw a problem.
 
     sensitive: with the columns S and T (skewed) and I (sets of items); subset: with a research subset, never
-    empty; None draws it. microaggregated adds a column M that is a microaggregated quasi-identifier.
+    empty; microaggregated: with a column M that is a microaggregated quasi-identifier; None draws it.
     """
     tables = draw(st.lists(hierarchies(max_height), min_size=1, max_size=max_width))
     used = [
@@ -107,6 +107,8 @@ def problems(
 
     if draw(st.booleans()) if sensitive is None else sensitive:
         columns = {"S": column(SKEWED), "T": column(["x", "y"]), "I": column(ITEMSETS)}
+    if microaggregated is None:
+        microaggregated = draw(st.booleans())
     if microaggregated:
         columns["M"] = column(["1", "2", "3", "4", None])
     chosen = None

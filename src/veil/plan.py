@@ -18,6 +18,7 @@ from veil.models import PrivacyModel
 from veil.quality import Loss, QualityModel
 
 Treatment = Literal["remove", "mask"]
+Aggregation = Literal["mean", "geometric mean", "median", "mode", "interval", "set"]
 Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive", "dropped"]
 
 _BUILDER: TypeAdapter[Any] = TypeAdapter(Builder)
@@ -97,6 +98,13 @@ class Plan:
         BeforeValidator(_models),
         Field(min_length=1, description="privacy models; the release fulfils every one of them"),
     ]
+    microaggregated: Annotated[
+        dict[str, Aggregation],
+        Field(
+            description="quasi-identifiers of which one value is published for each class. Those with a hierarchy "
+            "(named in `quasi_identifiers` as well) form classes along with the others; those without do not"
+        ),
+    ] = Field(default_factory=dict)
     sensitive: Annotated[Names, Field(description="columns whose values an attacker must not learn")] = ()
     insensitive: Annotated[Names, Field(description="columns that are published as they are")] = ()
     identifying: Annotated[
@@ -178,11 +186,23 @@ class Plan:
             if least > most:
                 raise PlanError(f"minimum level {least} of {name!r} is above its maximum level {most}")
 
+        for model in self.models:
+            if self.microaggregated and (model.reads_labels or model.subset is not None):
+                raise PlanError(
+                    f"{model} compares the labels of generalized values, which microaggregated columns do not show: "
+                    "generalize them instead"
+                )
+
+    @property
+    def aggregated(self) -> tuple[str, ...]:
+        """Microaggregated quasi-identifiers that do not take part in forming classes."""
+        return tuple(name for name in self.microaggregated if name not in self.quasi_identifiers)
+
     @property
     def roles(self) -> dict[Role, tuple[str, ...]]:
         """Columns by role."""
         return {
-            "quasi-identifying": tuple(self.quasi_identifiers),
+            "quasi-identifying": (*self.quasi_identifiers, *self.aggregated),
             "sensitive": self.sensitive,
             "insensitive": self.insensitive,
             "identifying": tuple(self.identifying),

@@ -48,14 +48,21 @@ def prepare(table: pa.Table, plan: Plan) -> Prepared:
         codes.append(column_codes)
     minimum, maximum = _level_range(plan, names, hierarchies)
     wanted = [*plan.quality.attribute_names, *(n for model in plan.models for n in model.attribute_names)]
-    further = [name for name in dict.fromkeys(wanted) if name not in names]
+    further = [name for name in dict.fromkeys([*wanted, *plan.aggregated]) if name not in names]
     for name in further:
         if name not in table.column_names:
             raise PlanError(f"{plan.quality} reads column {name!r}, which the table does not have")
     attributes = tuple(_further(table[name], name) for name in further)
     subset = _subset(table, plan)
     encoding = Encoding(names, hierarchies)
-    sample = Sample(encoding, codes, attributes, subset, squares=plan.quality.needs_squares)
+    sample = Sample(
+        encoding,
+        codes,
+        attributes,
+        subset,
+        microaggregated=plan.aggregated,
+        squares=plan.quality.needs_squares,
+    )
     for model in plan.models:
         smallest = model.minimal_class_size(sample)
         if smallest > sample.records:

@@ -18,6 +18,7 @@ from veil.models.base import Finding
 from veil.plan import Plan
 from veil.published import Encoded, Published, encoded, encoded_columns, is_text
 from veil.tables.text import canonical_text
+from veil.verified_aggregates import verify_aggregates
 
 _FEW = 1 << 22
 """Combinations that are counted in an array with room for all of them."""
@@ -91,7 +92,7 @@ def verify_release(
         return Verification((*shape, *verify_roles(released, plan)))
     published = Published(
         released,
-        list(hierarchies),
+        [*hierarchies, *plan.aggregated],
         marker=plan.marker,
         flag=flag,
         baseline=relevant,
@@ -105,6 +106,7 @@ def verify_release(
     columns = [
         _Column(each, published, name, hierarchy, levels[name])
         for each, (name, hierarchy) in zip(cells, hierarchies.items(), strict=True)
+        if name not in plan.microaggregated
     ]
     if not over_limit:
         findings.append(_verify_limit(published, columns, relevant.num_rows, plan))
@@ -114,8 +116,12 @@ def verify_release(
         findings.append(Finding(promise, wrong == 0, f"{wrong} rows differ" if wrong else "every row"))
     for column in columns:
         findings += column.verify(plan)
+    if plan.microaggregated:
+        labels = _generalized(before, levels, hierarchies)
+        findings += verify_aggregates(before, pa.table(labels), published, plan)
+    treated = {*hierarchies, *plan.microaggregated, *plan.identifying, flag}
     for name in released.column_names:
-        if name not in hierarchies and name not in plan.identifying and name != flag:
+        if name not in treated:
             same = _same(before[name], released[name])
             findings.append(Finding(f"column {name!r} is unchanged", same, "equal" if same else "different"))
     return Verification(tuple(findings))
@@ -156,7 +162,8 @@ def _verify_limit(published: Published, columns: list[_Column], records: int, pl
     Where no flag tells them apart, those of which generalization alone leaves nothing are not suppressed.
     """
     suppressed = published.suppressed
-    if published.flag is None and suppressed.any():
+    # A record of a class is never blank where an aggregate of the class is shown.
+    if published.flag is None and suppressed.any() and not plan.microaggregated:
         suppressed = suppressed & ~np.logical_and.reduce(
             [column.generalized_to_nothing for column in columns]
         )
@@ -225,13 +232,19 @@ def _population(
     table: pa.Table, plan: Plan, levels: dict[str, int], hierarchies: dict[str, Hierarchy]
 ) -> pa.Table:
     """Everybody, with generalized quasi-identifiers: every value looked up in the hierarchy's own rows."""
-    columns = {name: table[name] for name in plan.sensitive}
+    return pa.table({name: table[name] for name in plan.sensitive} | _generalized(table, levels, hierarchies))
+
+
+def _generalized(
+    table: pa.Table, levels: dict[str, int], hierarchies: dict[str, Hierarchy]
+) -> dict[str, pa.Array]:
+    columns = {}
     for name, hierarchy in hierarchies.items():
         label = {row[0]: row[levels[name]] for row in hierarchy.to_rows()}
         values, codes = encoded(table[name])
         texts = [label.get(text, text) for text in canonical_text(values)]
         columns[name] = pa.array(texts, pa.string()).take(pa.array(codes))
-    return pa.table(columns)
+    return columns
 
 
 def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:

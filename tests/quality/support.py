@@ -71,7 +71,14 @@ def sample_of(problem: oracle.Problem, names: Sequence[str] | None = None) -> Sa
     subset = None
     if problem.subset is not None:
         subset = np.array([row in problem.subset for row in range(len(problem.rows))])
-    return Sample(Encoding(names, hierarchies), codes, attributes, subset, squares=True)
+    return Sample(
+        Encoding(names, hierarchies),
+        codes,
+        attributes,
+        subset,
+        microaggregated=problem.microaggregated,
+        squares=True,
+    )
 
 
 def hierarchy_of(problem: oracle.Problem, j: int) -> Hierarchy:
@@ -99,7 +106,9 @@ def model_of(asked: oracle.Quality, names: Sequence[str]) -> QualityModel:
         if asked.aggregate is not None:
             parameters["aggregate"] = asked.aggregate
         if asked.weights is not None:
-            parameters["weights"] = dict(zip(names, map(float, asked.weights), strict=True))
+            # A microaggregated column is always M.
+            weights = zip([*names, "M"], map(float, asked.weights), strict=False)
+            parameters["weights"] = dict(weights)
     if asked.name in ("Discernibility", "Precision", "NonUniformEntropy"):
         parameters["monotone"] = asked.monotonic
     if asked.name in WITH_FACTOR:

@@ -56,7 +56,7 @@ def test_score_is_the_oracles(name):
     @often
     @given(st.data())
     def check(data):
-        problem = data.draw(strategies.problems())
+        problem = data.draw(strategies.problems(microaggregated=None))
         quality = data.draw(strategies.qualities(problem, (name,)))
         assert_agrees(problem, quality, data.draw(strategies.nodes(problem)), data.draw(st.integers(1, 4)))
 
@@ -66,7 +66,7 @@ def test_score_is_the_oracles(name):
 @st.composite
 def shared_problems(draw, max_width=3):
     """Draw a problem whose hierarchies carry shares of their own, sometimes absurd ones."""
-    problem = draw(strategies.problems(max_width=max_width))
+    problem = draw(strategies.problems(max_width=max_width, microaggregated=None))
     shares, sizes = [], []
     for j, table in enumerate(problem.hierarchies):
         listed = {row[0] for row in table}
@@ -107,7 +107,7 @@ def test_extremes_and_normalized_scores_are_the_oracles(name):
     @settings(often, max_examples=30)
     @given(st.data())
     def check(data):
-        problem = data.draw(strategies.problems())
+        problem = data.draw(strategies.problems(microaggregated=None))
         quality = data.draw(strategies.qualities(problem, (name,)))
         low, high = data.draw(strategies.level_ranges(problem))
         levels = data.draw(strategies.nodes(problem))
@@ -133,7 +133,7 @@ def test_class_losses_order_classes_as_the_oracle_does(name):
     @often
     @given(st.data())
     def check(data):
-        problem = data.draw(strategies.problems(subset=False))
+        problem = data.draw(strategies.problems(subset=False, microaggregated=None))
         quality = data.draw(strategies.qualities(problem, (name,)))
         levels = data.draw(strategies.nodes(problem))
         evaluator = evaluator_of(problem, quality, 1)
@@ -154,7 +154,7 @@ def test_score_does_not_depend_on_how_the_classes_were_derived(name):
     @settings(often, max_examples=30)
     @given(st.data())
     def check(data):
-        problem = data.draw(strategies.problems())
+        problem = data.draw(strategies.problems(microaggregated=None))
         quality = data.draw(strategies.qualities(problem, (name,)))
         levels = data.draw(strategies.nodes(problem))
         between = tuple(data.draw(st.integers(0, level)) for level in levels)

@@ -9,7 +9,8 @@ import dataclasses
 
 import pytest
 
-from quality.support import E1, E1_SUBSET, sample_of
+import oracle
+from quality.support import E1, E1_SUBSET, judged, sample_of
 from veil import quality as q
 from veil.lattice.evaluator import Evaluator
 from veil.models import KAnonymity
@@ -176,3 +177,21 @@ def test_journalist_counts_people_outside_the_subset():
 def test_constant_column_has_no_entropy_to_lose():
     problem = dataclasses.replace(E1, rows=[("21", "f", row[2]) for row in E1.rows])
     assert vector(q.NormalizedNonUniformEntropy(), (2, 1, 3), problem) == near([0, 0, 1])
+
+
+def test_worked_value_5_a_microaggregated_attribute():
+    """A microaggregated, G on level 0, Z on level 1, 3-anonymity: four records are suppressed."""
+    problem = oracle.Problem(
+        [row[1:] for row in E1.rows], E1.hierarchies[1:], {"M": [row[0] for row in E1.rows]}, None, ("M",)
+    )
+    for model, expected in (
+        (q.Loss(), 0.584219879010),
+        (q.Precision(), 0.591666666667),
+        (q.EntropyBased(), 6.750977500433),
+    ):
+        made = Evaluator(sample_of(problem), [KAnonymity(3)], model, 1.0)
+        node = judged(made, (0, 1))
+        assert node.tally.suppressed == 4
+        assert made.measure.score(node) == near((expected,))
+        if isinstance(model, q.Loss):
+            assert made.measure.vector(node) == near([0.4, 0.6, 0.775])

@@ -36,8 +36,13 @@ class Sample:
         Further columns whose histograms the models need.
     subset
         Which rows belong to the research subset; None if there is none, so that every row counts.
+    microaggregated
+        Those of the further columns that are quasi-identifiers: no class is formed by their values, and what
+        is published is one value for each class.
     squares
         Whether the squared multiplicities of original rows ride along (the Kullback-Leibler model needs them).
+    baseline
+        The sample that this one is a part of: models go on comparing classes with the values of all of it.
     """
 
     def __init__(
@@ -47,10 +52,14 @@ class Sample:
         attributes: tuple[Attribute, ...] = (),
         subset: NDArray[np.bool_] | None = None,
         *,
+        microaggregated: tuple[str, ...] = (),
         squares: bool = False,
+        baseline: Sample | None = None,
     ) -> None:
+        self.baseline = baseline
         self.encoding = encoding
         self.attributes = attributes
+        self.microaggregated = microaggregated
         self.has_subset = subset is not None
         further = [(attribute.codes, len(attribute.values)) for attribute in attributes]
         self.table, self.row_class = collapse(encoding, codes, further, subset, squares=squares)
@@ -76,8 +85,28 @@ class Sample:
             raise PlanError(f"column {name!r} is not a sensitive attribute.{did_you_mean(name, self._index)}")
         return self._index[name]
 
+    def distinct_in_classes(self, table: ClassTable) -> NDArray[np.int64]:
+        """Count the different values of each microaggregated attribute (rows) in each class (columns)."""
+        counted = [
+            np.bincount(histogram.classes[histogram.counts > 0], minlength=len(table))
+            for histogram in (self.histogram(table, name) for name in self.microaggregated)
+        ]
+        return np.array(counted, np.int64).reshape(len(counted), len(table))
+
+    @property
+    def distinct_microaggregated(self) -> NDArray[np.int64]:
+        """Number of different values of each microaggregated attribute in the whole input."""
+        return np.array([len(self.attribute(name).values) for name in self.microaggregated], np.int64)
+
+    @property
+    def whole(self) -> int:
+        """Number of relevant records of the whole input, which this sample may be a part of."""
+        return self.records if self.baseline is None else self.baseline.whole
+
     def distribution(self, name: str) -> NDArray[np.int64]:
         """How many relevant records of the whole input have each value of a further attribute."""
+        if self.baseline is not None:
+            return self.baseline.distribution(name)
         histogram = self.histogram(self.table, name)
         sums = np.concatenate([[0], np.cumsum(histogram.counts)])
         return np.diff(sums[histogram.starts])

@@ -60,7 +60,7 @@ class AlphaKAnonymity(PrivacyModel):
     def bind(self, sample: Sample) -> ShareLimits:
         """Limit the share of the values that matter."""
         alpha = decimal_fraction(self.alpha)
-        largest = largest_fraction(alpha, sample.records), Fraction(0)
+        largest = largest_fraction(alpha, sample.whole), Fraction(0)
         criterion = ShareLimits(sample, self.attribute, lambda p, records: largest)
         free = ~self._watched(sample)
         occurring = criterion.frequencies > 0

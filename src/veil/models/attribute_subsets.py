@@ -58,6 +58,7 @@ class SubsetKAnonymity(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
+    reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
 
     def __post_init__(self) -> None:

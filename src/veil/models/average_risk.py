@@ -54,6 +54,7 @@ class AverageReidentificationRisk(PrivacyModel):
     )
 
     monotone_suppression: ClassVar[bool] = True
+    reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
 
     def __post_init__(self) -> None:

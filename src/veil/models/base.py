@@ -124,6 +124,9 @@ class PrivacyModel:
     monotone_suppression
         A part of a rejected class is rejected. The records rejected at a node are then rejected at every
         more specific one.
+    reads_labels
+        Whether the model judges what the labels of a class say, not only which records it holds, so that
+        microaggregated columns leave it nothing to judge.
     attacks
         What the model defends against: "record linkage", "attribute linkage", "table linkage",
         "probabilistic".
@@ -131,6 +134,7 @@ class PrivacyModel:
 
     monotone_generalization: ClassVar[bool] = False
     monotone_suppression: ClassVar[bool] = False
+    reads_labels: ClassVar[bool] = False
     attacks: ClassVar[tuple[str, ...]] = ()
 
     @property

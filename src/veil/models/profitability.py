@@ -67,6 +67,7 @@ class Profitability(PrivacyModel):
     ] = None
     kind: Literal["Profitability"] = Field(default="Profitability", repr=False, kw_only=True)
 
+    reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
 
     def __post_init__(self) -> None:

@@ -39,7 +39,7 @@ class ShareLimits:
         # Values of equal frequency have equal limits, and frequencies repeat when there are many values.
         known = {0: (Fraction(1), Fraction(0))}
         for frequency in np.unique(self.frequencies[self.frequencies > 0]).tolist():
-            upper, lower = limit(Fraction(frequency, sample.records), sample.records)
+            upper, lower = limit(Fraction(frequency, sample.whole), sample.whole)
             known[frequency] = min(upper, Fraction(1)), lower
         self.limits = np.empty((self.frequencies.size, 4), np.int64)
         for value, frequency in enumerate(self.frequencies.tolist()):
@@ -86,7 +86,7 @@ class ShareLimits:
         rows = np.column_stack([self.limits, self.frequencies])[self.frequencies > 0]
         kinds, times = np.unique(rows, axis=0, return_counts=True)
         upper, upper_of, lower, lower_of, most = kinds.T
-        last = min(self.sample.records, _LOOKED_AT)
+        last = min(self.sample.whole, _LOOKED_AT)
         for start in range(1, last + 1, 256):
             sizes = np.arange(start, min(start + 256, last + 1))[:, None]
             allowed = np.minimum(sizes * upper // upper_of, most)
@@ -138,6 +138,7 @@ def keepable(
     bound = left.astype(np.float64)
     short = np.empty(left.size)
     full = np.empty(left.size)
+    rounding = starts.size * 2.0**-50 * max(1.0, required)
     for _ in range(ROUNDS):
         short[:] = 0.0
         full[:] = 0.0
@@ -150,8 +151,10 @@ def keepable(
                     full[i] += limits[value]
         changed = False
         for i in range(left.size):
-            if full[i] < required:
-                better = short[i] / (required - full[i])
+            # Limits that add up to what is required, but for rounding, leave no bound at all.
+            slope = required - full[i] - rounding
+            if slope > 0.0:
+                better = short[i] / slope
                 if better < bound[i] * (1.0 - 1e-6):
                     changed = True
                     bound[i] = better

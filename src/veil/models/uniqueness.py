@@ -42,6 +42,7 @@ class SampleUniqueness(PrivacyModel):
     kind: Literal["SampleUniqueness"] = Field(default="SampleUniqueness", repr=False, kw_only=True)
 
     monotone_suppression: ClassVar[bool] = True
+    reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
 
     @property
@@ -100,6 +101,7 @@ class PopulationUniqueness(PrivacyModel):
     ] = "dankar"
     kind: Literal["PopulationUniqueness"] = Field(default="PopulationUniqueness", repr=False, kw_only=True)
 
+    reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
 
     def bind(self, sample: Sample) -> SizeCriterion:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -30,7 +31,8 @@ class Loss(QualityModel):
     shares over all records becomes (a - g*N/D) / (N - g*N/D), so that 0 is the original table and 1 a table
     without information. A kept record adds g*c(v) to the sum, a suppressed one 1 if the weight s of
     suppression is 1, and else c(v) + s*(1 - c(v)). Iyengar (2002). An attribute with a single value in its
-    domain has nothing to lose. Losses are cut off after ten digits, as ARX does.
+    domain has nothing to lose. A microaggregated attribute loses the share of its different values that a class
+    holds. Losses are cut off after ten digits, as ARX does.
 
     >>> Loss(factor=0.75)
     Loss(aggregate='geometric_mean', factor=0.75, weights={})
@@ -43,7 +45,8 @@ class Loss(QualityModel):
 
     def bind(self, sample: Sample) -> VectorMeasure:
         """Meet the model with the data."""
-        aggregate = Aggregate(self.aggregate, sample.encoding.names, self.weights)
+        names = (*sample.encoding.names, *sample.microaggregated)
+        aggregate = Aggregate(self.aggregate, names, self.weights)
         return _Loss(sample, aggregate, *factors(self.factor))
 
 
@@ -52,6 +55,8 @@ class _Loss(VectorMeasure):
 
     def __init__(self, sample: Sample, aggregate: Aggregate, s: float, g: float) -> None:
         super().__init__(sample, aggregate)
+        self.s, self.g = s, g
+        self.nothing = [0.0] * len(sample.microaggregated)
         hierarchies = sample.encoding.hierarchies
         costs = [[g * shares for shares in hierarchy.shares] for hierarchy in hierarchies]
         additions = [
@@ -77,19 +82,28 @@ class _Loss(VectorMeasure):
             levels, node.tally.suppressed, self.additive.totals, self.lowest, self.sample.records,
             self.additive.additions, encoding.value_starts, work.value_counts,
         ).tolist()  # fmt: skip
+        if self.nothing:
+            losses += [
+                math.floor(share * 1e10) / 1e10 for share in self.microaggregated(node, self.s, self.g)
+            ]
         return losses
 
     def least_vector(self, levels: Levels, least: int) -> Sequence[float]:
         totals = self.additive.least(levels, least)
         losses: list[float] = _normalized(totals, self.lowest, self.sample.records).tolist()
-        return losses
+        return losses + self.nothing
 
     def class_losses(self, table: ClassTable) -> NDArray[np.float64]:
         """Return the aggregate of what the labels of each class cover, times its records."""
-        return self.aggregate.order(table.count * self.cover.of_classes(table))
+        covered = self.cover.of_classes(table)
+        if self.nothing:
+            distinct = self.sample.distinct_in_classes(table) / self.sample.distinct_microaggregated[:, None]
+            covered = np.concatenate([covered, distinct])
+        return self.aggregate.order(table.count * covered)
 
     def vector_extremes(self, minimum: Levels, maximum: Levels) -> tuple[Sequence[float], Sequence[float]]:
-        return [0.0] * len(self.heights), [1.0] * len(self.heights)
+        length = len(self.heights) + len(self.nothing)
+        return [0.0] * length, [1.0] * length
 
 
 @kernels.kernel

@@ -31,7 +31,8 @@ class EntropyBased(QualityModel):
     """Entropy-based information loss of each record: 0 for an original record, 1 for a suppressed one.
 
     The labels of a class cover the share c of the domain of D combinations; its loss is 1 + log(c) / log(D),
-    kept in [0, 1], and 0 if there is only one combination. The score is g times the loss summed over kept
+    kept in [0, 1], and 0 if there is only one combination. A microaggregated attribute with n different values, m
+    of them in the class, counts like a domain of n values of which the class covers m. The score is g times the loss summed over kept
     records, plus s times the suppressed ones. Wan et al. (2015).
 
     >>> EntropyBased(factor=0.25)
@@ -115,12 +116,13 @@ class _Payout(Measure):
         journalist: bool = False,
     ) -> None:
         encoding = sample.encoding
+        self.sample = sample
         self.records = sample.records
         self.s, self.g, self.benefit = s, g, benefit
         self.harm, self.attacked, self.journalist = harm, attacked, journalist
         self.cover = Cover(encoding)
         domains = _log(np.array([hierarchy.domain_size for hierarchy in encoding.hierarchies]))
-        information = math.fsum(domains)
+        information = math.fsum([*domains, *_log(sample.distinct_microaggregated.astype(np.float64))])
         unit = 1.0 / information if information != 0.0 else 0.0
         least = min(g, s)
         costs: list[list[NDArray[np.float64]]] = []
@@ -138,7 +140,9 @@ class _Payout(Measure):
             float(shares.max()) for hierarchy in encoding.hierarchies for shares in hierarchy.shares
         )
         self.bounded = unit >= 0.0 and largest < 1.0 + 2.0**-50
-        classes = len(sample.table) + 16 * len(encoding.names) * (1.0 + abs(unit)) + 10
+        self.unit = unit
+        attributes = len(encoding.names) + len(sample.microaggregated)
+        classes = len(sample.table) + 16 * attributes * (1.0 + abs(unit)) + 10
         self.margin = sample.records * classes * 2.0**-51 * benefit
 
     def score(self, node: Node) -> Score:
@@ -165,9 +169,17 @@ class _Payout(Measure):
         cover = self.cover
         total: float = _sum(
             node.table.keys, node.table.count, sizes, rejected, np.array(node.levels), cover.layout,
-            cover.starts, cover.uniform, cover.numbers, self.g, self.benefit, most, harm, self.attacked,
+            cover.starts, cover.uniform, cover.numbers, self.further(node.table), self.g, self.benefit, most, harm,
+            self.attacked,
         )  # fmt: skip
         return total
+
+    def further(self, table: ClassTable) -> NDArray[np.float64]:
+        """Return what microaggregated attributes add to the loss of each class; empty if there are none."""
+        if not self.sample.microaggregated:
+            return np.empty(0)
+        distinct = self.sample.distinct_in_classes(table).astype(np.float64)
+        return np.asarray(_log(np.maximum(distinct, 1.0)).sum(axis=0) * self.unit, np.float64)
 
 
 class _EntropyBased(_Payout):
@@ -175,7 +187,10 @@ class _EntropyBased(_Payout):
 
     def class_losses(self, table: ClassTable) -> NDArray[np.float64]:
         """Return the loss of each class, times its records."""
-        losses = np.clip(self.cover.of_classes(table).sum(axis=0), 0.0, 1.0)
+        losses = self.cover.of_classes(table).sum(axis=0)
+        if self.sample.microaggregated:
+            losses = losses + self.further(table)
+        losses = np.clip(losses, 0.0, 1.0)
         return comparable(self.g * table.count * losses)
 
 
@@ -190,6 +205,7 @@ def _sum(
     starts: NDArray[np.int64],
     uniform: NDArray[np.bool_],
     losses: NDArray[np.float64],
+    further: NDArray[np.float64],
     g: float,
     benefit: float,
     most: float,
@@ -207,6 +223,8 @@ def _sum(
             loss = everywhere
             for v in range(varying.shape[0]):
                 loss += losses[place(keys, i, varying[v])]
+            if further.size:
+                loss += further[i]
             cost = benefit * min(max(loss, 0.0), 1.0)
             if sizes[i] <= attacked:
                 cost += harm / sizes[i]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.quality.aggregate import Aggregate
@@ -17,6 +19,19 @@ class VectorMeasure(Measure):
         self.sample = sample
         self.aggregate = aggregate
         self.heights = sample.encoding.heights
+
+    def microaggregated(self, node: Node, s: float, g: float) -> list[float]:
+        """Return what each microaggregated attribute loses.
+
+        A class with d of the D different values in the input loses the share d/D of its records. A kept record
+        adds g times the share, a suppressed one 1 if the weight s of suppression is 1, and else what `Loss` says.
+        """
+        sample, table = self.sample, node.table
+        shares = sample.distinct_in_classes(table) / sample.distinct_microaggregated[:, None]
+        lost = np.ones_like(shares) if s == 1.0 else shares + s * (1.0 - shares)
+        parts = table.count * np.where(node.rejected, lost, g * shares)
+        losses: list[float] = (parts.sum(axis=1) / sample.records).tolist()
+        return losses
 
     def vector(self, node: Node) -> Sequence[float]:
         """Return what each attribute loses at a node with its rejected classes suppressed."""

@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 from typing import Any, get_args
 
-from veil import hierarchies, lattice, models, quality
+from veil import hierarchies, lattice, masking, models, quality
 from veil.cli.reference import parameters
+from veil.dp import SafePub
 
 PAGE = Path(__file__).parent / "reference.md"
 
@@ -26,7 +27,7 @@ def text() -> str:
         "",
         (
             "Made from the declarations by `docs/make_reference.py`. In Python, the names below are classes of "
-            "`veil.models`, `veil.quality`, `veil.lattice` and `veil.hierarchies`; in a recipe, `kind` tells them apart. "
+            "`veil.models`, `veil.quality`, `veil.lattice`, `veil.masking` and `veil.hierarchies`; in a recipe, `kind` tells them apart. "
             "The fields of a "
             "recipe are described by [recipe.schema.json](recipe.schema.json)."
         ),
@@ -34,7 +35,7 @@ def text() -> str:
         "## Privacy models",
         "",
     ]
-    for model in models.MODELS:
+    for model in (*models.MODELS, SafePub):
         parts += section(model)
     parts += ["## Quality models", ""]
     for measure in members(quality.Quality):
@@ -42,6 +43,9 @@ def text() -> str:
     parts += ["## Search strategies", ""]
     for strategy in members(lattice.AnyStrategy):
         parts += section(strategy)
+    parts += ["## Masking methods", ""]
+    for method in masking.METHODS:
+        parts += section(method)
     parts += ["## Hierarchies", ""]
     for builder in members(hierarchies.Builder):
         parts += section(builder)

@@ -6,9 +6,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from veil import hierarchies, quality
+    from veil import dp, hierarchies, lattice, masking, quality, risk
     from veil.api import anonymize, assess, verify
+    from veil.dp.safepub import SafePub
     from veil.errors import VeilError
+    from veil.local_recoding import RecodedRelease
+    from veil.locally import anonymize_locally
+    from veil.masking.verb import Masked, mask
     from veil.models import (
         AlphaKAnonymity,
         AverageReidentificationRisk,
@@ -46,33 +50,51 @@ __all__ = [
     "KAnonymity",
     "KMAnonymity",
     "KMap",
+    "Masked",
     "Plan",
     "PopulationUniqueness",
     "Profitability",
     "Recipe",
+    "RecodedRelease",
     "RecursiveCLDiversity",
     "Release",
+    "SafePub",
     "SampleUniqueness",
     "SubsetKAnonymity",
     "TCloseness",
     "VeilError",
     "anonymize",
+    "anonymize_locally",
     "assess",
+    "dp",
     "hierarchies",
+    "lattice",
+    "mask",
+    "masking",
     "quality",
+    "risk",
     "verify",
 ]
 
 # Names are fetched from their homes when first used: `veil --help` should not wait for the engine.
 _HOMES = {
+    "Masked": "veil.masking.verb",
     "Plan": "veil.plan",
     "Recipe": "veil.recipe",
     "Release": "veil.release",
+    "SafePub": "veil.dp.safepub",
     "VeilError": "veil.errors",
+    "RecodedRelease": "veil.local_recoding",
     "anonymize": "veil.api",
+    "anonymize_locally": "veil.locally",
     "assess": "veil.api",
+    "dp": "veil",
     "hierarchies": "veil",
+    "lattice": "veil",
+    "mask": "veil.masking.verb",
+    "masking": "veil",
     "quality": "veil",
+    "risk": "veil",
     "verify": "veil.api",
 }
 

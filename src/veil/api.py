@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from veil.dp.accountant import Accountant
+from veil.dp.safepub import SafePub
 from veil.errors import NoSolutionError, PlanError, did_you_mean
 from veil.hierarchies import Hierarchy
 from veil.lattice import Strategy
@@ -16,12 +18,13 @@ from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Found, Limits, Search
 from veil.models import MODELS, PrivacyModel, Strength
 from veil.models.subset import subset_of
-from veil.plan import Plan, hierarchy_builder
+from veil.plan import Aggregation, Plan, hierarchy_builder
 from veil.population import population_of
 from veil.preparation import Prepared, distinct_values, prepare
 from veil.progress import Progress, following
 from veil.published import FLAG, Published
 from veil.quality import QualityModel
+from veil.randomness import Randomness
 from veil.release import Release
 from veil.risk import Risk, sample_risk
 from veil.tables import Format, Source, read
@@ -38,6 +41,7 @@ def anonymize(
     sensitive: str | Iterable[str] = (),
     insensitive: str | Iterable[str] = (),
     identifying: str | Iterable[str] | Mapping[str, Literal["remove", "mask"]] = (),
+    microaggregated: Mapping[str, Aggregation] | None = None,
     others: Literal["keep", "drop"] | None = None,
     quality: str | QualityModel = "loss",
     suppression_limit: float = 0.0,
@@ -52,6 +56,8 @@ def anonymize(
     threads: int | None = None,
     progress: ProgressLike = None,
     cancel: Callable[[], bool] | None = None,
+    accountant: Accountant | None = None,
+    for_testing_seed: int | None = None,
 ) -> Release:
     """Find the best transformation of a table that keeps every promise, apply it and verify the result.
 
@@ -66,6 +72,10 @@ def anonymize(
     sensitive, insensitive, identifying
         The roles of the other columns. Identifying columns are removed, or masked with
         `identifying={"name": "mask"}`.
+    microaggregated
+        Quasi-identifiers of which one value is published for each class, such as `{"age": "mean"}`: the mean,
+        geometric mean, median, mode, interval or set of the class. A column that also has a hierarchy in
+        `quasi_identifiers` forms classes along with the others; one that has none does not.
     others
         What to do with columns that have no role: "keep" or "drop". By default they are refused.
     quality
@@ -94,6 +104,10 @@ def anonymize(
     cancel
         Asked again and again during the search; as soon as it says True, the best transformation so far is
         taken. `threading.Event().is_set` is such a function.
+    accountant
+        With `veil.dp.SafePub`: the account that the budget is taken from, before anything is drawn.
+    for_testing_seed
+        With `veil.dp.SafePub`: draws that can be repeated. The release is marked as not private.
 
     Examples
     --------
@@ -115,6 +129,7 @@ def anonymize(
         "sensitive": sensitive,
         "insensitive": insensitive,
         "identifying": identifying,
+        "microaggregated": dict(microaggregated or {}),
         "others": others,
         "quality": quality,
         "suppression_limit": suppression_limit,
@@ -127,7 +142,16 @@ def anonymize(
         "marker": marker,
     }
     plan = Plan(**given)
-    return carry_out(plan, source, format=format, threads=threads, progress=progress, cancel=cancel)
+    return carry_out(
+        plan,
+        source,
+        format=format,
+        threads=threads,
+        progress=progress,
+        cancel=cancel,
+        accountant=accountant,
+        for_testing_seed=for_testing_seed,
+    )
 
 
 def carry_out(
@@ -138,11 +162,22 @@ def carry_out(
     threads: int | None = None,
     progress: ProgressLike = None,
     cancel: Callable[[], bool] | None = None,
+    accountant: Accountant | None = None,
+    for_testing_seed: int | None = None,
 ) -> Release:
     """Anonymize a table as a plan says."""
     with following(progress) as told:
         told.phase("reading the table")
         found_source = source if isinstance(source, Source) else read(source, format=format)
+        if any(isinstance(model, SafePub) for model in plan.models):
+            from veil.dp.publishing import publish
+
+            told.phase("searching, drawing and verifying")
+            seed = for_testing_seed
+            chance = Randomness() if seed is None else Randomness.for_testing(seed)
+            return publish(found_source, plan, accountant=accountant, randomness=chance)
+        if accountant is not None or for_testing_seed is not None:
+            raise PlanError("`accountant` and `for_testing_seed` go with SafePub: the plan has no such model")
         told.phase("encoding and collapsing")
         prepared = prepare(found_source.table, plan)
         told.phase("searching")
@@ -220,13 +255,13 @@ def verify(source: Any, plan: Plan, *, format: Format | None = None) -> Verifica
     BROKEN: 2-anonymity (found: k = 1)
     """
     table = read(source, format=format).table
-    for name in plan.quasi_identifiers:
+    for name in plan.roles["quasi-identifying"]:
         if name not in table.column_names:
             plan.check_columns(table.column_names)
     taken = {name for names in plan.roles.values() for name in names}
     flags = [name for name in (f"veil_{FLAG}", FLAG) if name in table.column_names and name not in taken]
     published = Published(
-        table, list(plan.quasi_identifiers), marker=plan.marker, flag=flags[0] if flags else None
+        table, list(plan.roles["quasi-identifying"]), marker=plan.marker, flag=flags[0] if flags else None
     )
     return Verification(tuple(verify_models(published, plan.models) + verify_roles(table, plan)))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from veil.anonymized import Anonymized, Part
 from veil.classes.encoding import Levels
 from veil.errors import PlanError, did_you_mean
 from veil.lattice.evaluator import Evaluator
@@ -20,13 +20,12 @@ from veil.lattice.search import Found
 from veil.lattice.space import NodeRecord, Space, State
 from veil.plan import Plan
 from veil.preparation import Prepared
-from veil.published import FLAG, Published
-from veil.risk import Risk, sample_risk
-from veil.tables import Source, output_format, write
+from veil.published import FLAG
+from veil.tables import Source
 from veil.verification import Verification, verify_release
 
 
-class Release:
+class Release(Anonymized):
     """An anonymized table. `table` is the same kind of frame that came in.
 
     Attributes
@@ -86,7 +85,7 @@ class Release:
         self.suppressed_rows: NDArray[np.bool_] = rejected[groups]
         if prepared.subset is not None:
             self.suppressed_rows &= prepared.subset
-        self.arrow, self._rows, self._flag = _apply(prepared, levels, self.suppressed_rows)
+        self.arrow, self._rows, self._flag = _apply(prepared, levels, groups, self.suppressed_rows)
         names = prepared.encoding.names
         self.verification: Verification = verify_release(
             prepared.table,
@@ -101,10 +100,12 @@ class Release:
         )
         self.verification.require()
 
-    @functools.cached_property
-    def table(self) -> Any:
-        """The anonymized table, as the kind of frame that came in."""
-        return self._source.restore(self.arrow, self._rows)
+    @property
+    def _parts(self) -> list[Part]:
+        kept = ~self.suppressed_rows
+        if self._prepared.subset is not None:
+            kept &= self._prepared.subset
+        return [Part(self._levels, np.flatnonzero(kept))]
 
     @property
     def transformation(self) -> dict[str, int]:
@@ -121,11 +122,6 @@ class Release:
                 self._prepared.encoding.names, hierarchies, self._levels, strict=True
             )
         }
-
-    @property
-    def records(self) -> int:
-        """Number of records that went in."""
-        return int(self._prepared.table.num_rows)
 
     @property
     def gap(self) -> float | None:
@@ -216,9 +212,7 @@ class Release:
 
         Records that are suppressed do not count. The table contains original values: keep it to yourself.
         """
-        keep = ~self.suppressed_rows
-        if self._prepared.subset is not None:
-            keep &= self._prepared.subset
+        rows = self._parts[0].rows
         parts = []
         for name, hierarchy, codes, level in zip(
             self._prepared.encoding.names,
@@ -227,7 +221,9 @@ class Release:
             self._levels,
             strict=True,
         ):
-            counts = np.bincount(codes[keep], minlength=hierarchy.size)
+            if name in self.plan.microaggregated:
+                continue  # its cells depend on their class, not on their value
+            counts = np.bincount(codes[rows], minlength=hierarchy.size)
             used = np.flatnonzero(np.bincount(codes, minlength=hierarchy.size))
             labels = hierarchy.labels
             parts.append(
@@ -242,18 +238,7 @@ class Release:
                     }
                 )
             )
-        return pa.concat_tables(parts)
-
-    def risk(self, threshold: float = 0.2) -> tuple[Risk, Risk]:
-        """Re-identification risks of the input and of the release."""
-        names = list(self._prepared.encoding.names)
-        before = Published(self._prepared.table, names, untouched=True)
-        after = Published(self.arrow, names, marker=self.plan.marker, flag=self._flag)
-        return sample_risk(before.sizes, threshold), sample_risk(after.sizes, threshold)
-
-    def save(self, path: str | Path) -> None:
-        """Write the table to a file: completely, or not at all. The format follows the suffix and the input."""
-        write(self.arrow, path, format=output_format(Path(path), self._source.format))
+        return pa.concat_tables(parts) if parts else _NO_MAPPING
 
     def report(self, path: str | Path) -> Path:
         """Write a self-contained HTML report."""
@@ -271,8 +256,13 @@ class Release:
         )
 
 
+_NO_MAPPING = pa.schema(
+    {"column": pa.string(), "original": pa.string(), "released": pa.string(), "records": pa.int64()}
+).empty_table()
+
+
 def _apply(
-    prepared: Prepared, levels: Levels, suppressed: NDArray[np.bool_]
+    prepared: Prepared, levels: Levels, groups: NDArray[np.int32], suppressed: NDArray[np.bool_]
 ) -> tuple[pa.Table, NDArray[np.int64] | None, str | None]:
     """Build the output table. Also return the rows that stay (None: all) and the name of the flag column."""
     plan, table = prepared.plan, prepared.table
@@ -286,9 +276,14 @@ def _apply(
             continue
         if role == "identifying":
             columns[name] = pa.array([plan.marker] * table.num_rows, pa.string())
+        elif name in plan.microaggregated:
+            made = _aggregate(prepared, name, groups, suppressed)
+            columns[name], clash = _blanked(made, hidden, plan.marker)
+            ambiguous |= clash
         elif name in position:
             j = position[name]
-            columns[name], clash = _generalize(prepared, j, levels[j], table[name], hidden)
+            made = _generalize(prepared, j, levels[j], table[name])
+            columns[name], clash = _blanked(made, hidden, plan.marker, fresh=levels[j] > 0)
             ambiguous |= clash
         else:
             columns[name] = table[name]
@@ -307,25 +302,49 @@ def _apply(
 
 
 def _generalize(
-    prepared: Prepared, j: int, level: int, column: pa.ChunkedArray, hidden: pa.Array
-) -> tuple[pa.ChunkedArray | pa.Array, bool]:
-    """Generalize a column and blank its suppressed cells.
-
-    Also return whether a cell that is not suppressed looks like one that is.
-    """
-    marker = prepared.plan.marker
+    prepared: Prepared, j: int, level: int, column: pa.ChunkedArray
+) -> pa.ChunkedArray | pa.Array:
     if level > 0:
         hierarchy = prepared.encoding.hierarchies[j]
         labels = pa.array(hierarchy.labels[level], pa.string())
-        codes = hierarchy.label_map(level)[prepared.codes[j]]
-        column = labels.take(pa.array(codes))
-    elif pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+        return labels.take(pa.array(hierarchy.label_map(level)[prepared.codes[j]]))
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def _aggregate(
+    prepared: Prepared, name: str, groups: NDArray[np.int32], suppressed: NDArray[np.bool_]
+) -> pa.Array:
+    """Return for each row the aggregate of the released values of its class."""
+    from veil.masking.aggregates import aggregated
+
+    column, how = prepared.table[name], prepared.plan.microaggregated[name]
+    released = ~suppressed
+    # Classes without a released record have no aggregate; their rows are not released either.
+    numbers = np.full(int(groups.max()) + 1, -1, np.int64)
+    present = np.unique(groups[released])
+    numbers[present] = np.arange(present.size)
+    found = aggregated(
+        column.filter(pa.array(released)), numbers[groups[released]], how, name, keep_type=True
+    )
+    if pa.types.is_dictionary(found.type):
+        found = found.cast(found.type.value_type)
+    rows = numbers[groups]
+    return found.take(pa.array(rows, mask=rows < 0))
+
+
+def _blanked(
+    column: pa.ChunkedArray | pa.Array, hidden: pa.Array, marker: str | None, *, fresh: bool = False
+) -> tuple[pa.ChunkedArray | pa.Array, bool]:
+    """Blank the suppressed cells of a column.
+
+    Also return whether a cell that is not suppressed looks like one that is; labels of a hierarchy (`fresh`)
+    that look so are nothing new.
+    """
     is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     blank = pa.scalar(marker if is_text else None, column.type)
     shown = pc.filter(column, pc.invert(hidden))
     if blank.is_valid:
-        clash = level == 0 and bool(pc.any(pc.equal(shown, blank)).as_py())
+        clash = not fresh and bool(pc.any(pc.equal(shown, blank)).as_py())
     else:
         clash = shown.null_count > 0
     return pc.if_else(hidden, blank, column), clash

@@ -127,6 +127,7 @@ def _fields(options: Mapping[str, Any]) -> dict[str, Any]:
         "sensitive": ("sensitive", grammar.names),
         "insensitive": ("insensitive", grammar.names),
         "identifying": ("identifying", grammar.treatments),
+        "microaggregate": ("microaggregated", grammar.aggregations),
         "quality": ("quality", grammar.quality),
         "strategy": ("strategy", grammar.strategy),
         "minimum_level": ("minimum_levels", lambda texts: grammar.levels(texts, "--minimum-level")),
@@ -147,14 +148,20 @@ def _fields(options: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def run(job: Job, *, threads: int | None = None, quiet: bool = False) -> Release:
+def run(job: Job, *, threads: int | None = None, quiet: bool = False, budget: Path | None = None) -> Release:
     """Anonymize, write, and show what was done."""
     from veil.api import carry_out
+    from veil.cli.budget import opened
 
     check_targets(job)
-    with _honest_about(job):
+    with honest_about(job):
         made = carry_out(
-            job.plan, job.input, format=job.format, threads=threads, progress=False if quiet else None
+            job.plan,
+            job.input,
+            format=job.format,
+            threads=threads,
+            progress=False if quiet else None,
+            accountant=None if budget is None else opened(job.input, budget),
         )
         write(made, job)
         if not quiet:
@@ -230,7 +237,7 @@ def _report(made: Release, path: Path) -> bytes:
 
 
 @contextmanager
-def _honest_about(job: Job) -> Iterator[None]:
+def honest_about(job: Job) -> Iterator[None]:
     """On Ctrl-C, say what is there; in all likelihood nothing."""
     before = {path: _identity(path) for path in job.targets.values()}
     try:
@@ -258,4 +265,5 @@ def _show(made: Release, job: Job) -> None:
     show.verification(console, made.verification)
     before, after = made.risk()
     show.risks(console, ("before", before), ("after", after))
+    show.statement(console, made)
     show.files(console, job.targets.items())

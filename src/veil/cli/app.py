@@ -145,6 +145,10 @@ def anonymize(
             "--identifying", "COLUMNS", "What names a person: removed, or masked with [cyan]name=mask[/cyan]."
         ),
     ] = None,
+    microaggregate: Annotated[
+        list[str] | None,
+        _planned("--microaggregate", "COLUMN=mean|median|…", "Publish one value a class, such as age=mean."),
+    ] = None,
     others: Annotated[
         Fate | None,
         _planned("--others", "keep|drop", "Columns not named above; without it they are refused."),
@@ -187,6 +191,14 @@ def anonymize(
     save_recipe: Annotated[
         Path | None, _planned("--save-recipe", "FILE", "Also write these options down as a recipe.")
     ] = None,
+    budget: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take what SafePub spends from this budget: [cyan]veil budget[/cyan].",
+            rich_help_panel=_RUN,
+        ),
+    ] = None,
     threads: Threads = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=_RUN)
@@ -221,6 +233,7 @@ def anonymize(
         "sensitive": sensitive,
         "insensitive": insensitive,
         "identifying": identifying,
+        "microaggregate": microaggregate,
         "others": others and others.value,
         "quality": quality,
         "suppression_limit": suppression_limit,
@@ -242,7 +255,32 @@ def anonymize(
         save_recipe=save_recipe,
         overwrite=overwrite,
     )
-    anonymizing.run(job, threads=threads, quiet=quiet)
+    anonymizing.run(job, threads=threads, quiet=quiet, budget=budget)
+
+
+@command
+def budget(
+    file: Annotated[Path, typer.Argument(metavar="TABLE", help="The data that the budget is for.")],
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help='Start a budget: 2, or "ln(3)".')
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Start a budget: 1e-4. Default: 0.")
+    ] = None,
+    at: Annotated[
+        Path | None,
+        typer.Option("--file", metavar="FILE", help="Where it is kept. Default: next to the table."),
+    ] = None,
+) -> None:
+    """Start the privacy budget of a table, or show what has been spent of it.
+
+    Every release by [cyan]--model safe-pub:EPSILON --budget FILE[/cyan] is entered before it is made, and refused if
+    the budget does not suffice.
+    """
+    startup.quick()
+    from veil.cli import budget as budgets
+
+    budgets.run(file, epsilon, delta, at)
 
 
 @command
@@ -297,6 +335,57 @@ def verify(
     from veil.cli import checking
 
     raise typer.Exit(checking.verify(file, recipe, format))
+
+
+@command
+def mask(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="RECIPE|TABLE", help="A masking recipe (.yaml), or a table and the steps."),
+    ],
+    step: Annotated[
+        list[str] | None,
+        typer.Option("--step", metavar="METHOD", help="A masking method. Repeat for more, in their order."),
+    ] = None,
+    input: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The table, instead of the recipe's.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write.")
+    ] = None,
+    apart: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Where to keep what does not go with the release, as pseudonyms."
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+    format: FormatOption = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Mask a table with one or more methods, as a recipe says, or as options say.
+
+    Shows for each step what was lost and what risk is left. On any error nothing is written.
+
+    [bold]With a recipe[/bold]
+
+    [cyan]veil mask steps.yaml[/cyan]
+
+    [bold]With options[/bold]
+
+    [cyan]veil mask patients.csv -o masked.csv --step random-pseudonyms:name --apart secret
+    --step rank-swapping:age,income,p=10 --step "top-coding:stay,quantile=0.99"[/cyan]
+
+    METHOD is a name, with parameters after a colon, as for [cyan]veil anonymize[/cyan]: columns first, the others
+    by key. [cyan]veil masks[/cyan] lists what there is.
+    """
+    startup.quick()
+    from veil.cli import mask as masking
+
+    job = masking.job_of(
+        source, step or [], input=input, format=format, output=output, apart=apart, overwrite=overwrite
+    )
+    masking.run(job, quiet=quiet)
 
 
 @command
@@ -358,6 +447,25 @@ def hierarchies(name: _Name = None) -> None:
     from veil.recipe._parts import BUILDERS
 
     reference.listing(BUILDERS, name, "--qi COLUMN=")
+
+
+@command
+def masks(
+    name: _Name = None,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of masking recipes instead.")
+    ] = False,
+) -> None:
+    """List the masking methods with their parameters."""
+    from veil.cli import reference
+    from veil.recipe.masking import MASKINGS, masking_schema
+
+    if schema:
+        import json
+
+        typer.echo(json.dumps(masking_schema(), indent=2, ensure_ascii=False))
+        return
+    reference.listing(MASKINGS, name, "--step ")
 
 
 @command

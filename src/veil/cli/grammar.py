@@ -117,6 +117,21 @@ def treatments(texts: Iterable[str]) -> dict[str, Any]:
     return dict(_treated(*pair) for pair in pairs)
 
 
+def aggregations(texts: Iterable[str]) -> dict[str, str]:
+    """Read microaggregated columns: `COLUMN=FUNCTION`.
+
+    >>> aggregations(["age=mean", "income=geometric-mean"])
+    {'age': 'mean', 'income': 'geometric mean'}
+    """
+    found = {}
+    for text in texts:
+        column, _, function = text.rpartition("=")
+        if not column or not function:
+            raise PlanError(f"--microaggregate {text!r}: give a column and a function, such as age=mean")
+        found[column] = re.sub(r"[\s_-]+", " ", function)
+    return found
+
+
 def levels(texts: Iterable[str], option: str) -> dict[str, int]:
     """Read `COLUMN=LEVEL`.
 
@@ -160,12 +175,12 @@ def _read(text: str, known: Mapping[str, type[Any]], option: str) -> Any:
         hint = did_you_mean(name, [kebab(kind) for kind in known])
         raise ParameterError(f"{option} {text!r}: there is no {name!r}.{hint}")
     try:
-        return cls(**_arguments(rest, cls))
+        return cls(**arguments(rest, cls))
     except VeilError as error:
         raise type(error)(f"{option} {text!r}: {error}") from None
 
 
-def _arguments(text: str, cls: type[Any]) -> dict[str, Any]:
+def arguments(text: str, cls: type[Any]) -> dict[str, Any]:
     """Assign values to parameters, by position or by key."""
     parameters = [field.name for field in dataclasses.fields(cls) if field.name != "kind"]
     given: dict[str, Any] = {}
@@ -173,13 +188,13 @@ def _arguments(text: str, cls: type[Any]) -> dict[str, Any]:
     for argument in _ARGUMENTS.findall(text):
         found = re.fullmatch(r"\s*([A-Za-z_]\w*)=(.*)", argument, re.DOTALL)
         if found is None:
-            in_order.append(_value(argument))
+            in_order.append(value_of(argument))
             continue
         key = found[1]
         if key not in parameters:
             raise ParameterError(f"`{key}` is not a parameter.{did_you_mean(key, parameters)}")
         listed = _is_list(cls, key)
-        given[key] = [_value(each) for each in found[2].split("|")] if listed else _value(found[2])
+        given[key] = [value_of(each) for each in found[2].split("|")] if listed else value_of(found[2])
     if in_order and parameters and _is_list(cls, parameters[0]):
         given[parameters[0]] = in_order
         return given
@@ -193,7 +208,7 @@ def _is_list(cls: type[Any], parameter: str) -> bool:
     return any(get_origin(each) in (tuple, list) for each in (annotation, *get_args(annotation)))
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
     """Read a number or text; true, false and null are left to the parameter's type, or quoted."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":

@@ -97,6 +97,14 @@ def release(console: Console, made: Release) -> None:
     )
 
 
+def statement(console: Console, made: Release) -> None:
+    """Show the promise in plain words, if there is one."""
+    text = getattr(made, "statement", None)
+    if text is not None:
+        console.print(Text(text))
+        console.print(Text("The figures above are exact: publish the table, not them.", "yellow"))
+
+
 def _distance(made: Release) -> str:
     """Say what is known about a transformation that is not proven optimal."""
     known = "no" if made.gap is None else f"no; at most {made.gap:.1%} above the optimum"

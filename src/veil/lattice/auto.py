@@ -11,7 +11,7 @@ from veil.lattice.best_effort import Neighbourhoods
 from veil.lattice.optimal import BranchAndBound
 from veil.lattice.search import Search, Strategy
 
-PROVABLE = 10**8
+PROVABLE = 10**12
 """Nodes up to which a proof is tried again with the better incumbent that best effort has found."""
 
 

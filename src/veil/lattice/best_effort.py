@@ -6,8 +6,9 @@ of that sub-lattice, with the best score so far as its cutoff. Two to twenty fre
 in a few hundred checks, most of them on small tables: attributes that are held at a high level make every
 class table of the sub-lattice small.
 
-How many attributes are set free follows from how much the last sub-lattices cost. Half of them are attributes
-that can still be generalized, because a better node mostly trades one attribute for another. Where many
+How many attributes are set free follows from how much the last sub-lattices cost. Between a quarter and three
+quarters of them are attributes that can still be generalized, because a better node mostly trades one attribute for
+another, and what is traded for what is not known. Where many
 sub-lattices in a row bring nothing, more checks are allowed for each, until one of them is the whole space and the
 search ends with a proof.
 """
@@ -95,7 +96,8 @@ class Neighbourhoods:
         at_top = [j for j in self.movable if centre[j] == space.maximum[j]]
         self.random.shuffle(rising)
         self.random.shuffle(at_top)
-        half = max(size // 2, size - len(at_top))
+        share = self.random.randint(size // 4, size - size // 4)
+        half = max(share, size - len(at_top))
         free = {*rising[:half], *at_top[: size - min(half, len(rising))]}
         low = tuple(
             max(space.minimum[j], level - reach) if j in free else level for j, level in enumerate(centre)

@@ -17,6 +17,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter
 from veil import lattice
 from veil import quality as qualities
 from veil.declare import declared
+from veil.dp.safepub import SafePub
 from veil.errors import PlanError, VeilError, did_you_mean
 from veil.hierarchies import Builder, Hierarchy, Table
 from veil.models import Model
@@ -117,7 +118,7 @@ InputSpec = Annotated[
 # Hierarchies, models, quality models
 
 BUILDERS = members(Builder)
-MODELS = members(Model)
+MODELS = {**members(Model), "SafePub": SafePub}
 QUALITIES = members(Quality)
 STRATEGIES = members(lattice.AnyStrategy)
 
@@ -191,7 +192,7 @@ HierarchySpec = Annotated[
 ]
 """A kind of hierarchy with its parameters, its mere name, or the path of a hierarchy file."""
 
-ModelSpec = Annotated[Model, BeforeValidator(_model)]
+ModelSpec = Annotated[Annotated[Model | SafePub, Field(discriminator="kind")], BeforeValidator(_model)]
 
 QualitySpec = Annotated[Quality, BeforeValidator(_quality, json_schema_input_type=str | Quality)]
 

@@ -16,7 +16,7 @@ from veil.errors import ParameterError, VeilError
 from veil.hierarchies import File
 from veil.lattice import Auto
 from veil.models.subset import Matching
-from veil.plan import Plan, Treatment
+from veil.plan import Aggregation, Plan, Treatment
 from veil.recipe._document import Document, read_document, write_document
 from veil.recipe._parts import (
     BUILDERS,
@@ -95,6 +95,7 @@ class Recipe(BaseModel):
         Field(description=_about("quasi_identifiers"), json_schema_extra={"minProperties": 1}),
     ]
     models: Annotated[list[ModelSpec], Field(min_length=1, description=_about("models"))]
+    microaggregated: Annotated[dict[str, Aggregation], Field(description=_about("microaggregated"))] = {}
     sensitive: Annotated[Names, Field(description=_about("sensitive"))] = []
     insensitive: Annotated[Names, Field(description=_about("insensitive"))] = []
     identifying: Annotated[Treatments, Field(description=_about("identifying"))] = {}

@@ -23,6 +23,7 @@ def facts(release: Release) -> dict[str, Any]:
         "classes": release.classes,
         "score": release.score,
         "proven_optimal": release.proven_optimal,
+        "statement": getattr(release, "statement", None),
         "gap": release.gap,
         "ending": release.ending,
         "nodes": {"all": release.explored.size, "checked": len(release.explored.evaluated)},

@@ -1,0 +1,46 @@
+"""`veil budget`: start the privacy budget of a data file, or show what has been spent of it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from veil.cli import show
+from veil.dp.accountant import Accountant, beside
+from veil.errors import InputError, PlanError
+
+
+def fingerprint(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def opened(data: Path, file: Path | None = None) -> Accountant:
+    """Open the budget of a data file, by default the one next to it."""
+    return Accountant.open(file or beside(data), fingerprint=fingerprint(data))
+
+
+def run(data: Path, epsilon: str | None, delta: str | None, file: Path | None) -> None:
+    """Start a budget if one is given; show it."""
+    where = file or beside(data)
+    if epsilon is not None:
+        accountant = Accountant.create(where, epsilon, delta or 0, fingerprint=fingerprint(data))
+    elif delta is not None:
+        raise PlanError("--delta goes with --epsilon: both start a new budget")
+    elif not where.exists():
+        raise InputError(
+            f"{where}: there is no budget. Start one: veil budget {data} --epsilon 2 --delta 1e-4"
+        )
+    else:
+        accountant = opened(data, file)
+    console = show.output()
+    rows = [
+        (f"{entry.time:%Y-%m-%d %H:%M}", entry.label, str(entry.epsilon), f"{float(entry.delta):g}")
+        for entry in accountant.ledger
+    ]
+    console.print(show.table(f"Budget of {data}", ("when (UTC)", "on what", "epsilon", "delta"), rows))
+    console.print(f"budget: {accountant.budget}   left: {accountant.remaining}   kept in: {where}")

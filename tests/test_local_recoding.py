@@ -24,7 +24,7 @@ import oracle
 import strategies
 import veil
 from models.test_pairs import ours
-from quality.support import E1, WITH_FACTOR, as_tuple, hierarchy_of, model_of, names_of, sample_of
+from quality.support import E1, WITH_FACTOR, as_tuple, hierarchy_of, model_of, names_of
 from veil import hierarchies as h
 from veil import models as m
 from veil.anonymized import Part
@@ -32,7 +32,6 @@ from veil.api import carry_out
 from veil.errors import ParameterError, PlanError, VerificationError
 from veil.lattice import Optimal
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.search import Search
 from veil.local_recoding import FastIterative, Iterative, LocalRecoding, Mode, RecodedRelease, SinglePass
 from veil.local_recoding.table import Assembled, assemble, verify_recoded
 from veil.locally import anonymize_locally
@@ -853,23 +852,6 @@ def test_local_from_the_start_keeps_another_quality_as_it_is() -> None:
         anonymize_locally(E1_TABLE, suppression_limit=0.1, **options)
     with pytest.raises(ParameterError, match="`iterations` should be greater than or equal to 1, not 0"):
         anonymize_locally(E1_TABLE, iterations=0, **options)
-
-
-# --- found on the way -----------------------------------------------------------------------------
-
-
-def test_limits_that_add_up_to_one_but_for_rounding_leave_no_bound() -> None:
-    """Shares of 1/6 and 1/3 that a class must have exactly: their sum in floats is less than 1."""
-    problem = oracle.Problem(
-        [(place,) for place in "aabbcc"],
-        [[[place, "abc", "*"] for place in "abc"] + [["d", "d", "*"]]],
-        {"S": ["b", "a", None, "a", "c", "d"]},
-    )
-    evaluator = Evaluator(sample_of(problem), [m.DeltaDisclosure("S", 0.1)], Loss(), 0.9)
-    assert evaluator.judge((2,), evaluator.sample.table, high=True).least == 0
-    best = Search(evaluator, (0,), (2,)).run(Optimal()).best
-    assert best is not None
-    assert best.levels == (1,)
 
 
 def test_modes_are_told_apart_by_kind() -> None:

@@ -419,11 +419,11 @@ def test_many_values_are_compared_pair_by_pair(monkeypatch: pytest.MonkeyPatch, 
 def test_a_broken_promise_is_not_released(monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine goes wrong: it forgets to suppress. Nothing comes out."""
 
-    def forgetful(prepared: Any, levels: Any, suppressed: Any) -> Any:
-        return honest(prepared, levels, np.zeros_like(suppressed))
+    def forgetful(prepared: Any, levels: Any, groups: Any, suppressed: Any) -> Any:
+        return honest(prepared, levels, groups, np.zeros_like(suppressed))
 
-    honest = veil.release._apply
-    monkeypatch.setattr(veil.release, "_apply", forgetful)
+    honest = veil.release.applied
+    monkeypatch.setattr(veil.release, "applied", forgetful)
     with pytest.raises(VerificationError, match=r"withheld: BROKEN: 3-anonymity \(found: k = 1\)"):
         anonymize()
 

@@ -122,6 +122,7 @@ def _largest_below_irrational(bound: Real, size: int) -> Fraction:
 
 
 def rational(exact: arb) -> Fraction:
+    """Return the number that a ball without a radius stands for."""
     mantissa, exponent = (int(part) for part in exact.man_exp())
     return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
 

@@ -261,3 +261,34 @@ def _raise(error: Exception) -> object:
         raise error
 
     return raising
+
+
+def test_local_recoding(folder: Path) -> None:
+    """What would stay suppressed is transformed again; the recipe of the options says so, too."""
+    options = (
+        *(
+            "anonymize",
+            "patients.csv",
+            "--qi",
+            "age=intervals:10,20",
+            "--qi",
+            "zip=redaction",
+            "--others",
+            "keep",
+        ),
+        *("--model", "k-anonymity:2", "--suppression-limit", "0.9", "--quality", "loss:factor=0"),
+    )
+    plain = veil(*options, "-o", "plain.csv")
+    local = veil(
+        *options, "--local-recoding", "fast-iterative:0.2", "-o", "local.csv", "--save-recipe", "local.yaml"
+    )
+    assert (plain.code, local.code) == (0, 0), local.err
+    assert "Local recoding" in local.out
+    stars = [Path(name).read_text().count("*****") for name in ("plain.csv", "local.csv")]
+    assert stars[1] < stars[0] or stars == [0, 0]
+    Path("local.csv").unlink()
+    assert veil("anonymize", "local.yaml").code == 0
+    refused = veil(*options, "--local-recoding", "fast-iterative", "-o", "x.csv", "--report", "x.html")
+    assert refused.code == 2
+    assert "no reports of locally recoded releases" in refused.err
+    assert "there is no 'slow'" in veil(*options, "--local-recoding", "slow", "-o", "x.csv").err

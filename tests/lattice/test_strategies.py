@@ -201,7 +201,9 @@ def distinct(problem, levels, j):
 @often
 @given(st.data())
 def test_data_fly_by_definition(data):
-    problem = dataclasses.replace(data.draw(strategies.problems(max_width=4, max_height=3, microaggregated=None)), subset=None)
+    problem = dataclasses.replace(
+        data.draw(strategies.problems(max_width=4, max_height=3, microaggregated=None)), subset=None
+    )
     k, limit = data.draw(st.integers(1, 5)), data.draw(st.sampled_from([0.0, 0.2]))
 
     def most_distinct(levels, can_rise):
@@ -216,7 +218,9 @@ def test_data_fly_by_definition(data):
 @often
 @given(st.data())
 def test_improved_greedy_by_definition(data):
-    problem = dataclasses.replace(data.draw(strategies.problems(max_width=4, max_height=3, microaggregated=None)), subset=None)
+    problem = dataclasses.replace(
+        data.draw(strategies.problems(max_width=4, max_height=3, microaggregated=None)), subset=None
+    )
     k, limit = data.draw(st.integers(1, 5)), data.draw(st.sampled_from([0.0, 0.2]))
 
     def largest_smallest_class(levels, can_rise):

@@ -77,6 +77,20 @@ def test_it_is_not_monotone():
     assert found.best.levels == (0,)
 
 
+def test_limits_that_add_up_to_one_but_for_rounding_leave_no_bound():
+    """Shares of 1/6 and 1/3 that a class must have exactly: their sum in floats is less than 1."""
+    problem = oracle.Problem(
+        [(place,) for place in "aabbcc"],
+        [[[place, "abc", "*"] for place in "abc"] + [["d", "d", "*"]]],
+        {"S": ["b", "a", None, "a", "c", "d"]},
+    )
+    evaluator = Evaluator(sample_of(problem), [DeltaDisclosure("S", 0.1)], Loss(), 0.9)
+    assert evaluator.judge((2,), evaluator.sample.table, high=True).least == 0
+    best = Search(evaluator, (0,), (2,)).run(Optimal()).best
+    assert best is not None
+    assert best.levels == (1,)
+
+
 def test_minimal_class_size():
     sample = sample_of(problem_of(dict.fromkeys("abcdefgh", 1)))
     assert DeltaDisclosure("S", 1).minimal_class_size(sample) == 5  # a share below 2/8

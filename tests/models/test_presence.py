@@ -116,7 +116,10 @@ def search_is_exhaustive(models: Any, examples: int = 200) -> None:
         quality = model_of(data.draw(strategies.qualities(problem)), names_of(problem))
         low, high = data.draw(strategies.level_ranges(problem))
         evaluator = Evaluator(sample_of(problem), chosen, quality, data.draw(strategies.limits()))
-        found, best = Search(evaluator, low, high, threads=1).run(Optimal()), best_of(every_node(evaluator, low, high))
+        found, best = (
+            Search(evaluator, low, high, threads=1).run(Optimal()),
+            best_of(every_node(evaluator, low, high)),
+        )
         assert (found.best is None) == (best is None)
         if best is not None:
             assert (found.best.levels, found.best.score) == (best.levels, best.score)

@@ -35,7 +35,8 @@ def test_data_fly_on_adult(limit, quality, transformation, percent):
     ready = prepare(source("adult").table, plan)
     evaluator = Evaluator(ready.sample, plan.models, plan.quality, limit)
     found, best = (
-        Search(evaluator, ready.minimum, ready.maximum).run(strategy).best for strategy in (DataFly(), Optimal())
+        Search(evaluator, ready.minimum, ready.maximum).run(strategy).best
+        for strategy in (DataFly(), Optimal())
     )
     _, worst = evaluator.measure.extremes()
     assert found.levels == transformation

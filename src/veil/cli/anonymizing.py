@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -24,6 +24,8 @@ from veil.recipe._parts import input_of
 from veil.tables import Format, atomic, output_format
 
 if TYPE_CHECKING:
+    from veil.anonymized import Anonymized
+    from veil.local_recoding.modes import Mode
     from veil.release import Release
 
 RECIPES = (".yaml", ".yml", ".json")
@@ -41,6 +43,7 @@ class Job:
     recipe: Recipe | None = None
     save_recipe: Path | None = None
     overwrite: bool = False
+    local_recoding: Mode | None = None
     keep: tuple[Path, ...] = field(default=())
     """Files that must not be written over, whatever else may be."""
 
@@ -78,7 +81,16 @@ def job_of(
         **_fields(options),
     )
     return Job(
-        recipe.plan(), source, recipe.input_format, output, report, recipe, save_recipe, overwrite, (source,)
+        recipe.plan(),
+        source,
+        recipe.input_format,
+        output,
+        report,
+        recipe,
+        save_recipe,
+        overwrite,
+        recipe.local_recoding,
+        (source,),
     )
 
 
@@ -115,6 +127,7 @@ def _job_of_recipe(
         target,
         report or recipe.report_path,
         overwrite=overwrite or recipe.overwrite,
+        local_recoding=recipe.local_recoding,
         keep=(table, source),
     )
 
@@ -130,6 +143,7 @@ def _fields(options: Mapping[str, Any]) -> dict[str, Any]:
         "microaggregate": ("microaggregated", grammar.aggregations),
         "quality": ("quality", grammar.quality),
         "strategy": ("strategy", grammar.strategy),
+        "local_recoding": ("local_recoding", grammar.local_recoding),
         "minimum_level": ("minimum_levels", lambda texts: grammar.levels(texts, "--minimum-level")),
         "maximum_level": ("maximum_levels", lambda texts: grammar.levels(texts, "--maximum-level")),
     }
@@ -148,14 +162,18 @@ def _fields(options: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def run(job: Job, *, threads: int | None = None, quiet: bool = False, budget: Path | None = None) -> Release:
+def run(
+    job: Job, *, threads: int | None = None, quiet: bool = False, budget: Path | None = None
+) -> Anonymized:
     """Anonymize, write, and show what was done."""
     from veil.api import carry_out
     from veil.cli.budget import opened
 
     check_targets(job)
+    if job.local_recoding is not None and job.report is not None:
+        raise PlanError("there are no reports of locally recoded releases yet: leave out the report")
     with honest_about(job):
-        made = carry_out(
+        made: Anonymized = carry_out(
             job.plan,
             job.input,
             format=job.format,
@@ -163,6 +181,8 @@ def run(job: Job, *, threads: int | None = None, quiet: bool = False, budget: Pa
             progress=False if quiet else None,
             accountant=None if budget is None else opened(job.input, budget),
         )
+        if job.local_recoding is not None and made.suppressed:
+            made = made.local_recoding(job.local_recoding, threads=threads, progress=False if quiet else None)
         write(made, job)
         if not quiet:
             _show(made, job)
@@ -198,12 +218,12 @@ def check_target(path: Path, *, overwrite: bool) -> None:
         raise OutputError(f"{path}: the directory cannot be written to. Choose another path")
 
 
-def write(made: Release, job: Job) -> None:
+def write(made: Anonymized, job: Job) -> None:
     """Write the table, and with it the report and the recipe: all of them, or none."""
     if job.report is None:
         _write_table(made, job)
         return
-    content = _report(made, job.report)
+    content = _report(cast("Release", made), job.report)
     with atomic(job.report) as temporary:
         # Safely on the disk before the table is, so that little is left to go wrong after it.
         with temporary.open("wb") as file:
@@ -213,7 +233,7 @@ def write(made: Release, job: Job) -> None:
         _write_table(made, job)
 
 
-def _write_table(made: Release, job: Job) -> None:
+def _write_table(made: Anonymized, job: Job) -> None:
     if job.save_recipe is not None and job.recipe is not None:
         with atomic(job.save_recipe) as temporary:
             job.recipe.save(temporary)
@@ -257,7 +277,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_ino, found.st_mtime_ns
 
 
-def _show(made: Release, job: Job) -> None:
+def _show(made: Anonymized, job: Job) -> None:
     from veil.cli import show
 
     console = show.output()

@@ -181,6 +181,12 @@ def anonymize(
         int | None,
         _planned("--check-limit", "N", "Transformations to check before the best so far is taken."),
     ] = None,
+    local_recoding: Annotated[
+        str | None,
+        _planned(
+            "--local-recoding", "MODE", "Transform again what would stay suppressed: fast-iterative:0.01."
+        ),
+    ] = None,
     suppressed_rows: Annotated[
         Fate | None,
         _planned("--suppressed-rows", "keep|drop", "Keep them, blanked, or drop them. Default: keep."),
@@ -242,6 +248,7 @@ def anonymize(
         "strategy": strategy,
         "time_limit": time_limit,
         "check_limit": check_limit,
+        "local_recoding": local_recoding,
         "suppressed_rows": suppressed_rows and suppressed_rows.value,
         "marker": marker,
     }

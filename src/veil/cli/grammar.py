@@ -20,7 +20,7 @@ from typing import Any, get_args, get_origin
 from veil.errors import ParameterError, PlanError, VeilError, did_you_mean
 from veil.hierarchies import File
 from veil.recipe._document import scalar
-from veil.recipe._parts import BUILDERS, FORMATS, MODELS, QUALITIES, STRATEGIES, is_path
+from veil.recipe._parts import BUILDERS, FORMATS, MODELS, QUALITIES, RECODINGS, STRATEGIES, is_path
 
 _ARGUMENTS = re.compile(r"""(?:'[^']*'|"[^"]*"|[^,'"])+""")
 
@@ -70,6 +70,15 @@ def strategy(text: str) -> Any:
 
         return by_name(text)
     return _read(text, STRATEGIES, "--strategy")
+
+
+def local_recoding(text: str) -> Any:
+    """Read a mode of local recoding.
+
+    >>> local_recoding("fast-iterative:0.05")
+    FastIterative(share=0.05, factor=None)
+    """
+    return _read(text, RECODINGS, "--local-recoding")
 
 
 def format(text: str) -> Any:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
 
 from veil.cli import failures, grammar
-from veil.cli.anonymizing import RECIPES, honest_about, check_target
+from veil.cli.anonymizing import RECIPES, check_target, honest_about
 from veil.errors import OutputError, ParameterError, PlanError, VeilError, did_you_mean
 from veil.masking import Method
 from veil.recipe.masking import MASKINGS, MaskingRecipe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich import box
 from rich.console import Console
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from veil.anonymized import Anonymized
     from veil.api import Assessment
+    from veil.local_recoding import RecodedRelease
     from veil.release import Release
     from veil.risk import Risk
     from veil.verification import Verification
@@ -64,8 +66,26 @@ def table(
     return made
 
 
-def release(console: Console, made: Release) -> None:
+def recoded(console: Console, made: RecodedRelease) -> None:
+    """Show what was done to the table, pass by pass."""
+    names = made.plan.quasi_identifiers
+    rows = [
+        (at, f"{each.recoded:,}", ", ".join(f"{name} {each.transformation[name]}" for name in names))
+        for at, each in enumerate(made.passes, 1)
+    ]
+    console.print(table("Local recoding", ("pass", "records", "levels"), rows, right=(0, 1)))
+    measures = {name: f"{value:,.6g}" for name, value in made.measures().items()}
+    share = f"{made.suppressed:,} of {made.records:,} ({made.suppressed / made.records:.2%})"
+    console.print(table("Result", ("", ""), [("suppressed", share), *measures.items()]))
+
+
+def release(console: Console, made: Anonymized) -> None:
     """Show what was done to the table."""
+    from veil.release import Release
+
+    if not isinstance(made, Release):
+        recoded(console, cast("RecodedRelease", made))
+        return
     levels, names = made.transformation, made.transformation_names
     highest = dict(zip(levels, made.explored.maximum, strict=True))
     console.print(
@@ -97,7 +117,7 @@ def release(console: Console, made: Release) -> None:
     )
 
 
-def statement(console: Console, made: Release) -> None:
+def statement(console: Console, made: Anonymized) -> None:
     """Show the promise in plain words, if there is one."""
     text = getattr(made, "statement", None)
     if text is not None:

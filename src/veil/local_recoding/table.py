@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.anonymized import Part, taken
+from veil.cells import applied, blanked
 from veil.classes.encoding import Levels
 from veil.models import KAnonymity, Profitability
 from veil.models.base import Finding
 from veil.preparation import Prepared
 from veil.published import FLAG, Published, is_text
-from veil.release import _apply, _blanked
 from veil.verification import Verification, verify_release
 
 
@@ -68,7 +68,7 @@ def assemble(prepared: Prepared, parts: Sequence[Part], hidden: NDArray[np.bool_
             chunks = _of_one_type(prepared, j, pieces, chunks)
             originals = [chunk for part, chunk in zip(shown, chunks, strict=False) if part.levels[j] == 0]
             fresh = not any(_shows(chunk, plan.marker) for chunk in originals)
-        columns[name], clash = _blanked(_joined(chunks).take(order), blank, plan.marker, fresh=fresh)
+        columns[name], clash = blanked(_joined(chunks).take(order), blank, plan.marker, fresh=fresh)
         ambiguous |= clash
     if not hidden.any():
         return Assembled(pa.table(columns), None, None)
@@ -84,7 +84,7 @@ def assemble(prepared: Prepared, parts: Sequence[Part], hidden: NDArray[np.bool_
 
 def _generalized(some: Prepared, levels: Levels) -> pa.Table:
     groups = some.sample.classes_of_rows(levels)[1]
-    return _apply(some, levels, groups, np.zeros(groups.size, np.bool_))[0]
+    return applied(some, levels, groups, np.zeros(groups.size, np.bool_))[0]
 
 
 def _of_one_type(

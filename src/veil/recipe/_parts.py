@@ -20,6 +20,7 @@ from veil.declare import declared
 from veil.dp.safepub import SafePub
 from veil.errors import PlanError, VeilError, did_you_mean
 from veil.hierarchies import Builder, Hierarchy, Table
+from veil.local_recoding.modes import LocalRecoding
 from veil.models import Model
 from veil.quality import Quality
 from veil.tables import Csv, Excel, Feather, Format, Parquet
@@ -121,6 +122,7 @@ BUILDERS = members(Builder)
 MODELS = {**members(Model), "SafePub": SafePub}
 QUALITIES = members(Quality)
 STRATEGIES = members(lattice.AnyStrategy)
+RECODINGS = members(LocalRecoding)
 
 
 def _with_kind(value: Any, known: Mapping[str, Any], expected: str) -> Any:
@@ -173,6 +175,11 @@ def _strategy(value: Any) -> Any:
     return _with_kind(value, STRATEGIES, "a search strategy, such as `auto`,")
 
 
+def _recoding(value: Any) -> Any:
+    known = "a mode of local recoding, such as {kind: FastIterative},"
+    return _with_kind({"kind": value} if isinstance(value, str) else value, RECODINGS, known)
+
+
 def _is_complete(cls: type[Any]) -> bool:
     """Whether a kind needs no parameters, so that its name is enough."""
     try:
@@ -198,6 +205,11 @@ QualitySpec = Annotated[Quality, BeforeValidator(_quality, json_schema_input_typ
 
 StrategySpec = Annotated[
     lattice.AnyStrategy, BeforeValidator(_strategy, json_schema_input_type=str | lattice.AnyStrategy)
+]
+
+
+RecodingSpec = Annotated[
+    LocalRecoding, BeforeValidator(_recoding, json_schema_input_type=str | LocalRecoding)
 ]
 
 

@@ -23,12 +23,14 @@ from veil.recipe._parts import (
     INPUTS,
     MODELS,
     QUALITIES,
+    RECODINGS,
     STRATEGIES,
     HierarchySpec,
     Input,
     InputSpec,
     ModelSpec,
     QualitySpec,
+    RecodingSpec,
     StrategySpec,
     builder_of,
     format_of_input,
@@ -89,6 +91,10 @@ class Recipe(BaseModel):
     overwrite: Annotated[bool, Field(description="whether output and report may replace existing files")] = (
         False
     )
+
+    local_recoding: Annotated[
+        RecodingSpec | None, Field(description="how to transform again what would stay suppressed")
+    ] = None
 
     quasi_identifiers: Annotated[
         dict[str, HierarchySpec],
@@ -218,7 +224,7 @@ class Recipe(BaseModel):
                 value = {column: self._spell_hierarchy(each, start) for column, each in value.items()}
             elif name == "models":
                 value = [spelled(_relocated(each, lambda path: self._moved(path, start))) for each in value]
-            elif name in ("quality", "strategy"):
+            elif name in ("quality", "strategy", "local_recoding"):
                 value = spelled(value)
             elif name == "identifying" and set(value.values()) == {"remove"}:
                 value = list(value)
@@ -275,7 +281,7 @@ _FIELDS: dict[str, list[str]] = {
     "": list(Recipe.model_fields),
     **{
         kind: [field.name for field in dataclasses.fields(each)]
-        for known in (BUILDERS, MODELS, QUALITIES, STRATEGIES, INPUTS)
+        for known in (BUILDERS, MODELS, QUALITIES, STRATEGIES, RECODINGS, INPUTS)
         for kind, each in known.items()
     },
 }

@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from veil import dp, hierarchies, lattice, masking, quality, risk
+    from veil import dp, hierarchies, lattice, masking, quality, risk, utility
     from veil.api import anonymize, assess, verify
     from veil.dp.safepub import SafePub
     from veil.errors import VeilError
@@ -73,6 +73,7 @@ __all__ = [
     "masking",
     "quality",
     "risk",
+    "utility",
     "verify",
 ]
 
@@ -95,6 +96,7 @@ _HOMES = {
     "masking": "veil",
     "quality": "veil",
     "risk": "veil",
+    "utility": "veil",
     "verify": "veil.api",
 }
 

@@ -1,0 +1,58 @@
+"""What a release is still good for.
+
+compare(original, released, ["age", "sex"])     # everything, in one call
+utility_of(release)                             # the same for a release
+frontier(table, plan, over={"k": [2, 5, 10]})   # risk and utility of many releases, and the best of them
+
+Single measures read a `Comparison` of two tables: `quality_measures`, `summary_statistics`, `distribution`,
+`contingency`, `preservation`, `query_error`, `classification`, `regression`.
+"""
+
+from veil.utility.attributes import AttributeQuality
+from veil.utility.classification import Classification, classification
+from veil.utility.compare import ClassSizes, Utility, compare, utility_of
+from veil.utility.comparison import Comparison
+from veil.utility.distributions import Contingency, Distribution, Frequencies, contingency, distribution
+from veil.utility.frontier import Frontier, Point, frontier
+from veil.utility.measure import Measure, aggregate
+from veil.utility.performance import ClassPerformance, Performance
+from veil.utility.preservation import ColumnPreservation, Preservation, preservation
+from veil.utility.quality import Quality, quality_measures
+from veil.utility.queries import QueryError, query_error
+from veil.utility.regression import Regression, regression
+from veil.utility.statistics import ColumnStatistics, Statistics, summary_statistics
+
+__all__ = [
+    "AttributeQuality",
+    "ClassPerformance",
+    "ClassSizes",
+    "Classification",
+    "ColumnPreservation",
+    "ColumnStatistics",
+    "Comparison",
+    "Contingency",
+    "Distribution",
+    "Frequencies",
+    "Frontier",
+    "Measure",
+    "Performance",
+    "Point",
+    "Preservation",
+    "Quality",
+    "QueryError",
+    "Regression",
+    "Statistics",
+    "Utility",
+    "aggregate",
+    "classification",
+    "compare",
+    "contingency",
+    "distribution",
+    "frontier",
+    "preservation",
+    "quality_measures",
+    "query_error",
+    "regression",
+    "summary_statistics",
+    "utility_of",
+]

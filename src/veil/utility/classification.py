@@ -1,0 +1,296 @@
+"""Classification performance: how well somebody who learned from the release can predict a column.
+
+Records are shuffled and cut into folds. For each fold, models are trained with the others: one on original features,
+one on released features without suppressed records. Both predict the target as it was released; a suppressed record
+is asked about with the labels that most others with its values got, in its features and its target. ZeroR always
+predicts the most frequent class. Figures are taken over all records together.
+
+Values are categories unless they are named in `numeric`, as in ARX. Its classifiers are others, so that figures agree
+in their meaning but not in their digits.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.errors import InputError, ParameterError
+from veil.utility.comparison import Comparison
+from veil.utility.features import (
+    Side,
+    check,
+    collapsed,
+    folds_of,
+    released_codes,
+    require_scikit_learn,
+    sides,
+)
+from veil.utility.forest import Forest
+from veil.utility.performance import Performance, performance
+
+Classifier = Literal["logistic regression", "naive bayes", "random forest", "decision tree"]
+CLASSIFIERS: tuple[Classifier, ...] = get_args(Classifier)
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Classification:
+    """How well one kind of model predicts a column, trained on the original and on the release.
+
+    Attributes
+    ----------
+    records, trained
+        Number of records that were predicted, and of those among them that the release could be learned from.
+    """
+
+    target: str
+    method: Classifier
+    features: tuple[str, ...]
+    records: int
+    trained: int
+    folds: int
+    seed: int
+    original: Performance
+    released: Performance
+    zero_r: Performance
+
+    @property
+    def relative_accuracy(self) -> float:
+        """Accuracy on a scale from ZeroR (0) to the original (1); compared with ZeroR alone if these are equal."""
+        return _relative(self.released.accuracy, self.original.accuracy, self.zero_r.accuracy)
+
+    @property
+    def accuracy_ratio(self) -> float | None:
+        """Accuracy over that of the original."""
+        return self.released.accuracy / self.original.accuracy if self.original.accuracy else None
+
+    @property
+    def relative_auc(self) -> float | None:
+        """Area under the curve on a scale from guessing (0) to the original (1)."""
+        if self.released.auc is None or self.original.auc is None:
+            return None
+        return _relative(self.released.auc, self.original.auc, 0.5)
+
+    @property
+    def brier_skill(self) -> float | None:
+        """1 - Brier score over that of the original: 0 is as good, below 0 is worse; None if that is perfect."""
+        return 1.0 - self.released.brier / self.original.brier if self.original.brier else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            **asdict(self),
+            "relative_accuracy": self.relative_accuracy,
+            "accuracy_ratio": self.accuracy_ratio,
+            "relative_auc": self.relative_auc,
+            "brier_skill": self.brier_skill,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"{self.target} by {self.method}: accuracy {self.original.accuracy:.4f} -> {self.released.accuracy:.4f}, "
+            f"ZeroR {self.zero_r.accuracy:.4f} (relative {self.relative_accuracy:.1%}), Brier score "
+            f"{self.original.brier:.4f} -> {self.released.brier:.4f}"
+        )
+
+
+def _relative(released: float, original: float, nothing: float) -> float:
+    if original == nothing:
+        return released / nothing if nothing else 1.0
+    return (released - nothing) / (original - nothing)
+
+
+def classification(
+    comparison: Comparison,
+    target: str,
+    *,
+    features: Sequence[str] | None = None,
+    numeric: Sequence[str] = (),
+    methods: Sequence[Classifier] = CLASSIFIERS,
+    folds: int = 10,
+    trees: int = 30,
+    max_records: int = 100_000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> tuple[Classification, ...]:
+    """Train classifiers on the original and on the release, and compare how well they predict.
+
+    Parameters
+    ----------
+    target
+        The column to predict.
+    features
+        The columns to predict it from; by default the quasi-identifiers.
+    numeric
+        Features that are used as numbers; all others are categories.
+    methods
+        Kinds of models.
+    folds
+        Parts that records are cut into; each is predicted by models that have not seen it.
+    trees
+        Trees of a random forest.
+    max_records
+        Records that are used at most, drawn at random.
+    seed
+        Of everything that is drawn. The result does not depend on `threads`.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"sex": ["f", "m"] * 50, "smokes": ["no", "yes"] * 50})
+    >>> blank = pa.table({"sex": ["*"] * 100, "smokes": ["no", "yes"] * 50})
+    >>> found = classification(Comparison(table, blank, "sex"), "smokes", methods=["naive bayes"])[0]
+    >>> found.original.accuracy, found.released.accuracy
+    (1.0, 0.5)
+    """
+    chosen = [name for name in comparison.columns if name != target] if features is None else list(features)
+    check(chosen, target, folds, trees, max_records)
+    for method in methods:
+        if method not in CLASSIFIERS:
+            named = ", ".join(map(repr, CLASSIFIERS))
+            raise ParameterError(f"`methods` should be among {named}, not {method!r}")
+    for name in (target, *chosen):
+        comparison.require(name)
+    require_scikit_learn()
+    task = _Task(comparison, target, chosen, numeric, folds, trees, max_records, seed)
+    return task.run(methods, threads)
+
+
+class _Task:
+    """Records to learn from and to predict, in shuffled order."""
+
+    def __init__(
+        self,
+        comparison: Comparison,
+        target: str,
+        features: Sequence[str],
+        numeric: Sequence[str],
+        folds: int,
+        trees: int,
+        max_records: int,
+        seed: int,
+    ) -> None:
+        self.target, self.features, self.trees, self.seed = target, tuple(features), trees, seed
+        labels, _, seen = released_codes(comparison, target)
+        known = np.array([*(label is not None for label in labels), False], np.bool_)
+        usable = np.flatnonzero(known[seen])
+        if not usable.size:
+            raise InputError(f"no record tells anything about {target!r}: there is nothing to predict")
+        self.rows = np.random.default_rng(seed).permutation(usable)[:max_records]
+        classes, truth = np.unique(seen[self.rows], return_inverse=True)
+        self.truth: Integers = truth.astype(np.int64)
+        self.classes = [str(labels[code]) for code in classes]
+        self.folds = folds_of(self.rows.size, folds)
+        before, after = sides(comparison, features, numeric)
+        everybody = np.ones(self.rows.size, np.bool_)
+        kept = ~comparison.suppressed[self.rows]
+        self.trained = int(kept.sum())
+        self.sides = [_Learner(side, self, use) for side, use in ((before, everybody), (after, kept))]
+
+    def run(self, methods: Sequence[Classifier], threads: int | None) -> tuple[Classification, ...]:
+        """Train and predict, several folds at a time."""
+        jobs = [
+            (method, side, fold) for method in methods for side in (0, 1) for fold in range(len(self.folds))
+        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what scikit-learn says of few records or slow convergence
+            with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+                parts = list(
+                    pool.map(lambda job: self.sides[job[1]].predict(job[0], self.folds[job[2]]), jobs)
+                )
+        zero_r = self._zero_r()
+        found = []
+        for at, method in enumerate(methods):
+            begin = at * 2 * len(self.folds)
+            first = np.concatenate(parts[begin : begin + len(self.folds)])
+            second = np.concatenate(parts[begin + len(self.folds) : begin + 2 * len(self.folds)])
+            found.append(
+                Classification(
+                    target=self.target,
+                    method=method,
+                    features=self.features,
+                    records=self.rows.size,
+                    trained=self.trained,
+                    folds=len(self.folds),
+                    seed=self.seed,
+                    original=performance(self.truth, first, self.classes),
+                    released=performance(self.truth, second, self.classes),
+                    zero_r=zero_r,
+                )
+            )
+        return tuple(found)
+
+    def _zero_r(self) -> Performance:
+        right = 0
+        total = np.bincount(self.truth, minlength=len(self.classes))
+        for fold in self.folds:
+            here = np.bincount(self.truth[fold], minlength=len(self.classes))
+            others = total - here
+            right += int(here[others.argmax()])
+        accuracy = right / self.rows.size
+        return Performance(accuracy, 1.0 - accuracy, 2.0 * (1.0 - accuracy), 0.5)
+
+
+class _Learner:
+    """One table: alike records are collapsed once, and each fold says how many of them it trains with."""
+
+    def __init__(self, side: Side, task: _Task, use: NDArray[np.bool_]) -> None:
+        self.side, self.task, self.use = side, task, use
+        training, prediction = side.training[task.rows], side.prediction[task.rows]
+        joined = np.column_stack([training, task.truth])
+        self.example, member = collapsed(joined, [*side.sizes, len(task.classes)])
+        self.examples, self.answers = training[member], task.truth[member]
+        self.question, member = collapsed(prediction, side.sizes)
+        self.questions = prediction[member]
+
+    def predict(self, method: Classifier, fold: slice) -> Floats:
+        """Train with all other folds, and return a probability of each class for each record of this one."""
+        use = self.use.copy()
+        use[fold] = False
+        times = np.bincount(self.example[use], minlength=len(self.examples))
+        some = np.flatnonzero(times)
+        asked, place = np.unique(self.question[fold], return_inverse=True)
+        classes = len(self.task.classes)
+        present = np.unique(self.answers[some])
+        found = np.zeros((asked.size, classes))
+        if present.size < 2:  # nothing to learn, or nothing to tell apart
+            if present.size:
+                found[:, present] = 1.0
+            else:
+                found[:] = 1.0 / classes
+            return found[place]
+        one_hot = method in ("logistic regression", "naive bayes")
+        prepare: Any = self.side.one_hot if one_hot else self.side.dense
+        examples, questions = prepare(self.examples[some]), prepare(self.questions[asked])
+        if one_hot:  # values that were never seen are no evidence, not even by their absence
+            seen = np.bincount(examples.indices, minlength=examples.shape[1]) > 0
+            examples, questions = examples[:, seen], questions[:, seen]
+        model = self._model(method, int(times.sum()))
+        model.fit(examples, self.answers[some], sample_weight=times[some].astype(np.float64))
+        found[:, model.classes_] = model.predict_proba(questions)
+        return found[place]
+
+    def _model(self, method: Classifier, records: int) -> Any:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.naive_bayes import BernoulliNB
+        from sklearn.tree import DecisionTreeClassifier
+
+        if method == "logistic regression":
+            return LogisticRegression(C=10.0, solver="newton-cg", max_iter=200)
+        if method == "naive bayes":
+            return BernoulliNB()
+        # Leaves of five records and a hundred leaves, as ARX grows its trees.
+        tree = functools.partial(
+            DecisionTreeClassifier, max_leaf_nodes=100, min_weight_fraction_leaf=min(0.5, 5.0 / records)
+        )
+        if method == "decision tree":
+            return tree(random_state=self.task.seed)
+        return Forest(functools.partial(tree, max_features="sqrt"), self.task.trees, self.task.seed)

@@ -1,0 +1,254 @@
+"""Everything about what a release is still good for, in one call."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.masking.cells import is_number
+from veil.utility.classification import Classification, classification
+from veil.utility.comparison import Comparison
+from veil.utility.distributions import Distribution, Frequencies, distribution
+from veil.utility.preservation import Preservation, preservation
+from veil.utility.quality import Quality, class_sizes, quality_measures
+from veil.utility.queries import QueryError, query_error
+from veil.utility.regression import Regression, regression
+from veil.utility.statistics import ColumnStatistics, is_spelled, summary_statistics
+
+if TYPE_CHECKING:
+    from veil.anonymized import Anonymized
+
+
+@dataclass(frozen=True)
+class ClassSizes:
+    """Classes of records that agree in all quasi-identifiers; suppressed records belong to none."""
+
+    number: int
+    average: float
+    smallest: int
+    largest: int
+    records: int
+    suppressed: int
+
+
+@dataclass(frozen=True)
+class Utility:
+    """What a release is still good for.
+
+    Attributes
+    ----------
+    records, suppressed
+        Number of original records, and of those that are suppressed or not released at all.
+    quality
+        What is left of the quasi-identifiers.
+    classes
+        Classes before and after.
+    statistics
+        Summary statistics of each column before and after.
+    distributions
+        Frequencies of the values of each column before and after, unless there are too many values.
+    preservation
+        Means, variances, correlations and errors of columns of numbers; None if there are none.
+    queries
+        Errors of random count queries; None if none were asked for.
+    classification, regression
+        How well the targets can be predicted.
+    """
+
+    records: int
+    suppressed: int
+    quality: Quality
+    classes: tuple[ClassSizes, ClassSizes]
+    statistics: tuple[ColumnStatistics, ...]
+    distributions: tuple[Distribution, ...]
+    preservation: Preservation | None
+    queries: QueryError | None
+    classification: tuple[Classification, ...]
+    regression: tuple[Regression, ...]
+
+    def without_original_values(self) -> Utility:
+        """Return the same without what lists original values: frequencies, modes, medians and extremes before.
+
+        Counts, means, variances and the like stay. Everything after is as it was released.
+        """
+        return dataclasses.replace(
+            self,
+            statistics=tuple(
+                dataclasses.replace(each, before=each.before.without_values()) for each in self.statistics
+            ),
+            distributions=tuple(
+                dataclasses.replace(each, before=Frequencies((), ())) for each in self.distributions
+            ),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON. Original values are among them; see `without_original_values`."""
+        return {
+            "records": self.records,
+            "suppressed": self.suppressed,
+            "quality": self.quality.to_dict(),
+            "classes": {
+                name: dataclasses.asdict(each)
+                for name, each in zip(("before", "after"), self.classes, strict=True)
+            },
+            "statistics": [each.to_dict() for each in self.statistics],
+            "distributions": [each.to_dict() for each in self.distributions],
+            "preservation": None if self.preservation is None else self.preservation.to_dict(),
+            "queries": None if self.queries is None else self.queries.to_dict(),
+            "classification": [each.to_dict() for each in self.classification],
+            "regression": [each.to_dict() for each in self.regression],
+        }
+
+    def __str__(self) -> str:
+        share = self.suppressed / self.records
+        before, after = self.classes
+        lines = [
+            f"{self.records:,} records, {self.suppressed:,} suppressed ({share:.2%})",
+            f"classes {before.number:,} -> {after.number:,}, of {before.average:.2f} -> {after.average:.2f} records",
+            "",
+            "information left (1 = all)",
+            str(self.quality),
+        ]
+        if self.preservation is not None:
+            lines += ["", "numbers", str(self.preservation)]
+        if self.queries is not None:
+            lines += ["", "queries", str(self.queries)]
+        if self.classification or self.regression:
+            lines += ["", "predictions", *map(str, self.classification), *map(str, self.regression)]
+        return "\n".join(lines)
+
+
+def compare(
+    original: Any,
+    released: Any,
+    quasi_identifiers: str | Iterable[str] | Mapping[str, Any],
+    *,
+    rows: Any = None,
+    marker: str | None = "*",
+    targets: str | Iterable[str] = (),
+    queries: int = 1000,
+    folds: int = 10,
+    trees: int = 30,
+    listwise: bool = False,
+    max_values: int = 500,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Utility:
+    """Compare an original table with what was released of it.
+
+    Parameters
+    ----------
+    original, released
+        Tables, as for `veil.anonymize`.
+    quasi_identifiers
+        The columns that were changed: their names, or each with its hierarchy. Without a hierarchy only the values
+        themselves and `*` are known.
+    rows
+        For each released row, the row of the original that it stands for, counted from 0. May be left out if both
+        tables have the same rows in the same order.
+    marker
+        Text of suppressed cells.
+    targets
+        Columns to predict from the quasi-identifiers: numbers by regression, anything else by classification. Needs
+        scikit-learn.
+    queries
+        Random count queries to ask; 0 for none.
+    folds, trees, seed, threads
+        As for `classification`; the seed is also that of the queries.
+    listwise
+        Leave records out of the statistics that are suppressed or have a missing value.
+    max_values
+        Distributions are given of columns with at most so many different values.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> before = pa.table({"age": [21, 23, 35, 38], "sex": ["f", "f", "m", "f"]})
+    >>> after = pa.table({"age": ["20-29", "20-29", "*", "*"], "sex": ["f", "f", "*", "*"]})
+    >>> found = compare(before, after, ["age", "sex"])
+    >>> found.suppressed, found.quality.discernibility.value
+    (2, 12.0)
+    """
+    comparison = Comparison(original, released, quasi_identifiers, rows=rows, marker=marker)
+    return measured_utility(
+        comparison, targets=targets, queries=queries, folds=folds, trees=trees, listwise=listwise,
+        max_values=max_values, seed=seed, threads=threads,
+    )  # fmt: skip
+
+
+def utility_of(release: Anonymized, **options: Any) -> Utility:
+    """Compare a release with the table that it was made from; further keywords are those of `compare`.
+
+    >>> import pyarrow as pa
+    >>> import veil
+    >>> people = pa.table({"sex": ["f", "f", "m"]})
+    >>> release = veil.anonymize(
+    ...     people, quasi_identifiers={"sex": "suppression"}, models=veil.KAnonymity(2), suppression_limit=0.5
+    ... )
+    >>> utility_of(release).suppressed
+    1
+    """
+    return measured_utility(Comparison.of(release), **options)
+
+
+def measured_utility(
+    comparison: Comparison,
+    *,
+    targets: str | Iterable[str] = (),
+    queries: int = 1000,
+    folds: int = 10,
+    trees: int = 30,
+    listwise: bool = False,
+    max_values: int = 500,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Utility:
+    """Measure everything about a comparison; parameters are those of `compare`."""
+    learned: list[Classification] = []
+    regressed: list[Regression] = []
+    for target in [targets] if isinstance(targets, str) else targets:
+        comparison.require(target)
+        if is_number(comparison.original[target].type):
+            regressed += regression(comparison, target, folds=folds, trees=trees, seed=seed, threads=threads)
+        else:
+            learned += classification(
+                comparison, target, folds=folds, trees=trees, seed=seed, threads=threads
+            )
+    before, after = class_sizes(comparison)
+    suppressed = int(comparison.suppressed.sum())
+    return Utility(
+        records=comparison.records,
+        suppressed=suppressed,
+        quality=quality_measures(comparison),
+        classes=(_sizes(before, 0), _sizes(after, suppressed)),
+        statistics=summary_statistics(comparison, listwise=listwise),
+        distributions=_distributions(comparison, max_values),
+        preservation=preservation(comparison),
+        queries=query_error(comparison, queries=queries, seed=seed) if queries else None,
+        classification=tuple(learned),
+        regression=tuple(regressed),
+    )
+
+
+def _sizes(sizes: NDArray[np.int64], suppressed: int) -> ClassSizes:
+    if not sizes.size:
+        return ClassSizes(0, 0.0, 0, 0, 0, suppressed)
+    return ClassSizes(
+        number=int(sizes.size),
+        average=float(sizes.mean()),
+        smallest=int(sizes.min()),
+        largest=int(sizes.max()),
+        records=int(sizes.sum()),
+        suppressed=suppressed,
+    )
+
+
+def _distributions(comparison: Comparison, max_values: int) -> tuple[Distribution, ...]:
+    names = [name for name in comparison.shared if is_spelled(comparison, name)]
+    found = (distribution(comparison, name) for name in names)
+    return tuple(each for each in found if max(len(each.before.values), len(each.after.values)) <= max_values)

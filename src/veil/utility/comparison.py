@@ -1,0 +1,193 @@
+"""Two tables side by side: which released record stands for which original one, and what became of each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.errors import InputError, PlanError, did_you_mean
+from veil.masking.cells import groups
+from veil.published import FLAG
+from veil.tables import read
+from veil.tables.arrow import normalized
+from veil.tables.frames import check_names, frame_of
+from veil.utility.column import Cells, Column
+
+if TYPE_CHECKING:
+    from veil.anonymized import Anonymized
+
+
+class Comparison:
+    """An original table and what was released of it. Everything in `veil.utility` reads one of these.
+
+    A record is suppressed if it is not in the released table, or if all its quasi-identifiers are blank there (the
+    marker, or nothing where the marker cannot stand) and were not so before. If the released table has a column
+    that tells which rows are suppressed, as releases of Veil have where it is needed, that column decides.
+
+    Attributes
+    ----------
+    original, released : pyarrow.Table
+    records : int
+        Number of original records.
+    place : array
+        For each original record its row in the released table, or -1.
+    suppressed : array
+        Which original records are suppressed.
+    columns : dict
+        The quasi-identifiers, by name.
+
+    >>> before = pa.table({"age": [21, 23, 35], "sex": ["f", "f", "m"]})
+    >>> after = pa.table({"age": ["20-29", "20-29", "*"], "sex": ["f", "f", "*"]})
+    >>> Comparison(before, after, ["age", "sex"]).suppressed.tolist()
+    [False, False, True]
+    """
+
+    def __init__(
+        self,
+        original: Any,
+        released: Any,
+        quasi_identifiers: str | Iterable[str] | Mapping[str, Any],
+        *,
+        rows: Any = None,
+        marker: str | None = "*",
+    ) -> None:
+        self.original, self.released = (
+            _table(original, "the original"),
+            _table(released, "the released table"),
+        )
+        self.marker = marker
+        self.records = self.original.num_rows
+        if not self.records:
+            raise InputError("the original has no rows: there is nothing to compare with")
+        self.place = _places(self.records, self.released.num_rows, rows)
+        found = _by_name(quasi_identifiers)
+        for name in found:
+            self.require(name)
+        cells = [
+            Cells(name, self.original[name], self.released[name], self.place, hierarchy, marker)
+            for name, hierarchy in found.items()
+        ]
+        self.suppressed = self._suppressed(cells)
+        self.columns = {each.name: Column(each, self.suppressed) for each in cells}
+
+    @classmethod
+    def of(cls, release: Anonymized) -> Comparison:
+        """Compare a release with the table that it was made from.
+
+        Records that a research subset leaves out are no part of the comparison; those that a differentially private
+        release did not draw are, as suppressed ones.
+        """
+        prepared, rows = release._prepared, release._rows
+        table, whole = prepared.table, release._source.table
+        if rows is None:
+            rows = np.arange(table.num_rows)
+        if prepared.subset is not None:
+            inside = np.cumsum(prepared.subset) - 1
+            table, rows = table.filter(pa.array(prepared.subset)), inside[rows]
+        elif table is not whole:
+            table, rows = whole, _matched(table, whole)[rows]
+        hierarchies: dict[str, Any] = dict(
+            zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True)
+        )
+        hierarchies |= dict.fromkeys(release.plan.aggregated)
+        return cls(table, release.arrow, hierarchies, rows=rows, marker=release.plan.marker)
+
+    @property
+    def shared(self) -> list[str]:
+        """Columns that both tables have."""
+        return [name for name in self.original.column_names if name in self.released.column_names]
+
+    @property
+    def released_suppressed(self) -> NDArray[np.bool_]:
+        """Which rows of the released table are suppressed."""
+        found = np.zeros(self.released.num_rows, np.bool_)
+        present = self.place >= 0
+        found[self.place[present]] = self.suppressed[present]
+        return found
+
+    def require(self, name: str) -> None:
+        """Refuse a column that one of the tables does not have."""
+        for table, which in ((self.original, "original"), (self.released, "released")):
+            if name not in table.column_names:
+                raise PlanError(
+                    f"the {which} table has no column {name!r}.{did_you_mean(name, table.column_names)}"
+                )
+
+    def _suppressed(self, cells: list[Cells]) -> NDArray[np.bool_]:
+        absent: NDArray[np.bool_] = self.place < 0
+        blank: NDArray[np.bool_] = np.logical_and.reduce([each.blank for each in cells])
+        names = self.original.column_names
+        flags = [name for name in (f"veil_{FLAG}", FLAG) if name in self.released.column_names]
+        for name in flags:
+            if name not in names and pa.types.is_boolean(self.released[name].type):
+                told = np.array(self.released[name].fill_null(False), dtype=np.bool_)
+                return absent | blank & told[self.place] if told.size else absent
+        changed: NDArray[np.bool_] = ~np.logical_and.reduce([each.unchanged for each in cells])
+        return absent | (blank & changed)
+
+
+def _table(source: Any, what: str) -> pa.Table:
+    """Read a table; unlike an input to be anonymized it may be empty, as a release can be."""
+    found = frame_of(source)
+    if found is None:
+        return read(source).table
+    table = found[1].to_arrow()
+    try:
+        check_names(table.column_names)
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None
+    return normalized(table)
+
+
+def _by_name(given: str | Iterable[str] | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(given, str):
+        given = [given]
+    found = dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
+    if not found:
+        raise PlanError("a comparison needs at least one quasi-identifier: a column that was to be changed")
+    return found
+
+
+def _places(records: int, released: int, rows: Any) -> NDArray[np.int64]:
+    if rows is None:
+        if released != records:
+            raise InputError(
+                f"the released table has {released:,} rows and the original {records:,}. Say with `rows` which row of "
+                "the original each released one stands for, counted from 0"
+            )
+        return np.arange(records)
+    rows = np.asarray(rows)
+    if rows.dtype == np.bool_:
+        rows = np.flatnonzero(rows)
+    if rows.shape != (released,) or (released and rows.dtype.kind not in "iu"):
+        raise InputError(
+            f"`rows` should hold one row number for each of the {released:,} released rows, not {rows.size:,} "
+            f"values of type {rows.dtype}"
+        )
+    if released and not 0 <= rows.min() <= rows.max() < records:
+        wrong = rows[(rows < 0) | (rows >= records)][0]
+        raise InputError(f"`rows` should hold row numbers from 0 to {records - 1}, not {wrong}")
+    place = np.full(records, -1, np.int64)
+    place[rows.astype(np.int64)] = np.arange(released)
+    if np.count_nonzero(place >= 0) < released:
+        times = np.bincount(rows, minlength=records)
+        raise InputError(
+            f"`rows` should name each row of the original once at most, not {times.argmax()} twice"
+        )
+    return place
+
+
+def _matched(part: pa.Table, whole: pa.Table) -> NDArray[np.int64]:
+    """Return for each row of a part an equal row of the whole, each taken once."""
+    keys = groups(pa.concat_tables([whole, part]), tuple(whole.column_names), "comparison")
+    known, wanted = keys[: whole.num_rows], keys[whole.num_rows :]
+    order, other = np.argsort(known, kind="stable"), np.argsort(wanted, kind="stable")
+    wanted = wanted[other]
+    repeats = np.arange(wanted.size) - np.searchsorted(wanted, wanted)
+    found = np.empty(wanted.size, np.int64)
+    found[other] = order[np.searchsorted(known[order], wanted) + repeats]
+    return found

@@ -1,0 +1,244 @@
+"""How often each value occurs before and after, alone and in pairs.
+
+Values come in the order of their type, a missing value after all others. Labels of a hierarchy come in the order of
+the original values below them. What is suppressed is called `*` and comes last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.errors import ParameterError
+from veil.hierarchies.hierarchy import ROOT, Hierarchy
+from veil.masking.cells import is_number
+from veil.published import encoded
+from veil.tables.text import canonical_text
+from veil.utility.column import Column, as_number, numbered
+from veil.utility.comparison import Comparison
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """Values of a column in order, how many records have each, and which share of all records that is.
+
+    Values are spelled as text; None is the missing value, and `*` stands for all that is suppressed.
+    """
+
+    values: tuple[str | None, ...]
+    counts: tuple[int, ...]
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Relative frequencies."""
+        records = max(1, sum(self.counts))
+        return tuple(count / records for count in self.counts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"values": list(self.values), "counts": list(self.counts), "shares": list(self.shares)}
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The values of a column before and after."""
+
+    column: str
+    before: Frequencies
+    after: Frequencies
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"column": self.column, "before": self.before.to_dict(), "after": self.after.to_dict()}
+
+
+@dataclass(frozen=True)
+class Contingency:
+    """How often pairs of values occur together, as shares of all records.
+
+    `shares[i][j]` belongs to the row `rows[i]` and the column `columns[j]`; in a compressed table each of these is the
+    list of values that it stands for.
+    """
+
+    rows: tuple[tuple[str | None, ...], ...]
+    columns: tuple[tuple[str | None, ...], ...]
+    shares: tuple[tuple[float, ...], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "rows": [list(each) for each in self.rows],
+            "columns": [list(each) for each in self.columns],
+            "shares": [list(each) for each in self.shares],
+        }
+
+
+def distribution(comparison: Comparison, column: str) -> Distribution:
+    """Count the values of a column before and after.
+
+    >>> before = pa.table({"age": [35, 8, 9]})
+    >>> ages = [["8", "0-9", "*"], ["9", "0-9", "*"], ["35", "30-39", "*"]]
+    >>> from veil import hierarchies as h
+    >>> after = pa.table({"age": ["30-39", "0-9", "0-9"]})
+    >>> found = distribution(Comparison(before, after, {"age": h.table(ages)}), "age")
+    >>> found.before.values, found.after.values, found.after.counts
+    (('8', '9', '35'), ('0-9', '30-39'), (2, 1))
+    """
+    comparison.require(column)
+    return Distribution(column, *(_frequencies(*each) for each in ordered(comparison, column)))
+
+
+def contingency(
+    comparison: Comparison, row: str, column: str, *, at_most: int | None = None
+) -> tuple[Contingency, Contingency]:
+    """Count the pairs of values of two columns, before and after.
+
+    Parameters
+    ----------
+    at_most
+        Largest number of rows, and of columns; if there are more values, neighbours share one.
+
+    >>> table = pa.table({"sex": ["f", "m", "m", "f"], "smokes": [True, False, True, True]})
+    >>> contingency(Comparison(table, table, "sex"), "sex", "smokes")[1].shares
+    ((0.0, 0.5), (0.25, 0.25))
+    """
+    if at_most is not None and at_most < 1:
+        raise ParameterError(f"`at_most` should be 1 or more, not {at_most}")
+    comparison.require(row)
+    comparison.require(column)
+    first, second = ordered(comparison, row), ordered(comparison, column)
+    before, after = (_contingency(*a, *b, at_most) for a, b in zip(first, second, strict=True))
+    return before, after
+
+
+Coded = tuple[list[str | None], NDArray[np.int64]]
+"""Values in order, and for each record the place of its value."""
+
+
+def ordered(comparison: Comparison, name: str) -> tuple[Coded, Coded]:
+    """Return the values of a column in order, before and after, and the place of each record's value."""
+    values, codes = encoded(comparison.original[name])
+    before = _sorted(
+        canonical_text(values, column=name), codes, natural_ranks(values, comparison.original[name])
+    )
+    values, codes = encoded(comparison.released[name])
+    texts, ranks = canonical_text(values, column=name), natural_ranks(values, comparison.released[name])
+    if name in comparison.columns:
+        ranks = label_ranks(comparison.columns[name], comparison.original[name], texts, ranks)
+    codes = codes.astype(np.int64)
+    if name in comparison.columns:
+        if ROOT not in texts:
+            texts, ranks = [*texts, ROOT], np.append(ranks, np.inf)
+        codes[comparison.released_suppressed] = texts.index(ROOT)
+    return before, _sorted(texts, codes, ranks)
+
+
+def natural_ranks(values: pa.Array, column: pa.ChunkedArray) -> NDArray[np.float64]:
+    """Return the place of each of some different values in the order of their type; a missing value comes last."""
+    if pa.types.is_dictionary(column.type) and column.type.ordered:
+        categories = column.unify_dictionaries().chunk(0).dictionary if column.num_chunks else values
+        ranks = np.array(
+            pc.index_in(values, categories).cast(pa.float64()).fill_null(np.inf), dtype=np.float64
+        )
+        return ranks
+    if pa.types.is_boolean(values.type):
+        values = values.cast(pa.int8())
+    order = np.array(pc.array_sort_indices(values, null_placement="at_end"), dtype=np.int64)
+    ranks = np.empty(order.size)
+    ranks[order] = np.arange(order.size)
+    ranks[np.array(pc.is_null(values), dtype=np.bool_)] = np.inf
+    return ranks
+
+
+def label_ranks(
+    column: Column, original: pa.ChunkedArray, texts: Sequence[str | None], natural: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the place of each released text in the order of the original values that it may stand for.
+
+    Of two labels that begin with the same value the more specific one comes first. Texts that the hierarchy does not
+    know come after all others.
+    """
+    hierarchy = column.hierarchy
+    base = domain_ranks(hierarchy, original).astype(np.float64)
+    keys: dict[str | None, tuple[float, int]] = {}
+    for level, labels in enumerate(hierarchy.labels):
+        least = np.full(len(labels), np.inf)
+        np.minimum.at(least, hierarchy.label_map(level), base)
+        for label, rank in zip(labels, least.tolist(), strict=True):
+            keys.setdefault(label, (rank, level))
+    unknown = (float(hierarchy.size), hierarchy.height + 1)
+    found = [
+        (np.inf, 0, 0.0) if text is None or text == ROOT else (*keys.get(text, unknown), float(rank))
+        for text, rank in zip(texts, natural, strict=True)
+    ]
+    places = {key: float(place) for place, key in enumerate(sorted(set(found)))}
+    return np.array([np.inf if key[0] == np.inf else places[key] for key in found])
+
+
+def domain_ranks(hierarchy: Hierarchy, original: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return the place of each value of a hierarchy in the order of the column's type; a missing value comes last."""
+    order = np.argsort(natural_ranks(_typed(hierarchy.labels[0], original), original), kind="stable")
+    ranks = np.empty(order.size, np.int64)
+    ranks[order] = np.arange(order.size)
+    return ranks
+
+
+def _typed(domain: Sequence[str | None], original: pa.ChunkedArray) -> pa.Array:
+    """Return the texts of a domain as values that sort like the column."""
+    kind = original.type.value_type if pa.types.is_dictionary(original.type) else original.type
+    if is_number(kind):
+        return pa.array([as_number(text) for text in domain], pa.float64(), from_pandas=True)
+    return pa.array(domain, pa.string())  # dates are spelled so that their text sorts like them
+
+
+def _sorted(texts: Sequence[str | None], codes: Any, ranks: NDArray[np.float64]) -> Coded:
+    """Return texts that occur in the order of their ranks (missing, then `*` at the end), and codes into them."""
+    used = np.bincount(codes, minlength=len(texts)) > 0
+    order = sorted(
+        np.flatnonzero(used).tolist(),
+        key=lambda code: (texts[code] == ROOT, texts[code] is None, ranks[code]),
+    )
+    place = np.zeros(len(texts), np.int64)
+    place[order] = np.arange(len(order))
+    return [texts[code] for code in order], place[codes]
+
+
+def _frequencies(values: Sequence[str | None], codes: NDArray[np.int64]) -> Frequencies:
+    return Frequencies(tuple(values), tuple(np.bincount(codes, minlength=len(values)).tolist()))
+
+
+def _contingency(
+    rows: list[str | None],
+    row_codes: NDArray[np.int64],
+    columns: list[str | None],
+    column_codes: NDArray[np.int64],
+    at_most: int | None,
+) -> Contingency:
+    row_place, row_names = _compressed(rows, at_most)
+    column_place, column_names = _compressed(columns, at_most)
+    width, height = len(column_names), len(row_names)
+    found, _, count = numbered(row_place[row_codes] * width + column_place[column_codes], width * height)
+    shares = np.zeros(width * height)
+    shares[found] = count / max(1, row_codes.size)
+    return Contingency(row_names, column_names, tuple(map(tuple, shares.reshape(height, width).tolist())))
+
+
+def _compressed(
+    values: list[str | None], at_most: int | None
+) -> tuple[NDArray[np.int64], tuple[tuple[str | None, ...], ...]]:
+    """Return the place of each value in a shorter list, and the values of each place."""
+    length = len(values)
+    if at_most is None or length <= at_most:
+        return np.arange(length), tuple((value,) for value in values)
+    # Half up, as ARX does.
+    place = np.minimum((2 * np.arange(length) * at_most + length) // (2 * length), at_most - 1)
+    names: list[list[str | None]] = [[] for _ in range(at_most)]
+    for value, where in zip(values, place.tolist(), strict=True):
+        names[where].append(value)
+    return place, tuple(map(tuple, names))

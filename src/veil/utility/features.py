@@ -1,0 +1,194 @@
+"""Columns as models see them: codes of values for each record, before and after, for training and for prediction.
+
+Alike records are collapsed to one with a weight, so that models are trained on what is different and no more.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.errors import InputError, MissingDependencyError, ParameterError, PlanError
+from veil.masking.cells import is_number
+from veil.utility.column import numbered
+from veil.utility.comparison import Comparison
+from veil.utility.distributions import ordered
+from veil.utility.preservation import numbers
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+NEVER_SEEN = -1
+"""Code of a suppressed value about which nobody knows how it would have been released."""
+
+
+def require_scikit_learn() -> None:
+    """Say what to install if scikit-learn is not there."""
+    try:
+        import sklearn  # noqa: F401
+    except ImportError:
+        raise MissingDependencyError(
+            "Training models needs scikit-learn. Install it with: pip install 'veil-anonymizer[learn]'"
+        ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The features of one table.
+
+    Attributes
+    ----------
+    training, prediction : arrays (records, features)
+        Codes of the values that models are trained with, and of those that they predict from.
+    sizes : tuple
+        Number of codes of each feature.
+    scales : tuple
+        For features that are used as numbers, the number of each code; None for categories.
+    """
+
+    training: Integers
+    prediction: Integers
+    sizes: tuple[int, ...]
+    scales: tuple[Floats | None, ...]
+
+    def dense(self, codes: Integers) -> NDArray[np.float32]:
+        """One column for each feature: its number, or the place of its category in order."""
+        found = np.empty(codes.shape, np.float32)
+        for j, scale in enumerate(self.scales):
+            found[:, j] = codes[:, j] if scale is None else scale[codes[:, j]]
+        return found
+
+    def one_hot(self, codes: Integers) -> Any:
+        """One column for each category and each number, as a sparse matrix."""
+        sparse: Any = importlib.import_module("scipy.sparse")
+        offsets = np.cumsum(
+            [0, *(size if scale is None else 1 for size, scale in zip(self.sizes, self.scales, strict=True))]
+        )
+        columns = np.empty(codes.shape, np.int64)
+        entries = np.ones(codes.shape)
+        for j, scale in enumerate(self.scales):
+            code = codes[:, j]
+            entries[:, j] = code >= 0 if scale is None else scale[code]
+            columns[:, j] = offsets[j] + (np.maximum(code, 0) if scale is None else 0)
+        starts = np.arange(0, codes.size + 1, max(1, codes.shape[1]))
+        made = sparse.csr_array(
+            (entries.ravel(), columns.ravel(), starts), shape=(len(codes), int(offsets[-1]))
+        )
+        made.eliminate_zeros()
+        return made
+
+
+def sides(comparison: Comparison, features: Sequence[str], numeric: Iterable[str]) -> tuple[Side, Side]:
+    """Return the features before and after."""
+    as_numbers = set(numeric)
+    for name in as_numbers - set(features):
+        raise PlanError(f"`numeric` names {name!r}, which is no feature")
+    parts = [
+        _numeric(comparison, name) if name in as_numbers else _categorical(comparison, name)
+        for name in features
+    ]
+    before, after = ([part[which] for part in parts] for which in (0, 1))
+    return _side(before), _side(after)
+
+
+Part = tuple[Integers, Integers, int, Floats | None]
+
+
+def _side(parts: list[Part]) -> Side:
+    return Side(
+        np.column_stack([part[0] for part in parts]),
+        np.column_stack([part[1] for part in parts]),
+        tuple(part[2] for part in parts),
+        tuple(part[3] for part in parts),
+    )
+
+
+def _categorical(comparison: Comparison, name: str) -> tuple[Part, Part]:
+    (values, before), _ = ordered(comparison, name)
+    labels, shown, seen = released_codes(comparison, name)
+    return (before, before, len(values), None), (shown, seen, len(labels), None)
+
+
+def released_codes(comparison: Comparison, name: str) -> tuple[list[str | None], Integers, Integers]:
+    """Return the released values of a column in order, what each record shows, and what it would show.
+
+    Suppressed cells would show what most of the others show that had the same value.
+    """
+    (values, before), (labels, codes) = ordered(comparison, name)
+    present = comparison.place >= 0
+    shown = np.full(comparison.records, NEVER_SEEN, np.int64)
+    shown[present] = codes[comparison.place[present]]
+    hidden = comparison.suppressed if name in comparison.columns else ~present
+    width = max(1, len(labels))
+    keys, _, count = numbered(before[~hidden] * width + shown[~hidden], len(values) * width)
+    value, label = np.divmod(keys, width)
+    order = np.lexsort((-label, count))  # the most frequent last, the first of equals
+    usual = np.full(len(values), NEVER_SEEN, np.int64)
+    usual[value[order]] = label[order]
+    return labels, shown, np.where(hidden, usual[before], shown)
+
+
+def _numeric(comparison: Comparison, name: str) -> tuple[Part, Part]:
+    comparison.require(name)
+    found = numbers(comparison, name)
+    if found is None:
+        raise InputError(
+            f"column {name!r} cannot be used as numbers: it has none in both tables. Leave it out of `numeric`"
+        )
+    before, after = found
+    there = before[~np.isnan(before)]
+    centre = float(there.mean()) if there.size else 0.0
+    scale = float(there.std()) if there.size else 0.0
+    # A model of released numbers is asked about original ones, as whoever uses it would.
+    exact = is_number(comparison.released[name].type)
+    used = [np.nan_to_num((each - centre) / (scale or 1.0)) for each in (before, after)]
+    levels, codes = np.unique(np.concatenate(used), return_inverse=True)
+    old, new = np.split(codes.astype(np.int64), 2)
+    return (old, old, levels.size, levels), (new, old if exact else new, levels.size, levels)
+
+
+def collapsed(codes: Integers, sizes: Sequence[int]) -> tuple[Integers, Integers]:
+    """Number alike rows of codes; return the number of each row, and one row of each number.
+
+    >>> collapsed(np.array([[0, 1], [1, 1], [0, 1]]), [2, 2])[0].tolist()
+    [0, 1, 0]
+    """
+    keys, possible = np.zeros(len(codes), np.int64), 1
+    for column, size in zip(codes.T, sizes, strict=True):
+        keys = keys * (size + 1) + (column - NEVER_SEEN)
+        possible *= size + 1
+        if possible > 2**31:
+            found, keys, _ = numbered(keys, possible)
+            possible = max(1, found.size)
+    found, place, _ = numbered(keys, possible)
+    member = np.empty(found.size, np.int64)
+    member[place] = np.arange(place.size)
+    return place, member
+
+
+def folds_of(records: int, folds: int) -> list[slice]:
+    """Cut shuffled records into stretches of equal length, of which the last takes what is left.
+
+    >>> folds_of(7, 3)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 7, None)]
+    """
+    number = min(folds, records)
+    ends = [records // number * fold for fold in range(number)] + [records]
+    return [slice(first, last) for first, last in itertools.pairwise(ends)]
+
+
+def check(features: Sequence[str], target: str, folds: int, trees: int, max_records: int) -> None:
+    """Refuse what no model can be trained with."""
+    if not features:
+        raise PlanError(f"there is no feature to predict {target!r} from: name at least one in `features`")
+    if target in features:
+        raise PlanError(f"column {target!r} is the target and cannot be a feature as well")
+    for name, number, least in (("folds", folds, 2), ("trees", trees, 1), ("max_records", max_records, 1)):
+        if number < least:
+            raise ParameterError(f"`{name}` should be {least} or more, not {number}")

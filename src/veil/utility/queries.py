@@ -1,0 +1,251 @@
+"""Query error: how far off counts are that somebody reads from a release.
+
+A query counts the records whose values lie in a window of consecutive values on each of some quasi-identifiers, such
+as "age from 30 to 39 and wards C to E". On the release it is answered as its readers would: a record counts with the
+chance that it lies in the window if all original values below its label are equally likely, and independently on
+each quasi-identifier (LeFevre, DeWitt and Ramakrishnan 2006; Xiao and Tao 2006).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.errors import ParameterError
+from veil.masking.cells import is_number
+from veil.masking.linkage import measured
+from veil.utility.column import Column, as_number, numbered
+from veil.utility.comparison import Comparison
+from veil.utility.distributions import domain_ranks
+
+_TRIES = 50
+"""Queries that are drawn for each that is wanted, before fewer are accepted."""
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class QueryError:
+    """Relative errors of random count queries.
+
+    Attributes
+    ----------
+    queries
+        How many queries were asked: fewer than wanted if hardly any has a selectivity in the range.
+    predicates, selectivity, sanity_bound, seed
+        As they were asked for.
+    mean, median, largest
+        Of |answer - count| / max(count, sanity bound * records); None if there was no query.
+    """
+
+    queries: int
+    predicates: int
+    selectivity: tuple[float, float]
+    sanity_bound: float
+    seed: int
+    mean: float | None
+    median: float | None
+    largest: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        what = (
+            f"{self.queries:,} counts with {self.predicates} condition{'' if self.predicates == 1 else 's'}, from "
+            f"{self.selectivity[0]:.1%} to {self.selectivity[1]:.1%} of the records"
+        )
+        if self.mean is None:
+            return f"{what}: no such query found"
+        return f"{what}: off by {self.median:.2%} (median), {self.mean:.2%} on average"
+
+
+@dataclass(frozen=True)
+class Query:
+    """Windows of ranks of original values by column: the first and the last rank that count."""
+
+    windows: tuple[tuple[str, int, int], ...]
+
+
+def query_error(
+    comparison: Comparison,
+    *,
+    queries: int = 1000,
+    predicates: int = 2,
+    selectivity: tuple[float, float] = (0.01, 0.1),
+    sanity_bound: float = 0.001,
+    seed: int = 0,
+) -> QueryError:
+    """Ask random count queries of both tables and compare the answers.
+
+    Parameters
+    ----------
+    queries
+        How many.
+    predicates
+        On how many quasi-identifiers each query has a window; on all if there are fewer.
+    selectivity
+        Least and greatest share of the original records that a query may count.
+    sanity_bound
+        Share of the records below which a count is taken as this share, so that tiny counts do not decide.
+    seed
+        Of the queries; the same seed asks the same queries of every release of a table.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": list(range(20, 60)), "ward": list("ABCD") * 10})
+    >>> query_error(Comparison(table, table, ["age", "ward"]), queries=50).mean
+    0.0
+    """
+    least, most = selectivity
+    if not 0 <= least <= most <= 1:
+        raise ParameterError(f"`selectivity` should be two shares from 0 to 1, not {selectivity}")
+    if not 0 < sanity_bound <= 1:
+        raise ParameterError(f"`sanity_bound` should be above 0 and at most 1, not {sanity_bound}")
+    for name, number in (("queries", queries), ("predicates", predicates)):
+        if number < 1:
+            raise ParameterError(f"`{name}` should be 1 or more, not {number}")
+    predicates = min(predicates, len(comparison.columns))
+    asked = Asked(comparison)
+    chosen, counts = asked.draw(queries, predicates, selectivity, np.random.default_rng(seed))
+    answers = asked.answers(chosen)
+    errors = np.abs(answers - counts) / np.maximum(counts, sanity_bound * comparison.records)
+    found = (
+        (float(errors.mean()), float(np.median(errors)), float(errors.max())) if errors.size else (None,) * 3
+    )
+    return QueryError(len(chosen), predicates, (least, most), sanity_bound, seed, *found)
+
+
+class Asked:
+    """A comparison that is asked queries. Records are collapsed once for each set of columns that is asked about."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        self.names = list(comparison.columns)
+        self.ranks = {
+            name: domain_ranks(column.hierarchy, comparison.original[name])
+            for name, column in comparison.columns.items()
+        }
+        self.combinations: dict[tuple[tuple[str, ...], bool], tuple[list[Integers], Floats]] = {}
+        self.readers = {name: _Reader(column) for name, column in comparison.columns.items()}
+        self.masses: dict[str, Integers] = {}
+        for name, column in comparison.columns.items():
+            times = np.bincount(column.base, weights=column.count, minlength=column.hierarchy.size)
+            mass = np.zeros(column.hierarchy.size, np.int64)
+            mass[self.ranks[name]] = times
+            self.masses[name] = np.concatenate([[0], np.cumsum(mass)])
+
+    def draw(
+        self, wanted: int, predicates: int, selectivity: tuple[float, float], chance: np.random.Generator
+    ) -> tuple[list[Query], Floats]:
+        """Draw queries whose count on the original lies in the range, and return them with their counts."""
+        records = self.comparison.records
+        chosen: list[Query] = []
+        counts: list[float] = []
+        for _ in range(_TRIES):
+            drawn = [self._query(predicates, selectivity, chance) for _ in range(wanted)]
+            found = self.counts(drawn)
+            fits = (found >= selectivity[0] * records) & (found <= selectivity[1] * records)
+            chosen += [query for query, fit in zip(drawn, fits.tolist(), strict=True) if fit]
+            counts += found[fits].tolist()
+            if len(chosen) >= wanted:
+                break
+        return chosen[:wanted], np.array(counts[:wanted], np.float64)
+
+    def _query(self, predicates: int, selectivity: tuple[float, float], chance: np.random.Generator) -> Query:
+        """Draw windows around the values of a record, each as wide as columns that are independent would need."""
+        records = self.comparison.records
+        names = [self.names[j] for j in chance.permutation(len(self.names))[:predicates]]
+        share = chance.uniform(*selectivity) ** (1 / predicates)
+        row = int(chance.integers(records))
+        windows = []
+        for name in names:
+            column, mass = self.comparison.columns[name], self.masses[name]
+            own = int(self.ranks[name][column.base[column.pair[row]]])
+            # A stretch of records in order, placed at random around those with the same value.
+            length = max(1, round(share * records))
+            begin = int(chance.integers(max(0, mass[own] - length + 1), mass[own + 1]))
+            begin = min(begin, records - min(length, records))
+            first = int(np.searchsorted(mass, begin, side="right")) - 1
+            last = int(np.searchsorted(mass, begin + length, side="left")) - 1
+            windows.append((name, min(first, own), max(last, own)))
+        return Query(tuple(sorted(windows)))
+
+    def counts(self, queries: Sequence[Query]) -> Floats:
+        """Count on the original table."""
+        return self._summed(queries, released=False)
+
+    def answers(self, queries: Sequence[Query]) -> Floats:
+        """Estimate the counts from the released table."""
+        return self._summed(queries, released=True)
+
+    def _summed(self, queries: Sequence[Query], *, released: bool) -> Floats:
+        found = np.zeros(len(queries))
+        by_columns: dict[tuple[str, ...], list[int]] = {}
+        for at, query in enumerate(queries):
+            by_columns.setdefault(tuple(name for name, _, _ in query.windows), []).append(at)
+        for names, places in by_columns.items():
+            codes, count = self._collapsed(names, released)
+            for at in places:
+                chances = count
+                for (name, first, last), code in zip(queries[at].windows, codes, strict=True):
+                    inside = (self.ranks[name] >= first) & (self.ranks[name] <= last)
+                    chances = chances * (self.readers[name].chances(inside) if released else inside)[code]
+                found[at] = chances.sum()
+        return found
+
+    def _collapsed(self, names: tuple[str, ...], released: bool) -> tuple[list[Integers], Floats]:
+        """Return the different combinations of values in some columns, column by column, and their counts."""
+        if (names, released) not in self.combinations:
+            self.combinations[names, released] = self._combine(names, released)
+        return self.combinations[names, released]
+
+    def _combine(self, names: tuple[str, ...], released: bool) -> tuple[list[Integers], Floats]:
+        columns = [self.comparison.columns[name] for name in names]
+        sizes = [len(column.texts) if released else column.hierarchy.size for column in columns]
+        keys, possible = np.zeros(self.comparison.records, np.int64), 1
+        firsts = [column.text if released else column.base for column in columns]
+        for column, codes, size in zip(columns, firsts, sizes, strict=True):
+            keys = keys * size + codes[column.pair]
+            possible *= size
+            if possible > 2**31:  # no more than there are records
+                _, keys, _ = numbered(keys, possible)
+                possible = int(keys.max()) + 1
+        _, place, count = numbered(keys, possible)
+        member = np.empty(count.size, np.int64)
+        member[place] = np.arange(place.size)
+        found = [codes[column.pair[member]] for column, codes in zip(columns, firsts, strict=True)]
+        return found, count.astype(np.float64)
+
+
+class _Reader:
+    """What the released texts of a column tell about a window of values."""
+
+    def __init__(self, column: Column) -> None:
+        self.texts, self.leaves = column.leaves
+        self.size = len(column.texts)
+        self.covered = np.bincount(self.texts, minlength=self.size).astype(np.float64)
+        self.strange, self.numbers, self.domain = np.empty(0, np.int64), np.empty(0), np.empty(0)
+        values, released = column.cells.values.type, column.cells.released
+        if is_number(values) and is_number(released.type):
+            # Numbers that are no values of the domain, such as means, lie inside a window or not.
+            numbers = measured(released)
+            self.strange = np.setdiff1d(np.flatnonzero(np.isfinite(numbers)), self.texts)
+            self.numbers = numbers[self.strange]
+            self.domain = np.array([as_number(text) for text in column.hierarchy.labels[0]])
+
+    def chances(self, inside: NDArray[np.bool_]) -> Floats:
+        """Return for each text the chance that its value is one of those inside."""
+        hit = np.bincount(self.texts, weights=inside[self.leaves], minlength=self.size)
+        found = np.where(self.covered > 0, hit / np.maximum(self.covered, 1), inside.mean())
+        if self.strange.size:
+            window = self.domain[inside]
+            window = window[~np.isnan(window)]
+            least, most = window.min(initial=np.inf), window.max(initial=-np.inf)
+            found[self.strange] = (self.numbers >= least) & (self.numbers <= most)
+        return found

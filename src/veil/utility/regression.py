@@ -1,0 +1,223 @@
+"""Regression performance: how well somebody who learned from the release can predict a number.
+
+The protocol is that of `veil.utility.classification`. What is predicted are the original numbers; the baseline is
+the mean of the numbers that a model would be trained with.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.errors import InputError, ParameterError
+from veil.utility.comparison import Comparison
+from veil.utility.features import Side, check, collapsed, folds_of, require_scikit_learn, sides
+from veil.utility.forest import Forest
+from veil.utility.preservation import numbers
+
+Regressor = Literal["linear", "ridge", "forest"]
+REGRESSORS: tuple[Regressor, ...] = get_args(Regressor)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Regression:
+    """How well one kind of model predicts a number, trained on the original and on the release.
+
+    Attributes
+    ----------
+    rmse, r2
+        Root mean squared error and coefficient of determination of the models trained on the original and on the
+        release; None for the release if there was nothing to learn from, and for R² if the target is constant.
+    baseline
+        Root mean squared error of the mean.
+    """
+
+    target: str
+    method: Regressor
+    features: tuple[str, ...]
+    records: int
+    trained: int
+    folds: int
+    seed: int
+    rmse: tuple[float, float | None]
+    r2: tuple[float | None, float | None]
+    baseline: float
+
+    @property
+    def rmse_ratio(self) -> float | None:
+        """Error over that of the original; None if there is none."""
+        return self.rmse[1] / self.rmse[0] if self.rmse[1] is not None and self.rmse[0] else None
+
+    @property
+    def relative_rmse(self) -> float | None:
+        """Error on a scale from the mean (0) to the original (1); None if these are equal."""
+        gained = self.baseline - self.rmse[0]
+        return (self.baseline - self.rmse[1]) / gained if self.rmse[1] is not None and gained else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {**asdict(self), "rmse_ratio": self.rmse_ratio, "relative_rmse": self.relative_rmse}
+
+    def __str__(self) -> str:
+        after = "nothing to learn from" if self.rmse[1] is None else f"{self.rmse[1]:.4g}"
+        told = f"{self.target} by {self.method}: RMSE {self.rmse[0]:.4g} -> {after}, mean {self.baseline:.4g}"
+        if self.r2[0] is not None and self.r2[1] is not None:
+            told += f", R² {self.r2[0]:.4f} -> {self.r2[1]:.4f}"
+        return told
+
+
+def regression(
+    comparison: Comparison,
+    target: str,
+    *,
+    features: Sequence[str] | None = None,
+    numeric: Sequence[str] = (),
+    methods: Sequence[Regressor] = REGRESSORS,
+    folds: int = 10,
+    trees: int = 30,
+    max_records: int = 100_000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> tuple[Regression, ...]:
+    """Train regression models on the original and on the release, and compare how well they predict.
+
+    Parameters are those of `classification`. Labels of a target that is generalized stand for the middle of the
+    numbers that got them.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"size": ["s", "l"] * 20, "pay": [10.0, 30.0] * 20})
+    >>> found = regression(Comparison(table, table, "size"), "pay", methods=["linear"])[0]
+    >>> round(found.r2[0], 6), round(found.r2[1], 6)
+    (1.0, 1.0)
+    """
+    chosen = [name for name in comparison.columns if name != target] if features is None else list(features)
+    check(chosen, target, folds, trees, max_records)
+    for method in methods:
+        if method not in REGRESSORS:
+            named = ", ".join(map(repr, REGRESSORS))
+            raise ParameterError(f"`methods` should be among {named}, not {method!r}")
+    for name in (target, *chosen):
+        comparison.require(name)
+    require_scikit_learn()
+    found = numbers(comparison, target)
+    if found is None:
+        raise InputError(
+            f"column {target!r} has no numbers in both tables. Choose another target, or use `classification`"
+        )
+    truth, shown = found
+    usable = np.flatnonzero(~np.isnan(truth))
+    if usable.size < 2:
+        raise InputError(
+            f"column {target!r} holds {usable.size} numbers, and at least two are needed to learn"
+        )
+    rows = np.random.default_rng(seed).permutation(usable)[:max_records]
+    truth, shown = truth[rows], shown[rows]
+    kept = ~comparison.suppressed[rows] & ~np.isnan(shown)
+    parts = folds_of(rows.size, folds)
+    tables = [
+        (side, truth if at == 0 else shown, np.ones(rows.size, np.bool_) if at == 0 else kept)
+        for at, side in enumerate(sides(comparison, chosen, numeric))
+    ]
+
+    def predicted(job: tuple[Regressor, int, slice]) -> Floats:
+        method, at, fold = job
+        return _predicted(method, *tables[at], rows, fold, trees, seed)
+
+    jobs = [(method, at, fold) for method in methods for at in (0, 1) for fold in parts]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what scikit-learn says of collinear columns
+        with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+            answers = list(pool.map(predicted, jobs))
+    baseline = _rmse(truth, np.concatenate([_others_mean(truth, fold) for fold in parts]))
+    spread = float(np.square(truth - truth.mean()).sum())
+    made = []
+    for at, method in enumerate(methods):
+        begin = 2 * at * len(parts)
+        errors = [
+            _rmse(truth, np.concatenate(answers[start : start + len(parts)]))
+            for start in (begin, begin + len(parts))
+        ]
+        explained = [
+            None if error is None or spread == 0 else 1.0 - error**2 * truth.size / spread for error in errors
+        ]
+        assert errors[0] is not None
+        assert baseline is not None
+        made.append(
+            Regression(
+                target=target,
+                method=method,
+                features=tuple(chosen),
+                records=rows.size,
+                trained=int(kept.sum()),
+                folds=len(parts),
+                seed=seed,
+                rmse=(errors[0], errors[1]),
+                r2=(explained[0], explained[1]),
+                baseline=baseline,
+            )
+        )
+    return tuple(made)
+
+
+def _predicted(
+    method: Regressor,
+    side: Side,
+    answers: Floats,
+    use: NDArray[np.bool_],
+    rows: NDArray[np.int64],
+    fold: slice,
+    trees: int,
+    seed: int,
+) -> Floats:
+    """Train with all other folds and predict this one; NaN if there is nothing to train with."""
+    use = use.copy()
+    use[fold] = False
+    examples, questions = side.training[rows[use]], side.prediction[rows[fold]]
+    if not len(examples):
+        return np.full(len(questions), np.nan)
+    prepare = side.dense if method == "forest" else side.one_hot
+    model = _model(method, len(examples), trees, seed)
+    learned, weights = answers[use], np.ones(len(examples))
+    if method != "forest":  # least squares see no more of alike records than their mean
+        place, member = collapsed(examples, side.sizes)
+        examples, weights = examples[member], np.bincount(place).astype(np.float64)
+        learned = np.bincount(place, weights=learned) / weights
+    model.fit(prepare(examples), learned, sample_weight=weights)
+    found: Floats = model.predict(prepare(questions))
+    return found
+
+
+def _model(method: Regressor, records: int, trees: int, seed: int) -> Any:
+    from sklearn.linear_model import LinearRegression, Ridge
+    from sklearn.tree import DecisionTreeRegressor
+
+    if method == "linear":
+        return LinearRegression()
+    if method == "ridge":
+        return Ridge(alpha=1.0)
+    tree = functools.partial(
+        DecisionTreeRegressor, max_leaf_nodes=100, min_weight_fraction_leaf=min(0.5, 5.0 / records),
+        max_features=1 / 3,
+    )  # fmt: skip
+    return Forest(tree, trees, seed)
+
+
+def _others_mean(truth: Floats, fold: slice) -> Floats:
+    others = np.delete(truth, np.arange(truth.size)[fold])
+    return np.full(truth[fold].size, others.mean())
+
+
+def _rmse(truth: Floats, predicted: Floats) -> float | None:
+    error = math.sqrt(float(np.square(truth - predicted).mean()))
+    return None if math.isnan(error) else error

@@ -1,0 +1,117 @@
+"""Frequencies and contingency tables: order, suppressed records, compression."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from utility.cases import Case, cases
+from utility.test_quality import e1
+from veil import hierarchies as h
+from veil.errors import ParameterError
+from veil.utility import Comparison, contingency, distribution
+
+
+def test_labels_come_in_the_order_of_the_values_below_them_and_suppressed_records_last():
+    comparison = e1((1, 0, 1))
+    ages = distribution(comparison, "A")
+    assert ages.before.values == ("21", "23", "35", "38")
+    assert ages.before.counts == (3, 2, 3, 2)
+    assert ages.after.values == ("20-29", "30-39", "*")
+    assert ages.after.shares == (0.5, 0.4, 0.1)
+    assert distribution(comparison, "Z").after.values == ("11*", "24*", "*")
+
+
+def test_the_order_is_that_of_numbers_not_of_texts():
+    table = [["9", "below 10", "*"], ["10", "above", "*"], ["100", "above", "*"]]
+    before = pa.table({"x": [100, 9, 10, None]})
+    mixed = pa.table({"x": ["above", "9", "10", None]})
+    found = distribution(Comparison(before, mixed, {"x": h.table(table)}), "x")
+    assert found.before.values == ("9", "10", "100", None)
+    assert found.after.values == ("9", "10", "above", None)
+    strange = pa.table({"x": ["below 10", "zz", "aa", "*"]})
+    found = distribution(Comparison(before, strange, {"x": h.table(table)}), "x")
+    assert found.after.values == ("below 10", "aa", "zz", "*")
+
+
+def test_a_label_of_several_levels_comes_where_its_most_specific_one_does():
+    """On level 0, "a" comes first; on level 1, which spells another value so, it would come after "c"."""
+    reused = h.table([["b", "a", "*"], ["a", "c", "*"]])
+    found = distribution(
+        Comparison(pa.table({"x": ["a", "b"]}), pa.table({"x": ["c", "a"]}), {"x": reused}), "x"
+    )
+    assert found.after.values == ("a", "c")
+
+
+def test_suppressed_cells_of_typed_columns_are_called_by_the_marker():
+    before = pa.table({"x": [1, 2, None]})
+    after = pa.table({"x": pa.array([1, None, None], pa.int64())})
+    found = distribution(Comparison(before, after, "x"), "x")
+    assert dict(zip(found.after.values, found.after.counts, strict=True)) == {"1": 1, None: 1, "*": 1}
+
+
+def test_ordered_categories_keep_their_order():
+    column = pa.DictionaryArray.from_arrays(
+        pa.array([2, 0, 1, None]), pa.array(["low", "mid", "high"]), ordered=True
+    )
+    table = pa.table({"x": column})
+    found = distribution(Comparison(table, table, "x"), "x")
+    assert found.before.values == found.after.values == ("low", "mid", "high", None)
+
+
+@given(cases())
+@settings(max_examples=60)
+def test_counts_agree_with_the_slow_twin(case: Case):
+    comparison = case.comparison
+    for name, twin in zip(comparison.columns, case.attributes, strict=True):
+        found = distribution(comparison, name)
+        assert dict(zip(found.before.values, found.before.counts, strict=True)) == Counter(twin.keys)
+        shown = Counter(
+            "*" if twin.gone[i] else twin.shown[i] for i in twin.records if comparison.place[i] >= 0
+        )
+        assert dict(zip(found.after.values, found.after.counts, strict=True)) == shown
+        if "*" in found.after.values:
+            assert found.after.values[-1] == "*"
+        before = [value for value in found.before.values if value is not None]
+        assert before == sorted(before, key=int if twin.numeric else str)
+
+
+@given(cases(), st.integers(1, 4) | st.none())
+@settings(max_examples=60)
+def test_contingency_agrees_with_the_slow_twin(case: Case, at_most):
+    comparison = case.comparison
+    names = list(comparison.columns)
+    first, second = names[0], names[-1]
+    for found, table in zip(contingency(comparison, first, second, at_most=at_most), (0, 1), strict=True):
+        margins = [distribution(comparison, name) for name in (first, second)]
+        values = [(each.before, each.after)[table].values for each in margins]
+        for names_of, listed in ((found.rows, values[0]), (found.columns, values[1])):
+            length, limit = len(listed), at_most or max(1, len(listed))
+            places = [
+                i if length <= limit else min(math.floor(i * limit / length + 0.5), limit - 1)
+                for i in range(length)
+            ]
+            for place, names_here in enumerate(names_of):
+                assert names_here == tuple(v for v, p in zip(listed, places, strict=True) if p == place)
+        records = [i for i in range(comparison.records) if table == 0 or comparison.place[i] >= 0]
+        pairs = Counter()
+        for i in records:
+            cells = []
+            for attribute in (case.attributes[0], case.attributes[-1]):
+                shown = "*" if attribute.gone[i] else attribute.shown[i]
+                cells.append(attribute.keys[i] if table == 0 else shown)
+            pairs[tuple(cells)] += 1
+        for i, row in enumerate(found.rows):
+            for j, column in enumerate(found.columns):
+                count = sum(pairs[a, b] for a in row for b in column)
+                assert found.shares[i][j] == pytest.approx(count / max(1, len(records)))
+
+
+def test_bad_parameters_are_refused():
+    with pytest.raises(ParameterError, match="`at_most` should be 1 or more, not 0"):
+        contingency(e1((1, 0, 1)), "A", "G", at_most=0)

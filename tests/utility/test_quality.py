@@ -1,0 +1,220 @@
+"""Quality measures: the reference's worked values, the slow twins, and releases at the edge."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+import veil
+from utility import twins
+from utility.cases import Case, cases
+from veil import KAnonymity
+from veil import hierarchies as h
+from veil import quality as q
+from veil.errors import InputError, ParameterError, PlanError
+from veil.utility import Comparison, Measure, aggregate, quality_measures
+
+AGES = [21, 23, 21, 35, 38, 35, 38, 23, 35, 21]
+E1 = pa.table(
+    {
+        "A": AGES,
+        "G": list("ffmmmffmmf"),
+        "Z": ["110", "112", "110", "110", "241", "243", "241", "112", "243", "110"],
+    }
+)
+TABLES = {
+    "A": h.table(
+        [
+            ["21", "20-29", "*"],
+            ["23", "20-29", "*"],
+            ["35", "30-39", "*"],
+            ["38", "30-39", "*"],
+            ["47", "40-49", "*"],
+        ]
+    ),
+    "G": h.table([["f", "*"], ["m", "*"]]),
+    "Z": h.table([[z, z[:2] + "*", z[:1] + "**", "***"] for z in ("110", "112", "241", "243")]),
+}
+
+
+def e1(levels: tuple[int, ...], names: str = "AGZ", **options: object) -> Comparison:
+    release = veil.anonymize(
+        E1.select(list(names)),
+        quasi_identifiers={name: TABLES[name] for name in names},
+        models=KAnonymity(2),
+        suppression_limit=1.0,
+        **options,
+    )
+    return Comparison.of(release.apply(levels))
+
+
+# --- worked values ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dropped", ["keep", "drop"])
+@pytest.mark.parametrize(
+    ("measure", "values"),
+    [
+        ("granularity", (0.675, 0.9, 0.6)),
+        ("intensity", (0.45, 0.9, 0.6)),
+        ("entropy", (0.507369390, 1.0, 0.505196109)),
+        ("squared_error", (0.898509867, 0.9, 0.742857143)),
+    ],
+)
+def test_reference_section_7_item_3_attribute_measures_of_e1(measure, values, dropped):
+    found = quality_measures(e1((1, 0, 1), suppressed_rows=dropped))
+    assert [getattr(each, measure).quality for each in found.attributes] == pytest.approx(values, abs=1e-9)
+    assert [each.missings for each in found.attributes] == [0.1] * 3
+
+
+def test_reference_section_7_item_3_aggregates_of_e1():
+    found = quality_measures(e1((1, 0, 1)))
+    assert found.aggregate("granularity") == pytest.approx(0.702439024, abs=1e-9)
+    assert found.aggregate("granularity", "geometric_mean") == pytest.approx(0.696896334, abs=1e-9)
+
+
+@pytest.mark.parametrize("dropped", ["keep", "drop"])
+def test_reference_section_7_item_4_data_set_measures_of_e1(dropped):
+    found = quality_measures(e1((1, 0, 1), suppressed_rows=dropped))
+    assert found.discernibility.quality == pytest.approx(0.784090909, abs=1e-9)
+    assert found.class_size.quality == pytest.approx(0.871875, abs=1e-9)
+    assert found.ambiguity.quality == pytest.approx(0.830769231, abs=1e-9)
+    assert found.sse_sst == pytest.approx(0.898298049, abs=1e-9)
+    assert found.record_error.quality == pytest.approx(0.673953470, abs=1e-9)
+
+
+def test_reference_section_7_item_5_one_quasi_identifier_as_arx_has_it():
+    found = quality_measures(e1((1,), "A"), arx=True).attributes[0]
+    assert (found.granularity.quality, found.intensity.quality) == (0.0, 0.0)
+    assert found.entropy.quality == pytest.approx(0.507369390, abs=1e-9)
+    assert found.squared_error.quality == pytest.approx(0.973821990, abs=1e-9)
+
+
+def test_one_quasi_identifier_is_measured_like_any_other():
+    """Unlike in ARX, which takes every record for suppressed: each age covers two of five, one of two levels up."""
+    found = quality_measures(e1((1,), "A")).attributes[0]
+    assert (found.granularity.quality, found.intensity.quality) == pytest.approx((0.75, 0.5))
+
+
+def test_lecture_gerl_precision_and_loss_of_one_illness():
+    """A. Gerl: HIV becomes a virus infection, one of four other illnesses: 25 % lost, by height one half."""
+    illnesses = [["HIV", "virus", "*"], ["hepatitis", "virus", "*"], ["hip fracture", "fracture", "*"],
+                 ["skull fracture", "fracture", "*"], ["cold", "bacteria", "*"]]  # fmt: skip
+    comparison = Comparison(pa.table({"x": ["HIV"]}), pa.table({"x": ["virus"]}), {"x": h.table(illnesses)})
+    found = quality_measures(comparison).attributes[0]
+    assert (found.granularity.quality, found.intensity.quality) == pytest.approx((0.75, 0.5))
+
+
+# --- slow twins -------------------------------------------------------------------------------------------
+
+
+@given(cases())
+@settings(max_examples=150)
+def test_measures_agree_with_the_slow_twins(case: Case):
+    found = quality_measures(case.comparison)
+    assert case.comparison.suppressed.tolist() == case.attributes[0].gone
+    for each, twin in zip(found.attributes, case.attributes, strict=True):
+        for measure in ("granularity", "intensity", "entropy", "squared_error"):
+            value = getattr(each, measure)
+            expected = getattr(twin, measure)()
+            assert (value.value, value.minimum, value.maximum) == pytest.approx(expected, abs=1e-9), measure
+            assert value.quality == pytest.approx(twins.quality(*expected), abs=1e-6)
+        assert each.missings == pytest.approx(twin.missings())
+        assert each.missings_before == sum(key in (None, "*") for key in twin.keys) / len(twin.keys)
+    for measure in ("discernibility", "class_size", "ambiguity", "record_error"):
+        value = getattr(found, measure)
+        expected = getattr(twins, measure)(case.attributes)
+        assert (value.value, value.minimum, value.maximum) == pytest.approx(expected, abs=1e-9), measure
+    assert found.sse_sst == pytest.approx(twins.sse_sst(case.attributes), abs=1e-9)
+
+
+@given(cases())
+@settings(max_examples=60)
+def test_a_table_compared_with_itself_has_lost_nothing(case: Case):
+    table = case.comparison.original
+    hierarchies = {name: column.cells.hierarchy for name, column in case.comparison.columns.items()}
+    for arx in (False, True):
+        found = quality_measures(Comparison(table, table, hierarchies), arx=arx)
+        assert set(found.overall.values()) == {1.0}
+
+
+@given(cases())
+@settings(max_examples=60)
+def test_a_release_without_any_record_has_lost_everything_that_can_be_lost(case: Case):
+    table = case.comparison.original
+    hierarchies = {name: column.cells.hierarchy for name, column in case.comparison.columns.items()}
+    found = quality_measures(Comparison(table, table.slice(0, 0), hierarchies, rows=[]))
+    for each in found.attributes:
+        assert each.missings == 1.0
+        for measure in (each.granularity, each.intensity, each.entropy, each.squared_error):
+            assert measure.value == pytest.approx(measure.maximum)
+    for measure in (found.discernibility, found.class_size, found.ambiguity, found.record_error):
+        assert measure.value == pytest.approx(measure.maximum)
+
+
+@pytest.mark.parametrize("levels", [(0, 0, 0), (1, 0, 1), (1, 1, 1), (2, 0, 3), (1, 1, 3)])
+def test_measures_agree_with_the_scores_of_the_search(levels):
+    """Two roads to the same numbers: from the classes during the search, from the cells of both tables here."""
+    release = veil.anonymize(
+        E1,
+        quasi_identifiers=TABLES,
+        models=KAnonymity(2),
+        suppression_limit=1.0,
+        quality=q.Loss("arithmetic_mean"),
+    ).apply(levels)
+    found = quality_measures(Comparison.of(release))
+    assert 1 - found.aggregate("granularity", normalized=True) == pytest.approx(release.score, abs=1e-9)
+    for model, measure in ((q.Discernibility(), found.discernibility), (q.Ambiguity(), found.ambiguity)):
+        again = veil.anonymize(
+            E1, quasi_identifiers=TABLES, models=KAnonymity(2), suppression_limit=1.0, quality=model
+        )
+        assert measure.value == pytest.approx(again.apply(levels).score)
+
+
+# --- aggregates and messages ------------------------------------------------------------------------------
+
+
+def test_aggregates_by_hand():
+    both = [Measure(1.0, 0.0, 1.0), Measure(1.0, 0.0, 3.0)]
+    assert aggregate(both, "maximum") == pytest.approx(1 - 1 / 3)
+    assert aggregate(both, "maximum", normalized=True) == 0.0
+    assert aggregate(both, "geometric_mean") == pytest.approx(1 - (2 - 1) / (8**0.5 - 1))
+    with pytest.raises(ParameterError, match="`function` should be one of 'arithmetic_mean'.* not 'median'"):
+        aggregate(both, "median")  # type: ignore[arg-type]
+
+
+def test_a_measure_with_nothing_to_lose_is_perfect():
+    assert Measure(3.0, 3.0, 3.0).quality == 1.0
+    assert Measure(5.0, 0.0, 4.0).quality == 0.0
+    assert Measure(-1.0, 0.0, 4.0).quality == 1.0
+
+
+def test_bad_input_is_refused_with_the_way_out():
+    two = pa.table({"x": [1, 2]})
+    with pytest.raises(InputError, match="has 1 rows and the original 2. Say with `rows`"):
+        Comparison(two, two.slice(0, 1), "x")
+    with pytest.raises(InputError, match="row numbers from 0 to 1, not 2"):
+        Comparison(two, two.slice(0, 1), "x", rows=[2])
+    with pytest.raises(InputError, match="once at most, not 1 twice"):
+        Comparison(two, two, "x", rows=[1, 1])
+    with pytest.raises(InputError, match="one row number for each of the 2 released rows, not 1"):
+        Comparison(two, two, "x", rows=[1])
+    with pytest.raises(PlanError, match="the original table has no column 'y'.* Choose from: 'x'"):
+        Comparison(two, two, "y")
+    with pytest.raises(PlanError, match="the released table has no column 'x'"):
+        Comparison(two, pa.table({"z": [1, 2]}), "x")
+    with pytest.raises(PlanError, match="at least one quasi-identifier"):
+        Comparison(two, two, [])
+    with pytest.raises(InputError, match="no rows"):
+        Comparison(two.slice(0, 0), two, "x")
+
+
+def test_rows_may_come_in_any_order_and_as_a_mask():
+    before = pa.table({"x": ["a", "b", "c"]})
+    turned = Comparison(before, pa.table({"x": ["c", "a"]}), "x", rows=[2, 0])
+    assert turned.place.tolist() == [1, -1, 0]
+    assert turned.suppressed.tolist() == [False, True, False]
+    mask = Comparison(before, pa.table({"x": ["a", "c"]}), "x", rows=[True, False, True])
+    assert mask.place.tolist() == [0, -1, 1]
+    assert quality_measures(turned).overall == pytest.approx(quality_measures(mask).overall)

@@ -1,0 +1,160 @@
+"""Query error: counts and answers by the definition, queries as they were asked for."""
+
+from __future__ import annotations
+
+import statistics
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import veil
+from utility import twins
+from utility.cases import Case, cases
+from utility.test_quality import E1, TABLES, e1
+from veil import KAnonymity
+from veil.errors import ParameterError
+from veil.utility import Comparison, query_error
+from veil.utility.queries import Asked, Query
+
+
+def in_order(twin: twins.Attribute) -> list[str | None]:
+    """The domain in the order of its type, a missing value last."""
+    present = [row[0] for row in twin.rows if row[0] is not None]
+    return sorted(present, key=int if twin.numeric else str) + [None] * any(
+        row[0] is None for row in twin.rows
+    )
+
+
+def chance(twin: twins.Attribute, i: int, window: list[str | None]) -> Fraction:
+    """How likely a record lies in a window if all that its text may stand for is equally likely.
+
+    A text that stands for different things in different records stands for the most that it does.
+    """
+    alike = [j for j in twin.records if (twin.gone[i] and twin.gone[j]) or (
+        not twin.gone[i] and not twin.gone[j] and twin.shown[j] == twin.shown[i])]  # fmt: skip
+    if not twin.levels(i):
+        covered = [row[0] for row in twin.rows]
+    else:
+        covered = max((twin.covered(j) for j in alike), key=len)
+    return Fraction(sum(value in window for value in covered), len(covered))
+
+
+@given(cases(), st.data())
+@settings(max_examples=120)
+def test_counts_and_answers_agree_with_the_slow_twin(case: Case, data):
+    asked = Asked(case.comparison)
+    queries = []
+    for _ in range(3):
+        names = data.draw(st.lists(st.sampled_from(asked.names), min_size=1, unique=True))
+        windows = []
+        for name in sorted(names):
+            size = case.comparison.columns[name].hierarchy.size
+            first = data.draw(st.integers(0, size - 1))
+            windows.append((name, first, data.draw(st.integers(first, size - 1))))
+        queries.append(Query(tuple(windows)))
+    counts, answers = asked.counts(queries), asked.answers(queries)
+    for query, count, answer in zip(queries, counts, answers, strict=True):
+        windows = []
+        for name, first, last in query.windows:
+            twin = case.attributes[asked.names.index(name)]
+            windows.append((twin, in_order(twin)[first : last + 1]))
+        records = range(case.comparison.records)
+        assert count == sum(all(twin.keys[i] in window for twin, window in windows) for i in records)
+        expected = Fraction(0)
+        for i in records:
+            product = Fraction(1)
+            for twin, window in windows:
+                product *= chance(twin, i, window)
+            expected += product
+        assert answer == pytest.approx(float(expected))
+
+
+def test_an_answer_by_hand():
+    """Ages up to 23, women: five of nine records are 20-29, three of them women; one record may be anybody."""
+    asked = Asked(e1((1, 0, 1)))
+    query = Query((("A", 0, 1), ("G", 0, 0)))
+    assert asked.counts([query]).tolist() == [3.0]
+    assert asked.answers([query]).tolist() == pytest.approx([3 + 2 / 5 * 1 / 2])
+    younger = Query((("A", 0, 0),))
+    assert asked.counts([younger]).tolist() == [3.0]
+    assert asked.answers([younger]).tolist() == pytest.approx([5 / 2 + 1 / 5])
+
+
+def test_released_numbers_that_are_no_values_of_the_domain_lie_inside_or_not():
+    before = pa.table({"x": [10, 20, 30, 40]})
+    after = pa.table({"x": [15.0, 15.0, 35.0, 35.0]})
+    asked = Asked(Comparison(before, after, "x"))
+    assert asked.answers([Query((("x", 0, 1),)), Query((("x", 1, 2),)), Query((("x", 0, 3),))]).tolist() == [
+        2,
+        0,
+        4,
+    ]
+
+
+@given(cases(max_records=30), st.integers(0, 5), st.integers(1, 3))
+@settings(max_examples=40)
+def test_queries_are_as_they_were_asked_for(case: Case, seed, predicates):
+    asked = Asked(case.comparison)
+    predicates = min(predicates, len(asked.names))
+    records = case.comparison.records
+    chosen, counts = asked.draw(20, predicates, (0.2, 0.6), np.random.default_rng(seed))
+    assert len(chosen) <= 20
+    assert counts.tolist() == asked.counts(chosen).tolist()
+    assert all(0.2 * records <= count <= 0.6 * records for count in counts)
+    for query in chosen:
+        assert len({name for name, _, _ in query.windows}) == predicates
+        for name, first, last in query.windows:
+            assert 0 <= first <= last < case.comparison.columns[name].hierarchy.size
+
+
+def test_errors_are_relative_to_the_count_but_not_to_tiny_ones():
+    comparison = e1((1, 0, 1))
+    found = query_error(comparison, queries=200, predicates=2, selectivity=(0.1, 0.6), seed=3)
+    asked = Asked(comparison)
+    chosen, counts = asked.draw(200, 2, (0.1, 0.6), np.random.default_rng(3))
+    errors = [abs(a - c) / c for a, c in zip(asked.answers(chosen), counts, strict=True)]
+    assert found.queries == 200
+    assert (found.mean, found.median) == pytest.approx((statistics.fmean(errors), statistics.median(errors)))
+    assert found.largest == pytest.approx(max(errors))
+    bounded = query_error(
+        comparison, queries=200, predicates=2, selectivity=(0.1, 0.6), seed=3, sanity_bound=1.0
+    )
+    differences = [abs(a - c) / 10 for a, c in zip(asked.answers(chosen), counts, strict=True)]
+    assert bounded.mean == pytest.approx(statistics.fmean(differences))
+
+
+def test_more_general_releases_answer_worse():
+    plan = {"quasi_identifiers": TABLES, "models": KAnonymity(1), "suppression_limit": 1.0}
+    release = veil.anonymize(E1, **plan)
+    errors = [
+        query_error(Comparison.of(release.apply(levels)), queries=300, selectivity=(0.1, 0.5)).mean
+        for levels in ((0, 0, 0), (0, 0, 1), (1, 1, 2), (2, 1, 3))
+    ]
+    assert errors[0] == 0
+    assert errors == sorted(errors)
+    assert errors[-1] > 0.2
+
+
+def test_there_may_be_no_query_in_the_range():
+    table = pa.table({"x": ["a"] * 5})
+    found = query_error(Comparison(table, table, "x"), selectivity=(0.1, 0.5), queries=10)
+    assert (found.queries, found.mean, found.median, found.largest) == (0, None, None, None)
+    assert "no such query" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"selectivity": (0.5, 0.1)}, "`selectivity` should be two shares from 0 to 1"),
+        ({"sanity_bound": 0}, "`sanity_bound` should be above 0"),
+        ({"queries": 0}, "`queries` should be 1 or more, not 0"),
+        ({"predicates": 0}, "`predicates` should be 1 or more, not 0"),
+    ],
+)
+def test_bad_parameters_are_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        query_error(e1((1, 0, 1)), **options)

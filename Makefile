@@ -25,7 +25,7 @@ demo: $(RUNTIME)  ## install, anonymize a generated table, show the result and i
 test: lint  ## install, check style and types, run all tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-bench: $(RUNTIME)  ## measure the optimal search
+bench: $(RUNTIME)  ## measure the optimal search (bench/ has more)
 	$(BIN)/python bench/optimal.py
 
 lint: $(DEV)  ## check style and types only

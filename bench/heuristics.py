@@ -81,10 +81,8 @@ def main() -> None:
                 late = [after(each, chosen.seconds) for name, each in found.items() if name != "BestEffort"]
                 best = min((score for score in late if score is not None), default=None)
                 behind = early is None or (best is not None and early > best)
-                print(
-                    f"  best effort after {chosen.seconds / 3:g} s is "
-                    f"{'BEHIND' if behind else 'at least as good as'} every other after {chosen.seconds:g} s"
-                )
+                verdict = "BEHIND another" if behind else "at least as good as every other"
+                print(f"  best effort after {chosen.seconds / 3:g} s is {verdict} after {chosen.seconds:g} s")
 
 
 def _shown(score: float | None) -> str:

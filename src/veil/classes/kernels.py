@@ -226,6 +226,35 @@ def value_counts(
 
 
 @kernel
+def suppressed_values(
+    keys: Words,
+    counts: NDArray[np.int64],
+    rejected: NDArray[np.uint8],
+    few_kept: bool,
+    totals: NDArray[np.int64],
+    layout: NDArray[np.int64],
+    levels: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> None:
+    """Do as `value_counts`; where few classes are kept, count those and subtract from the totals of all."""
+    if not few_kept:
+        value_counts(keys, counts, rejected, layout, levels, starts, out)
+        return
+    attributes = layout.shape[0]
+    for j in range(attributes):
+        here = starts[j, levels[j]]
+        for u in range(here, starts[j, levels[j] + 1]):
+            out[u] = totals[u]
+    for i in range(counts.size):
+        if not rejected[i]:
+            for j in range(attributes):
+                word = keys[layout[j, 0]][i]
+                code = np.int64((word >> np.uint64(layout[j, 1])) & np.uint64(layout[j, 2]))
+                out[starts[j, levels[j]] + code] -= counts[i]
+
+
+@kernel
 def room(
     counts: NDArray[np.int64],
     groups: NDArray[np.int32],

@@ -132,6 +132,11 @@ class Sample:
         return tuple(result)
 
     @functools.cached_property
+    def value_totals(self) -> NDArray[np.int64]:
+        """The frequencies of all values of all levels, each at the place that `Encoding.value_starts` gives it."""
+        return np.concatenate([counts for levels in self.frequencies for counts in levels])
+
+    @functools.cached_property
     def distinct(self) -> tuple[tuple[int, ...], ...]:
         """`distinct[j][level]`: number of different generalized values that occur in the data."""
         return tuple(

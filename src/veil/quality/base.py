@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Workspace
@@ -39,6 +40,15 @@ class Node(NamedTuple):
     rejected: NDArray[np.uint8]
     tally: Tally
     work: Workspace
+
+
+def count_suppressed(sample: Sample, node: Node) -> None:
+    """Count the suppressed records of a node by value, into the workspace's `value_counts`."""
+    encoding, tally = sample.encoding, node.tally
+    kernels.suppressed_values(
+        node.table.keys, node.table.count, node.rejected, 2 * tally.kept < tally.classes, sample.value_totals,
+        encoding.layout, np.array(node.levels), encoding.value_starts, node.work.value_counts,
+    )  # fmt: skip
 
 
 class Evaluation(NamedTuple):

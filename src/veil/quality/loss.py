@@ -17,7 +17,7 @@ from veil.classes.table import ClassTable
 from veil.declare import declared
 from veil.quality.additive import Additive
 from veil.quality.aggregate import Aggregate, Function
-from veil.quality.base import Node, QualityModel
+from veil.quality.base import Node, QualityModel, count_suppressed
 from veil.quality.cover import Cover
 from veil.quality.factors import Factor, Weights, factors
 from veil.quality.vector import VectorMeasure
@@ -74,10 +74,7 @@ class _Loss(VectorMeasure):
         encoding, work = self.sample.encoding, node.work
         levels = np.array(node.levels)
         if node.tally.suppressed:
-            kernels.value_counts(
-                node.table.keys, node.table.count, node.rejected, encoding.layout, levels,
-                encoding.value_starts, work.value_counts,
-            )  # fmt: skip
+            count_suppressed(self.sample, node)
         losses: list[float] = _losses(
             levels, node.tally.suppressed, self.additive.totals, self.lowest, self.sample.records,
             self.additive.additions, encoding.value_starts, work.value_counts,

@@ -21,7 +21,7 @@ from veil.quality.base import Evaluation, Score
 BATCH = 8
 """Nodes evaluated in one round. Fixed, so that what is explored does not depend on the number of threads."""
 
-WORTH_A_THREAD = 50_000
+WORTH_A_THREAD = 30_000
 """Class visits in a round below which threads cost more than they save."""
 
 MOST_REMEMBERED = 500_000

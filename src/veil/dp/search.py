@@ -133,18 +133,15 @@ def _walk(
 ) -> tuple[dict[Levels, Fraction], tuple[Levels, ...]]:
     pivots = [maximum]
     scores = {maximum: score(maximum)}
-    waiting = 0
     for _ in range(steps):
         for levels in _predecessors(pivots[-1], minimum):
             if levels not in scores:
                 scores[levels] = score(levels)
                 candidates.add(levels, scores[levels])
-                waiting += 1
-        if not waiting:
+        if not len(candidates):
             break
         pivots.append(candidates.draw())
         candidates.remove(pivots[-1])
-        waiting -= 1
     return scores, tuple(pivots)
 
 

@@ -134,11 +134,11 @@ class BranchAndBound:
     def _begin(self) -> None:
         low, high = self.low, self.high
         self.search.expect(1)
-        top, room, fresh = self._evaluate_high(high, self.tables[low])
+        top, room, fresh = self._evaluate_high(high, self.tables.bottom)
         self._remember(top, fresh)
         if low != high and low not in self.space.evaluated:
             self.search.expect(1)
-            self._remember(self.evaluator.evaluate(low, self.tables[low])[0], True)
+            self._remember(self.evaluator.evaluate(low, self.tables.bottom)[0], True)
         self._open(low, high, room, None)
         self.has_begun = True
 
@@ -160,14 +160,20 @@ class BranchAndBound:
             new_high, _ = self._cut(box)
             if new_high == box.low and new_high in self.known:
                 return self.known[new_high], box.room, False, None
-            return (*self._evaluate_high(new_high, self.tables[box.low]), None)
-        source = self.tables[box.origin]
+            if self.shares_corners and (known := self.space.evaluated.get(new_high)) is not None:
+                return known, 0, False, None
+            table, derived = self.tables.derived(box.low)
+            return (*self._evaluate_high(new_high, table), table if derived else None)
         evaluation = self.known.get(box.low) or self.space.evaluated.get(box.low)
         fresh = evaluation is None
+        if evaluation is not None:
+            evaluation = evaluation._replace(least=0, possible=True)
+            if not self.measure.counts_classes:
+                return evaluation, box.room, False, None  # its table may never be needed
+        source = self.tables.derived(box.origin)[0]
         if evaluation is None:
             evaluation, scratch = self.evaluator.evaluate(box.low, source)
         else:
-            evaluation = evaluation._replace(least=0, possible=True)
             scratch = roll_up(self.evaluator.encoding, source, box.low, self.evaluator.work)
         table = keep(scratch)
         room = box.room
@@ -183,10 +189,12 @@ class BranchAndBound:
         room = min(room, box.room)
         if table is not None:
             self.tables.add(table)
+        if box.origin is not None:
             self._open(box.low, box.high, room, None)
         else:
             new_high, new_low = self._cut(box)
             self._open(box.low, new_high, room, None)
+            self.tables.origins[new_low] = box.low
             self._open(new_low, box.high, box.room, box.low)
 
     def _cut(self, box: _Box) -> tuple[Levels, Levels]:
@@ -199,8 +207,6 @@ class BranchAndBound:
 
     def _evaluate_high(self, levels: Levels, source: ClassTable) -> tuple[Evaluation, int, bool]:
         """Evaluate a high corner and bound the classes that nodes between it and the source can keep."""
-        if self.shares_corners and (known := self.space.evaluated.get(levels)) is not None:
-            return known, 0, False
         evaluation, table = self.evaluator.evaluate(levels, source, high=True)
         room = self.evaluator.room(source, len(table)) if self.measure.counts_classes else 0
         return evaluation, room, True
@@ -294,11 +300,15 @@ def _entropy(frequencies: NDArray[np.int64]) -> float:
 
 
 class _Tables:
-    """Class tables of low corners; the newest are kept."""
+    """Class tables of low corners; the newest are kept.
+
+    `origins` tells for each low corner the one that it was cut off from, which is more specific.
+    """
 
     def __init__(self, search: Search, bottom: Levels) -> None:
         self.evaluator = search.evaluator
         self.tables: OrderedDict[Levels, ClassTable] = OrderedDict()
+        self.origins: dict[Levels, Levels] = {}
         self.bytes = 0
         self.bottom = self._derive(search.tables.source(bottom), bottom)
 
@@ -307,17 +317,26 @@ class _Tables:
             return source
         return keep(roll_up(self.evaluator.encoding, source, levels, self.evaluator.work))
 
-    def __getitem__(self, levels: Levels) -> ClassTable:
-        if levels == self.bottom.levels:
-            return self.bottom
-        table = self.tables.get(levels)
-        return self._derive(self.bottom, levels) if table is None else table
+    def derived(self, levels: Levels) -> tuple[ClassTable, bool]:
+        """Return the table of a low corner, and whether it had to be derived."""
+        source = self._nearest(levels)
+        return self._derive(source, levels), source.levels != levels
+
+    def _nearest(self, levels: Levels) -> ClassTable:
+        while levels != self.bottom.levels:
+            table = self.tables.get(levels)
+            if table is not None:
+                return table
+            levels = self.origins[levels]
+        return self.bottom
 
     def size(self, levels: Levels) -> int:
         """Number of classes to visit in order to roll up from this node."""
-        return len(self.tables.get(levels, self.bottom))
+        return len(self._nearest(levels))
 
     def add(self, table: ClassTable) -> None:
+        if table.levels in self.tables:
+            return
         self.tables[table.levels] = table
         self.bytes += table.nbytes
         while self.bytes > MEMORY:

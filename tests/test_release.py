@@ -367,3 +367,13 @@ def test_the_explored_part_can_be_expanded() -> None:
 def test_wrong_search_parameters(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         anonymize(pa.table(PATIENTS), **given)
+
+
+def test_the_report_claims_no_more_than_was_proven(tmp_path: Path) -> None:
+    table, hierarchies = many_columns(30)
+    made = veil.anonymize(table, quasi_identifiers=hierarchies, models=KAnonymity(5), check_limit=300)
+    text = made.report(tmp_path / "report.html").read_text()
+    assert "not proven to be the best one; its score is at most" in text
+    assert "ruled out by proof" not in text
+    proven = anonymize(pa.table(PATIENTS)).report(tmp_path / "proven.html").read_text()
+    assert "ruled out by proof" in proven

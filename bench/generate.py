@@ -47,10 +47,15 @@ class Workload(NamedTuple):
 # 1.2 million rows, 8 quasi-identifiers, 12,960 transformations, about 200,000 distinct rows
 
 
-def large(rows: int = 1_200_000, seed: int = 20) -> Workload:
-    """A register of persons with many repeated rows: what collapsing to classes is good for."""
+def large(rows: int = 1_200_000, seed: int = 20, part: int | None = None) -> Workload:
+    """A register of persons with many repeated rows: what collapsing to classes is good for.
+
+    Parts with different numbers are other people of the same places, so that a larger register can be made of them.
+    """
     rng = np.random.default_rng(seed)
     zips = _zip_codes(rng, 36, regions=range(10, 60, 7), room=60)
+    if part is not None:
+        rng = np.random.default_rng([seed, part])
     place = _draw(rng, _zipf(len(zips), 1.2), rows)
     region = np.array([int(z[:2]) for z in zips])[place]
     age = _draw(rng, _pyramid(100), rows)

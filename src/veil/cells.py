@@ -12,14 +12,19 @@ from numpy.typing import NDArray
 from veil.classes.encoding import Levels
 from veil.preparation import Prepared
 from veil.published import FLAG
+from veil.tables.arrow import dictionary_encoded
 
 
 def applied(
     prepared: Prepared, levels: Levels, groups: NDArray[np.int32], suppressed: NDArray[np.bool_]
 ) -> tuple[pa.Table, NDArray[np.int64] | None, str | None]:
-    """Build the output table. Also return the rows that stay (None: all) and the name of the flag column."""
+    """Build the output table. Also return the rows that stay (None: all) and the name of the flag column.
+
+    Of a condensed table, which may have millions of rows, quasi-identifiers stay dictionary-encoded.
+    """
     plan, table = prepared.plan, prepared.table
     position = {name: j for j, name in enumerate(prepared.encoding.names)}
+    treated = {*position, *plan.microaggregated}
     hidden = pa.array(suppressed)
     columns: dict[str, Any] = {}
     ambiguous = False
@@ -44,6 +49,8 @@ def applied(
     if plan.suppressed_rows == "keep" and ambiguous and suppressed.any():
         flag = FLAG if FLAG not in table.column_names else f"veil_{FLAG}"
         columns[flag] = hidden
+    if prepared.weights is None:
+        columns = {name: _decoded(column) if name in treated else column for name, column in columns.items()}
     result = pa.table(columns)
     stay = np.ones(table.num_rows, np.bool_) if prepared.subset is None else prepared.subset
     if plan.suppressed_rows == "drop":
@@ -60,8 +67,10 @@ def _generalize(
     if level > 0:
         hierarchy = prepared.encoding.hierarchies[j]
         labels = pa.array(hierarchy.labels[level], pa.string())
-        return labels.take(pa.array(hierarchy.label_map(level)[prepared.codes[j]]))
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        return pa.DictionaryArray.from_arrays(
+            pa.array(hierarchy.label_map(level)[prepared.codes[j]], pa.int32()), labels
+        )
+    return column
 
 
 def _aggregate(
@@ -79,8 +88,7 @@ def _aggregate(
     found = aggregated(
         column.filter(pa.array(released)), numbers[groups[released]], how, name, keep_type=True
     )
-    if pa.types.is_dictionary(found.type):
-        found = found.cast(found.type.value_type)
+    found = _decoded(found)
     rows = numbers[groups]
     return found.take(pa.array(rows, mask=rows < 0))
 
@@ -93,11 +101,33 @@ def blanked(
     Also return whether a cell that is not suppressed looks like one that is; labels of a hierarchy (`fresh`)
     that look so are nothing new.
     """
-    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    blank = pa.scalar(marker if is_text else None, column.type)
+    coded = pa.types.is_dictionary(column.type)
+    kind = column.type.value_type if coded else column.type
+    blank = pa.scalar(marker if pa.types.is_string(kind) or pa.types.is_large_string(kind) else None, kind)
+    if coded:
+        return _blanked_codes(column, np.array(hidden), blank, fresh=fresh)
     shown = pc.filter(column, pc.invert(hidden))
     if blank.is_valid:
         clash = not fresh and bool(pc.any(pc.equal(shown, blank)).as_py())
     else:
         clash = shown.null_count > 0
     return pc.if_else(hidden, blank, column), clash
+
+
+def _blanked_codes(
+    column: pa.ChunkedArray | pa.Array, hidden: NDArray[np.bool_], blank: pa.Scalar, *, fresh: bool
+) -> tuple[pa.Array, bool]:
+    chunked = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    values, codes = dictionary_encoded(chunked)
+    looks_blank = np.array(
+        pc.is_null(values) if not blank.is_valid else pc.equal(values, blank).fill_null(False)
+    )
+    clash = bool(np.isin(np.flatnonzero(looks_blank), codes[~hidden]).any())
+    values = pa.concat_arrays([values, pa.array([blank.as_py()], values.type)])
+    codes = np.where(hidden, np.int32(len(values) - 1), codes)
+    made = pa.DictionaryArray.from_arrays(pa.array(codes), values)
+    return made, clash and not (fresh and blank.is_valid)
+
+
+def _decoded(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

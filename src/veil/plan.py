@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import pydantic
@@ -220,7 +220,7 @@ class Plan:
             )
         return "insensitive" if self.others == "keep" else "dropped"
 
-    def check_columns(self, columns: list[str]) -> None:
+    def check_columns(self, columns: Sequence[str]) -> None:
         """Refuse a table that lacks a column of the plan, or has one without a role."""
         for role, names in self.roles.items():
             for name in names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from veil.classes.sample import Attribute, Sample
 from veil.errors import InputError, PlanError
 from veil.hierarchies import Hierarchy
 from veil.plan import Plan
+from veil.published import counted
+from veil.tables.arrow import dictionary_encoded
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,27 +31,54 @@ class Prepared:
     minimum: Levels
     maximum: Levels
     subset: NDArray[np.bool_] | None
+    weights: NDArray[np.int64] | None = None
 
     @property
     def encoding(self) -> Encoding:
         """How the quasi-identifiers are coded."""
         return self.sample.encoding
 
+    def records(self, rows: NDArray[np.bool_] | NDArray[np.int64] | None = None) -> int:
+        """Number of records that some rows stand for, given as a mask or by number; all rows if not given."""
+        if self.weights is not None:
+            return int(self.weights.sum() if rows is None else self.weights[rows].sum())
+        if rows is None:
+            return int(self.table.num_rows)
+        return int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else int(rows.size)
 
-def prepare(table: pa.Table, plan: Plan) -> Prepared:
-    """Check the table against the plan, build the hierarchies, encode and collapse."""
-    plan.check_columns(table.column_names)
+    def weights_of(self, rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+        """How many records each of some rows stands for (None: of all rows); None if one."""
+        return self.weights if self.weights is None or rows is None else self.weights[rows]
+
+
+def columns_read(plan: Plan, columns: Iterable[str]) -> list[str]:
+    """Return those columns of a table that matter for what is decided, quasi-identifiers first."""
+    names = [name for name in columns if name in plan.quasi_identifiers]
+    wanted = [*plan.quality.attribute_names, *(n for model in plan.models for n in model.attribute_names)]
+    return list(dict.fromkeys([*names, *wanted, *plan.aggregated]))
+
+
+def prepare(
+    table: pa.Table,
+    plan: Plan,
+    weights: NDArray[np.int64] | None = None,
+    columns: Sequence[str] | None = None,
+) -> Prepared:
+    """Check the table against the plan, build the hierarchies, encode and collapse.
+
+    Of a condensed table, `weights` tells how many records each row stands for, and `columns` which columns there are.
+    """
+    plan.check_columns(table.column_names if columns is None else columns)
     if table.num_rows == 0:
         raise InputError("the table has no rows: there is nothing to anonymize")
     names = [name for name in table.column_names if name in plan.quasi_identifiers]
     hierarchies, codes = [], []
     for name in names:
-        hierarchy, column_codes = _encode(table[name], plan.quasi_identifiers[name], name)
+        hierarchy, column_codes = encode(table[name], plan.quasi_identifiers[name], name, weights)
         hierarchies.append(hierarchy)
         codes.append(column_codes)
     minimum, maximum = _level_range(plan, names, hierarchies)
-    wanted = [*plan.quality.attribute_names, *(n for model in plan.models for n in model.attribute_names)]
-    further = [name for name in dict.fromkeys([*wanted, *plan.aggregated]) if name not in names]
+    further = [name for name in columns_read(plan, names) if name not in names]
     for name in further:
         if name not in table.column_names:
             raise PlanError(f"{plan.quality} reads column {name!r}, which the table does not have")
@@ -61,6 +91,7 @@ def prepare(table: pa.Table, plan: Plan) -> Prepared:
         attributes,
         subset,
         microaggregated=plan.aggregated,
+        weights=weights,
         squares=plan.quality.needs_squares,
     )
     for model in plan.models:
@@ -70,29 +101,23 @@ def prepare(table: pa.Table, plan: Plan) -> Prepared:
                 f"{model} needs classes of {smallest} records, but the table has only {sample.records}: "
                 "no release with any information can fulfil it"
             )
-    return Prepared(table, plan, sample, tuple(codes), minimum, maximum, subset)
+    return Prepared(table, plan, sample, tuple(codes), minimum, maximum, subset, weights)
 
 
-def _dictionary(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
-    """Distinct values of a column (a missing value is one of them) and the code of every row."""
-    array = column.combine_chunks()
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
-    encoded = array.dictionary_encode(null_encoding="encode")
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    return encoded.dictionary, np.array(encoded.indices, dtype=np.int32)
-
-
-def distinct_values(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int64]]:
+def distinct_values(
+    column: pa.ChunkedArray, weights: NDArray[np.int64] | None = None
+) -> tuple[pa.Array, NDArray[np.int64]]:
     """Distinct values of a column, a missing value among them, and how often each occurs."""
-    values, indices = _dictionary(column)
-    return values, np.bincount(indices, minlength=len(values)).astype(np.int64)
+    values, indices = dictionary_encoded(column)
+    return values, counted(indices, len(values), weights)
 
 
-def _encode(column: pa.ChunkedArray, builder: Any, name: str) -> tuple[Hierarchy, NDArray[np.int32]]:
-    values, indices = _dictionary(column)
-    counts = np.bincount(indices, minlength=len(values)).astype(np.int64)
+def encode(
+    column: pa.ChunkedArray, builder: Any, name: str, weights: NDArray[np.int64] | None
+) -> tuple[Hierarchy, NDArray[np.int32]]:
+    """Build the hierarchy of a column, and code its cells by it."""
+    values, indices = dictionary_encoded(column)
+    counts = counted(indices, len(values), weights)
     hierarchy = builder.build(values, counts, name)
     return hierarchy, np.ascontiguousarray(hierarchy.encode(values, name)[indices], dtype=np.int32)
 
@@ -101,7 +126,7 @@ def _further(column: pa.ChunkedArray, name: str) -> Attribute:
     """Code a sensitive column or response variable in the order of its values, a missing value last."""
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return _sets(column, name)
-    values, indices = _dictionary(column)
+    values, indices = dictionary_encoded(column)
     order = np.array(pc.array_sort_indices(values, null_placement="at_end"), dtype=np.int64)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)

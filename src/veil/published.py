@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError
 from veil.hierarchies.hierarchy import Hierarchy
+from veil.tables.arrow import dictionary_encoded
 
 FLAG = "suppressed"
 """Column that says which rows are suppressed, where their cells alone would not tell."""
@@ -40,7 +41,8 @@ class Published:
     `baseline` holds the sensitive columns of all records that could have been released (by default those of
     the table itself), and `population` the generalized quasi-identifiers, as text, of everybody that the
     released records were chosen from (None if that is nobody else). `members` tells which of the population
-    those are that could have been released, where that is known. `hierarchies` (with `levels`, the levels of
+    those are that could have been released, where that is known. `weights`, `baseline_weights` and
+    `population_weights` tell how many records each row of a table stands for, if not one. `hierarchies` (with `levels`, the levels of
     the quasi-identifiers) and `people`, the population that the records are a sample of, are there for models
     that need them and None where nobody knows.
 
@@ -57,8 +59,11 @@ class Published:
         marker: str | None = "*",
         flag: str | None = None,
         untouched: bool = False,
+        weights: NDArray[np.int64] | None = None,
         baseline: pa.Table | None = None,
+        baseline_weights: NDArray[np.int64] | None = None,
         population: pa.Table | None = None,
+        population_weights: NDArray[np.int64] | None = None,
         members: NDArray[np.bool_] | None = None,
         hierarchies: Mapping[str, Hierarchy] | None = None,
         levels: Mapping[str, int] | None = None,
@@ -68,11 +73,14 @@ class Published:
         self.hierarchies = hierarchies
         self.levels = levels
         self.people = people
+        self.weights = weights
         self.baseline = table if baseline is None else baseline
+        self.baseline_weights = weights if baseline is None else baseline_weights
         self.population = population
+        self.population_weights = population_weights
         self.members = members
         self.names = list(quasi_identifiers)
-        self.records = table.num_rows
+        self.records = _total(table, weights)
         self.marker = marker
         self.flag = flag
         self._encoded: dict[str, Encoded] = dict(
@@ -80,7 +88,7 @@ class Published:
         )
         self._histograms: dict[str, Histograms] = {}
         if untouched or not self.names:
-            self.suppressed = np.zeros(self.records, np.bool_)
+            self.suppressed = np.zeros(table.num_rows, np.bool_)
         else:
             # A flag alone hides nothing: a row that shows a value belongs to a class, whatever it is called.
             self.suppressed = np.logical_and.reduce([self.blank(name) for name in self.names])
@@ -103,13 +111,24 @@ class Published:
     @property
     def suppressed_records(self) -> int:
         """Number of suppressed records."""
-        return int(self.suppressed.sum())
+        return int(self.suppressed.sum() if self.weights is None else self.weights[self.suppressed].sum())
+
+    @property
+    def baseline_records(self) -> int:
+        """Number of records that could have been released."""
+        return _total(self.baseline, self.baseline_weights)
+
+    @property
+    def population_records(self) -> int:
+        """Number of records of the population."""
+        assert self.population is not None
+        return _total(self.population, self.population_weights)
 
     # --- classes ----------------------------------------------------------------------------------
 
     @functools.cached_property
     def classes(self) -> NDArray[np.int32]:
-        """Number of the class of each record that is not suppressed."""
+        """Number of the class of each row that is not suppressed."""
         kept = self._kept_rows
         mixed = np.zeros(kept.size, np.int64)
         possible = 1
@@ -124,7 +143,7 @@ class Published:
     @functools.cached_property
     def sizes(self) -> NDArray[np.int64]:
         """Number of records in each class."""
-        return _frozen(np.bincount(self.classes).astype(np.int64))
+        return _frozen(counted(self.classes, 0, self._kept_weights))
 
     @functools.cached_property
     def labels(self) -> pa.Table:
@@ -150,16 +169,29 @@ class Published:
         if attribute not in self._histograms:
             values, codes = self.encoded(attribute)
             width = max(1, len(values))
-            pairs = np.sort(self.classes.astype(np.int64) * width + codes[self._kept_rows])
+            pairs = self.classes.astype(np.int64) * width + codes[self._kept_rows]
+            weights = self._kept_weights
+            if weights is None:
+                pairs.sort()
+            else:
+                order = np.argsort(pairs, kind="stable")
+                pairs, weights = pairs[order], weights[order]
             first = np.flatnonzero(np.diff(pairs, prepend=-1))
             number, code = np.divmod(pairs[first], width)
-            count = np.diff(first, append=pairs.size)
+            if weights is None:
+                count = np.diff(first, append=pairs.size)
+            else:
+                count = np.add.reduceat(weights, first) if first.size else weights
             self._histograms[attribute] = _frozen(number), values.take(pa.array(code)), _frozen(count)
         return self._histograms[attribute]
 
     @functools.cached_property
     def _kept_rows(self) -> NDArray[np.int64]:
         return np.flatnonzero(~self.suppressed)
+
+    @property
+    def _kept_weights(self) -> NDArray[np.int64] | None:
+        return None if self.weights is None else self.weights[self._kept_rows]
 
     # --- cells ------------------------------------------------------------------------------------
 
@@ -198,8 +230,8 @@ def encoded(column: pa.ChunkedArray) -> Encoded:
     (['b', None, 'a'], [0, 1, 2, 0])
     """
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_dictionary(kind) and not _is_list(kind.value_type):
+        return dictionary_encoded(column)
     if pa.types.is_string_view(kind):  # which Arrow can do little with
         column, kind = column.cast(pa.string()), pa.string()
     if not len(column):
@@ -209,8 +241,26 @@ def encoded(column: pa.ChunkedArray) -> Encoded:
         first = np.empty(int(codes.max()) + 1, np.int64)
         first[codes[::-1]] = np.arange(codes.size)[::-1]
         return column.take(pa.array(first)).combine_chunks(), codes
-    found = pc.dictionary_encode(column, null_encoding="encode")  # one dictionary for all chunks
-    return found.chunk(0).dictionary, np.concatenate([np.array(chunk.indices) for chunk in found.chunks])
+    return dictionary_encoded(column)
+
+
+def counted(
+    codes: NDArray[np.int32] | NDArray[np.int64], size: int, weights: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
+    """Count how often each code occurs, each occurrence as often as its weight says.
+
+    >>> counted(np.array([0, 2, 0]), 4, None).tolist(), counted(np.array([0, 2]), 4, np.array([5, 7])).tolist()
+    ([2, 0, 1, 0], [5, 0, 7, 0])
+    """
+    if weights is None:
+        return np.bincount(codes, minlength=size).astype(np.int64)
+    sums = np.zeros(max(size, int(codes.max(initial=-1)) + 1), np.int64)
+    np.add.at(sums, codes, weights)  # and no floating point, as in a weighted `bincount`
+    return sums
+
+
+def _total(table: pa.Table, weights: NDArray[np.int64] | None) -> int:
+    return int(table.num_rows if weights is None else weights.sum())
 
 
 def is_text(kind: pa.DataType) -> bool:

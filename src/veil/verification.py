@@ -79,27 +79,28 @@ def verify_release(
     subset: NDArray[np.bool_] | None = None,
     flag: str | None,
     over_limit: bool = False,
+    weights: NDArray[np.int64] | None = None,
 ) -> Verification:
     """Check a release against the table it was made from.
 
     `rows` are the rows of the original that are in the release, None if all are. With `over_limit` the
-    suppression limit was knowingly passed by the caller.
+    suppression limit was knowingly passed by the caller. `weights` tells how many records each row of the original
+    stands for, if not one.
     """
     before = original if rows is None else original.take(pa.array(rows))
-    relevant = original if subset is None else original.filter(pa.array(subset))
     shape = _verify_shape(original, before, released, plan, flag)
     if not all(finding.holds for finding in shape):
         return Verification((*shape, *verify_roles(released, plan)))
-    published = Published(
+    published = as_published(
+        original,
         released,
-        [*hierarchies, *plan.aggregated],
-        marker=plan.marker,
+        plan,
+        levels,
+        hierarchies,
+        subset=subset,
         flag=flag,
-        baseline=relevant,
-        population=None if subset is None else _population(original, plan, levels, hierarchies),
-        members=subset,
-        hierarchies=hierarchies,
-        levels=levels,
+        weights=weights,
+        released_weights=weights if weights is None or rows is None else weights[rows],
     )
     findings = verify_models(published, plan.models) + verify_roles(released, plan) + shape
     cells = encoded_columns([before[name] for name in hierarchies])
@@ -109,7 +110,7 @@ def verify_release(
         if name not in plan.microaggregated
     ]
     if not over_limit:
-        findings.append(_verify_limit(published, columns, relevant.num_rows, plan))
+        findings.append(_verify_limit(published, columns, plan))
     if flag is not None:
         wrong = int(np.count_nonzero(published.flags != published.suppressed))
         promise = f"column {flag!r} tells which rows are suppressed"
@@ -125,6 +126,35 @@ def verify_release(
             same = _same(before[name], released[name])
             findings.append(Finding(f"column {name!r} is unchanged", same, "equal" if same else "different"))
     return Verification(tuple(findings))
+
+
+def as_published(
+    original: pa.Table,
+    released: pa.Table,
+    plan: Plan,
+    levels: dict[str, int],
+    hierarchies: dict[str, Hierarchy],
+    *,
+    subset: NDArray[np.bool_] | None,
+    flag: str | None,
+    weights: NDArray[np.int64] | None,
+    released_weights: NDArray[np.int64] | None,
+) -> Published:
+    """See a released table from outside, together with what the models compare it with."""
+    return Published(
+        released,
+        [*hierarchies, *plan.aggregated],
+        marker=plan.marker,
+        flag=flag,
+        weights=released_weights,
+        baseline=original if subset is None else original.filter(pa.array(subset)),
+        baseline_weights=weights if weights is None or subset is None else weights[subset],
+        population=None if subset is None else _population(original, plan, levels, hierarchies),
+        population_weights=weights,
+        members=subset,
+        hierarchies=hierarchies,
+        levels=levels,
+    )
 
 
 def _verify_shape(
@@ -156,7 +186,7 @@ def _verify_shape(
     ]
 
 
-def _verify_limit(published: Published, columns: list[_Column], records: int, plan: Plan) -> Finding:
+def _verify_limit(published: Published, columns: list[_Column], plan: Plan) -> Finding:
     """Count suppressed records.
 
     Where no flag tells them apart, those of which generalization alone leaves nothing are not suppressed.
@@ -167,7 +197,9 @@ def _verify_limit(published: Published, columns: list[_Column], records: int, pl
         suppressed = suppressed & ~np.logical_and.reduce(
             [column.generalized_to_nothing for column in columns]
         )
-    count = int(suppressed.sum()) + records - published.records
+    records, weights = published.baseline_records, published.weights
+    count = int(suppressed.sum() if weights is None else weights[suppressed].sum())
+    count += records - published.records
     allowed = int(Fraction(str(plan.suppression_limit)) * records)
     return Finding(f"at most {allowed} records are suppressed", count <= allowed, str(count))
 
@@ -232,7 +264,8 @@ def _population(
     table: pa.Table, plan: Plan, levels: dict[str, int], hierarchies: dict[str, Hierarchy]
 ) -> pa.Table:
     """Everybody, with generalized quasi-identifiers: every value looked up in the hierarchy's own rows."""
-    return pa.table({name: table[name] for name in plan.sensitive} | _generalized(table, levels, hierarchies))
+    sensitive = {name: table[name] for name in plan.sensitive if name in table.column_names}
+    return pa.table(sensitive | _generalized(table, levels, hierarchies))
 
 
 def _generalized(

@@ -39,6 +39,8 @@ class Sample:
     microaggregated
         Those of the further columns that are quasi-identifiers: no class is formed by their values, and what
         is published is one value for each class.
+    weights
+        How many records each row stands for; None if one.
     squares
         Whether the squared multiplicities of original rows ride along (the Kullback-Leibler model needs them).
     baseline
@@ -53,6 +55,7 @@ class Sample:
         subset: NDArray[np.bool_] | None = None,
         *,
         microaggregated: tuple[str, ...] = (),
+        weights: NDArray[np.int64] | None = None,
         squares: bool = False,
         baseline: Sample | None = None,
     ) -> None:
@@ -62,8 +65,11 @@ class Sample:
         self.microaggregated = microaggregated
         self.has_subset = subset is not None
         further = [(attribute.codes, len(attribute.values)) for attribute in attributes]
-        self.table, self.row_class = collapse(encoding, codes, further, subset, squares=squares)
+        self.table, self.row_class = collapse(
+            encoding, codes, further, subset, weights=weights, squares=squares
+        )
         self.rows = int(self.row_class.size)
+        self.everybody = int(self.table.population.sum())
         self.records = int(self.table.count.sum())
         self._index = {attribute.name: i for i, attribute in enumerate(attributes)}
 

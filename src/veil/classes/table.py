@@ -99,23 +99,25 @@ def collapse(
     further: list[tuple[NDArray[np.int32], int]],
     subset: NDArray[np.bool_] | None,
     *,
+    weights: NDArray[np.int64] | None = None,
     squares: bool,
 ) -> tuple[ClassTable, NDArray[np.int32]]:
     """Turn rows into the class table of the bottom node. Also return the class of every row.
 
-    `further` are the codes and domain sizes of attributes whose histograms ride along.
+    `further` are the codes and domain sizes of attributes whose histograms ride along, `weights` how many records
+    each row stands for, if not one.
     """
     rows = codes[0].size
     words = tuple(np.zeros(rows, np.uint64) for _ in range(encoding.words))
     for j, column in enumerate(codes):
         word, shift, _ = encoding.layout[j]
         kernels.pack(column, int(shift), words[word])
-    ones = np.ones(rows, np.int64)
-    relevant = ones if subset is None else subset.astype(np.int64)
+    everybody = np.ones(rows, np.int64) if weights is None else weights
+    relevant = everybody if subset is None else everybody * subset
     work = Workspace(rows, encoding.words, 2, 0)
     bottom = np.zeros(len(codes), np.int64)
     count = kernels.group(
-        words, (relevant, ones), bottom, bottom, encoding.layout, encoding.offsets, encoding.changes,
+        words, (relevant, everybody), bottom, bottom, encoding.layout, encoding.offsets, encoding.changes,
         encoding.cardinalities, work.slots, work.keys, work.measures, work.groups,
     )  # fmt: skip
     counts, population = (measure[:count].copy() for measure in work.measures)

@@ -101,7 +101,7 @@ def recode(
     made = _Recoding(result, _recodable(result))
     until = math.inf if time_limit is None else time.perf_counter() + time_limit
     asked = cancel or (lambda: False)
-    before = int(made.hidden.sum())
+    before = made.left
     with following(progress) as told:
         passes = mode.passes()
         ask = next(passes)
@@ -111,7 +111,7 @@ def recode(
                 break
             told.phase(f"recoding, pass {len(made.passes) + 1}")
             recoded = made.run(ask, threads, until - time.perf_counter(), asked)
-            left = int(made.hidden.sum())
+            left = made.left
             told.advance(before - left, before, f"{left:,} records are still suppressed")
             try:
                 ask = passes.send(recoded)
@@ -177,9 +177,14 @@ class _Recoding:
         self.failure = ""
         self.hopeless = False  # whether another factor could not help after a pass that recoded nothing
 
+    @property
+    def left(self) -> int:
+        """Number of records that are still hidden."""
+        return self.prepared.records(self.hidden)
+
     def obstacle(self) -> str | None:
         """Tell why no further pass is possible; None if one is."""
-        left = int(self.hidden.sum())
+        left = self.left
         if left == 0:
             return "nothing is suppressed" + (" any more" if self.passes else "")
         if left < self.smallest:
@@ -194,7 +199,7 @@ class _Recoding:
         evaluator = Evaluator(some.sample, self.models, quality, plan.suppression_limit)
         if ask.share is not None:
             wanted = math.ceil(exact(ask.share) * self.prepared.sample.records)
-            evaluator.allowed = rows.size - min(rows.size, wanted)
+            evaluator.allowed = self.left - min(self.left, wanted)
         most = plan.strategy.time_limit if plan.time_limit is None else plan.time_limit
         limits = Limits(min(most, seconds), plan.check_limit or math.inf, cancelled)
         found = Search(evaluator, some.minimum, some.maximum, limits=limits, threads=threads).run(
@@ -202,7 +207,7 @@ class _Recoding:
         )
         if found.best is None:
             self.failure = (
-                f"no transformation was found for the {rows.size} suppressed records that leaves at most "
+                f"no transformation was found for the {self.left} suppressed records that leaves at most "
                 f"{evaluator.allowed} of them suppressed"
             )
             self.hopeless = found.proven
@@ -212,19 +217,20 @@ class _Recoding:
         recoded = self._harmless(levels, rows[_worth_it(evaluator, some, levels)])
         if not recoded.size:
             return 0
+        count = self.prepared.records(recoded)
         self.parts.append(Part(levels, recoded))
         self.hidden[recoded] = False
         assert score is not None
         self.passes.append(
             Pass(
                 dict(zip(some.encoding.names, levels, strict=True)),
-                int(recoded.size),
+                count,
                 score[0] if len(score) == 1 else score,
                 getattr(quality, "factor", None),
                 found.proven,
             )
         )
-        return int(recoded.size)
+        return count
 
     def _harmless(self, levels: Levels, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return those of the rows that can be published on these levels without breaking a promise."""

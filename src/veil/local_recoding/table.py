@@ -41,7 +41,13 @@ class Assembled(NamedTuple):
         """The output as everybody sees it, together with the original values that models compare it with."""
         names = [*prepared.encoding.names, *prepared.plan.aggregated]
         return Published(
-            self.table, names, marker=prepared.plan.marker, flag=self.flag, baseline=prepared.table
+            self.table,
+            names,
+            marker=prepared.plan.marker,
+            flag=self.flag,
+            weights=prepared.weights_of(self.rows),
+            baseline=prepared.table,
+            baseline_weights=prepared.weights,
         )
 
 
@@ -84,6 +90,9 @@ def assemble(prepared: Prepared, parts: Sequence[Part], hidden: NDArray[np.bool_
 
 def _generalized(some: Prepared, levels: Levels) -> pa.Table:
     groups = some.sample.classes_of_rows(levels)[1]
+    some = dataclasses.replace(
+        some, weights=None
+    )  # cells of parts are put together as they are, without codes
     return applied(some, levels, groups, np.zeros(groups.size, np.bool_))[0]
 
 
@@ -138,6 +147,7 @@ def _part_of(prepared: Prepared, made: Assembled, part: Part) -> Published:
         names,
         marker=prepared.plan.marker,
         flag=made.flag,
+        weights=prepared.weights_of(part.rows),
         hierarchies=dict(zip(names, prepared.encoding.hierarchies, strict=True)),
         levels=dict(zip(names, part.levels, strict=True)),
     )
@@ -155,7 +165,7 @@ def verify_recoded(
     `allowed` is the largest number of suppressed records; None if that was knowingly passed before.
     """
     findings = verify_models_on(prepared, made, parts)
-    gone = np.flatnonzero(hidden)
+    gone, hidden_records = np.flatnonzero(hidden), prepared.records(hidden)
     kept = prepared.plan.suppressed_rows == "keep"
     listed = np.concatenate([*(part.rows for part in parts), *([gone] if kept else [])])
     complete = np.array_equal(np.sort(listed), made.origins) and made.table.num_rows == listed.size
@@ -164,12 +174,12 @@ def verify_recoded(
     if kept and gone.size:
         shown = gone.size - int(made.published(prepared).suppressed[gone].sum())
         findings.append(
-            Finding(f"{gone.size} records show nothing", shown == 0, f"{shown} do show something")
+            Finding(f"{hidden_records} records show nothing", shown == 0, f"{shown} rows do show something")
         )
         findings.append(_verify_cells(prepared, made, Part(parts[0].levels, gone), "suppressed"))
     if allowed is not None:
         promise = f"at most {allowed} records are suppressed"
-        findings.append(Finding(promise, gone.size <= allowed, str(gone.size)))
+        findings.append(Finding(promise, hidden_records <= allowed, str(hidden_records)))
     return Verification(tuple(findings))
 
 
@@ -188,5 +198,7 @@ def _verify_cells(prepared: Prepared, made: Assembled, part: Part, what: str = "
         over_limit=True,
     )
     broken = [str(finding) for finding in checked.findings if not finding.holds]
-    promise = f"{part.rows.size} records are {what or f'generalized to {levels}'}, and else unchanged"
+    promise = (
+        f"{prepared.records(part.rows)} records are {what or f'generalized to {levels}'}, and else unchanged"
+    )
     return Finding(promise, not broken, "; ".join(broken) or "every cell")

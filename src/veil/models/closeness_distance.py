@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.published import Published, encoded
+from veil.published import Published, counted, encoded
 
 Integers = NDArray[Any]
 """Of 64 bits where the sums fit, of any size (as objects) where they might not."""
@@ -48,7 +48,7 @@ def count(published: Published, attribute: str, *, ordered: bool) -> Counted:
         order = np.array(pc.array_sort_indices(domain), dtype=np.int64)  # missing values last
         domain, places = domain.take(pa.array(order)), np.argsort(order)[places]
     codes = places[len(values) : len(values) + len(found)]
-    masses = np.bincount(places[: len(values)][rows], minlength=len(domain))
+    masses = counted(places[: len(values)][rows], len(domain), published.baseline_weights)
     in_order = np.lexsort((codes, classes))
     return Counted(domain, masses, classes[in_order], codes[in_order], counts[in_order], published.sizes)
 

@@ -113,7 +113,7 @@ class KMap(PrivacyModel):
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return k' if it is derived: the model is k'-anonymity then. People are only counted class by class."""
-        return 1 if self.population is None else self.derived_class_size(sample.rows)
+        return 1 if self.population is None else self.derived_class_size(sample.everybody)
 
     def bind(self, sample: Sample) -> LargeInPopulation | None:
         """Count each class in the population, if it is at hand."""
@@ -128,8 +128,9 @@ class KMap(PrivacyModel):
         promise = f"{self.k}-map"
         sizes = published.sizes
         if self.population is not None:
-            whole = published.baseline if published.population is None else published.population
-            needed = self.derived_class_size(whole.num_rows)
+            without = published.population is None
+            whole = published.baseline_records if without else published.population_records
+            needed = self.derived_class_size(whole)
             promise += f", estimated for {self.population}: classes of {needed}"
         else:
             sizes = sizes_in_population(published)

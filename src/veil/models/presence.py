@@ -19,7 +19,7 @@ from veil.errors import ParameterError
 from veil.exact import decimal_fraction, float_at_least, largest_fraction
 from veil.models.base import Finding, PrivacyModel, Strength
 from veil.models.subset import SubsetField, row_numbers
-from veil.published import Published
+from veil.published import Published, counted
 
 Chance = Annotated[float, Field(ge=0, le=1)]
 
@@ -139,7 +139,7 @@ class Inclusion(PrivacyModel):
 
     def verify(self, published: Published) -> Finding:
         """Check that there are no more records than the subset has, and none that the population lacks."""
-        records = published.baseline.num_rows
+        records = published.baseline_records
         holds = published.records <= records and bool(sizes_in_population(published).all())
         return Finding(
             "only the research subset is released", holds, f"{published.records} of {records} records"
@@ -162,8 +162,8 @@ class _Presence:
     """Decides in integers: a share of at most n people may give way to fractions of integers up to n."""
 
     def __init__(self, sample: Sample, model: DeltaPresence) -> None:
-        inside = largest_fraction(decimal_fraction(model.maximum), sample.rows)
-        outside = largest_fraction(1 - decimal_fraction(model.minimum), sample.rows)
+        inside = largest_fraction(decimal_fraction(model.maximum), sample.everybody)
+        outside = largest_fraction(1 - decimal_fraction(model.minimum), sample.everybody)
         self.limits = inside.numerator, inside.denominator, outside.numerator, outside.denominator
         self.forbidding = model.minimum > 0 and model.empty_classes == "forbid"
 
@@ -219,7 +219,7 @@ def sizes_in_population(published: Published) -> NDArray[np.int64]:
     if published.population is None:
         return published.sizes
     classes, everybody = row_numbers([published.labels, published.population], published.names)
-    found = np.bincount(everybody, minlength=int(classes.max(initial=-1)) + 1)[classes]
+    found = counted(everybody, int(classes.max(initial=-1)) + 1, published.population_weights)[classes]
     return np.where(found >= published.sizes, found, 0)
 
 
@@ -238,7 +238,7 @@ def classes_without_members(published: Published) -> int | None:
     seen = np.bincount(classes, minlength=there.size)[: there.size] > 0
     unseen = int(np.count_nonzero(there & ~seen))
     if members is None and unseen:
-        hidden = published.suppressed_records + published.baseline.num_rows - published.records
+        hidden = published.suppressed_records + published.baseline_records - published.records
         return unseen if hidden <= 0 else None
     return unseen
 

@@ -91,6 +91,16 @@ class Query:
         self.next += 1
         return token
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns that it reads, each once.
+
+        >>> Query("age > 30 and (`birth place` = 'Rome' or age is missing)").columns
+        ['age', 'birth place']
+        """
+        named = (each for each in self.tokens if each.kind in ("word", "name") and not each.word)
+        return list(dict.fromkeys(each.content if each.kind == "name" else each.text for each in named))
+
     def condition(self) -> _Condition:
         found = self.either(0)
         if not self.take("end"):

@@ -15,7 +15,7 @@ from veil.classes.kernels import kernel
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.exact import sign_of_logs
-from veil.published import Published
+from veil.published import Published, counted
 
 _LOOKED_AT = 4096
 """Class sizes that are tried out for the minimal class size."""
@@ -196,10 +196,10 @@ def shares(published: Published, attribute: str) -> list[Share]:
     sizes = np.bincount(number, weights=count).astype(np.int64)[number]
     codes, distinct = _coded(values)
     largest, smallest = (_extreme(codes, count, sizes, len(distinct), most) for most in (True, False))
-    baseline = pc.value_counts(_plain(published.baseline[attribute]))
-    total = len(published.baseline)
-    frequencies = baseline.field("counts").to_numpy()
-    place = pc.index_in(distinct, value_set=baseline.field("values"), skip_nulls=False)
+    rows, known = _coded(_plain(published.baseline[attribute]))
+    total = published.baseline_records
+    frequencies = counted(rows, len(known), published.baseline_weights)
+    place = pc.index_in(distinct, value_set=known, skip_nulls=False)
     return [
         Share(value, Fraction(int(frequencies[i]), total) if i is not None else Fraction(0), *extremes)
         for value, i, *extremes in zip(

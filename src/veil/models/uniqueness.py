@@ -119,7 +119,7 @@ class PopulationUniqueness(PrivacyModel):
 
     def verify(self, published: Published) -> Finding:
         """Estimate again and put the solution into the equations, summed term by term."""
-        size = self._size(published.baseline.num_rows)
+        size = self._size(published.baseline_records)
         sizes, counts = np.unique(listed_sizes(published), return_counts=True)
         found = confirmed(self.model, sizes, counts, size)
         promise = (
@@ -134,7 +134,7 @@ class PopulationUniqueness(PrivacyModel):
         """Return the share of population uniques by each estimator that is available, if we know of whom."""
         if not isinstance(published.people, Population):
             return []
-        size = published.people.size_for(published.baseline.num_rows)
+        size = published.people.size_for(published.baseline_records)
         sizes, counts = np.unique(listed_sizes(published), return_counts=True)
         found = {name: estimate(name, sizes, counts, size) for name in get_args(Estimator)}
         return [

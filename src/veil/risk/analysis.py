@@ -135,7 +135,8 @@ def analyze(
     Parameters
     ----------
     source
-        A pandas, polars or pyarrow table, the path of a file, or a published table.
+        A pandas, polars or pyarrow table, the path of a file, a published table, or a table that an engine holds (see
+        `veil.engines`), of which only the quasi-identifiers are looked at.
     quasi_identifiers
         Columns that an attacker may know; a published table brings its own.
     population
@@ -183,7 +184,13 @@ def analyze(
     largest = affordable_size(columns, USUAL_SUBSETS) if largest_subset is None else largest_subset
     largest = checked_size(largest, columns, most_subsets(made))
     attributes, special = _subsets(made, largest, untouched or published.flag is not None)
-    check_columns(published.table, [each for each in (weights, household) if each is not None])
+    individuals = [each for each in (weights, household) if each is not None]
+    if individuals and published.weights is not None:
+        raise PlanError(
+            "`weights` and `household` tell of single records, and the table of an engine is looked at by combinations "
+            "of cells: read it into memory first"
+        )
+    check_columns(published.table, individuals)
     drawn = None if weights is None else class_weights(made, published.table, weights)
     matched, stands_for = matched_sums(made, drawn)
     individual = None
@@ -246,7 +253,7 @@ def _opened(
     if people is None and isinstance(published.people, Population):
         people = published.people
     if people is None and published.population is not None:
-        people = Population(size=max(1, published.population.num_rows))
+        people = Population(size=max(1, published.population_records))
     return published, people
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from veil.engines.relation import relation_of
 from veil.errors import PlanError, did_you_mean
 from veil.published import FLAG, Published
 from veil.tables import read
@@ -71,7 +72,7 @@ def grouped(published: Published, *, untouched: bool = False) -> Grouped:
     ([2, 1], [[0, 0], [1, 1]], [[False, False], [True, False]])
     """
     kept = np.flatnonzero(~published.suppressed)
-    of_record = np.full(published.records, -1, np.int32)
+    of_record = np.full(published.table.num_rows, -1, np.int32)
     of_record[kept] = published.classes
     member = np.empty(published.sizes.size, np.int64)
     member[published.classes] = kept  # one record of each class, whichever
@@ -105,8 +106,8 @@ def published_of(
                 + ", ".join(map(repr, source.names))
             )
         return source
-    table = table_of(source)
     names = named(quasi_identifiers)
+    table, weights = _rows(source, names)
     check_columns(table, names)
     flags = [each for each in (f"veil_{FLAG}", FLAG) if each in table.column_names and each not in names]
     flags = [each for each in flags if pa.types.is_boolean(table[each].type)]
@@ -116,8 +117,22 @@ def published_of(
         marker=marker,
         flag=flags[0] if flags else None,
         untouched=untouched,
+        weights=weights,
         population=population,
     )
+
+
+def _rows(source: Any, names: Iterable[str]) -> tuple[pa.Table, NDArray[np.int64] | None]:
+    """Read a table; of one that an engine holds, the combinations of the named cells and how often each occurs."""
+    relation = relation_of(source)
+    if relation is None:
+        return table_of(source), None
+    from veil.engines.source import condensed_source
+
+    there = set(relation.table.columns)
+    flags = [each for each in (f"veil_{FLAG}", FLAG) if each in there and each not in names]
+    found = condensed_source(relation, [*(each for each in names if each in there), *flags])
+    return found.table, found.weights
 
 
 def table_of(source: Any) -> pa.Table:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 
 def normalized(table: pa.Table) -> pa.Table:
@@ -31,7 +33,11 @@ def only_used_categories(table: pa.Table) -> pa.Table:
 
 def used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a dictionary-encoded column whose dictionary holds only values that occur, in the old order."""
-    column = column.unify_dictionaries()
+    if pa.types.is_dictionary(column.type) and column.num_chunks > 1:
+        if any(each.dictionary.null_count for each in column.chunks):  # which Arrow does not unify
+            column = column.cast(column.type.value_type)
+        else:
+            column = column.unify_dictionaries()
     if not column.num_chunks:
         return column
     dictionary = column.chunk(0).dictionary
@@ -47,6 +53,42 @@ def used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
         for chunk in place.chunks
     ]
     return pa.chunked_array(chunks, kind)
+
+
+def dictionary_encoded(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
+    """Return the different values of a column, in order of first appearance, and where each cell's value is.
+
+    A missing value is a value. Of a column that is dictionary-encoded already, only the dictionary is looked at.
+
+    >>> values, codes = dictionary_encoded(pa.chunked_array([["b", None], ["a", "b"]]))
+    >>> values.to_pylist(), codes.tolist()
+    (['b', None, 'a'], [0, 1, 2, 0])
+    """
+    if not pa.types.is_dictionary(column.type):
+        found = pc.dictionary_encode(column, null_encoding="encode")  # one dictionary for all chunks
+        if not found.num_chunks:
+            return pa.array([], column.type), np.empty(0, np.int32)
+        return found.chunk(0).dictionary, np.concatenate([np.array(each.indices) for each in found.chunks])
+    if pa.types.is_dictionary(column.type) and column.num_chunks > 1:
+        if any(each.dictionary.null_count for each in column.chunks):  # which Arrow does not unify
+            column = column.cast(column.type.value_type)
+        else:
+            column = column.unify_dictionaries()
+    if not len(column):
+        return pa.array([], column.type.value_type), np.empty(0, np.int32)
+    known = column.chunk(0).dictionary
+    # A dictionary may list a value twice, or null, and cells may be null without it.
+    values = pc.dictionary_encode(pa.concat_arrays([known, pa.nulls(1, known.type)]), null_encoding="encode")
+    places = np.array(values.indices, dtype=np.int32)
+    codes = np.concatenate(
+        [places[np.array(pc.fill_null(each.indices.cast(pa.int64()), len(known)))] for each in column.chunks]
+    )
+    first = np.full(len(values.dictionary), codes.size, np.int64)
+    np.minimum.at(first, codes, np.arange(codes.size))
+    used = np.argsort(first, kind="stable")[: np.count_nonzero(first < codes.size)]
+    number = np.empty(first.size, np.int32)
+    number[used] = np.arange(used.size, dtype=np.int32)
+    return values.dictionary.take(pa.array(used)), number[codes]
 
 
 def _normalized(column: pa.ChunkedArray) -> pa.ChunkedArray:

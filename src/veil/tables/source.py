@@ -15,17 +15,20 @@ from veil.errors import InputError
 from veil.tables import columnar, excel
 from veil.tables.arrow import normalized, only_used_categories
 from veil.tables.csv.reader import read_csv
-from veil.tables.formats import Csv, Excel, Format, Parquet, format_of
+from veil.tables.files import write
+from veil.tables.formats import Csv, Excel, Format, Parquet, format_of, output_format
 from veil.tables.frames import Frame, check_names, frame_of
 
-Kind = Literal["pandas", "polars", "pyarrow", "file"]
+Kind = Literal["pandas", "polars", "pyarrow", "file", "engine"]
 
 
 @dataclass(frozen=True)
 class Source:
     """A table as Veil works on it, and what is needed to return the release in the form it came in.
 
-    In `table`, every missing value is null, and text has Arrow's type ``string``; metadata is left out.
+    In `table`, every missing value is null, and text has Arrow's type ``string``; metadata is left out. Of a table that
+    an engine holds, it has each combination of cells once: `weights` tells how often, and `columns` what other columns
+    there are.
     """
 
     table: pa.Table
@@ -33,6 +36,16 @@ class Source:
     path: Path | None = None
     format: Format | None = None
     frame: Frame | None = field(default=None, repr=False)
+    weights: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    columns: tuple[str, ...] | None = None
+
+    def released(self, release: Any) -> Any:
+        """Return what a release of this source publishes, as the kind of frame that was read."""
+        return self.restore(release.arrow, release._rows)
+
+    def save(self, release: Any, target: str | os.PathLike[str]) -> None:
+        """Write what a release of this source publishes; the format follows the suffix and the input."""
+        write(release.arrow, target, format=output_format(Path(target), self.format))
 
     def restore(
         self, table: pa.Table, rows: npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_] | None = None

@@ -1,5 +1,5 @@
 # Everything needs only python3 (3.11 or newer) with pip and venv, and make.
-# Two stamps keep repeated runs quick: the environment is touched only when a lock file or pyproject.toml changes.
+# Stamps keep repeated runs quick: the environment is touched only when a lock file or pyproject.toml changes.
 
 PYTHON  ?= python3
 WORKERS ?= 2
@@ -8,13 +8,14 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 DEV     := $(VENV)/.dev
+SPARK   := $(VENV)/.spark
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # An environment whose interpreter is gone, as after a system upgrade, is made anew.
-_ := $(shell test -x $(BIN)/python || rm -f $(RUNTIME) $(DEV))
+_ := $(shell test -x $(BIN)/python || rm -f $(RUNTIME) $(DEV) $(SPARK))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format lock clean
+.PHONY: help demo test servers bench lint format lock clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,8 +23,24 @@ help:  ## show this list
 demo: $(RUNTIME)  ## install, anonymize a generated table, show the result and its risks
 	@$(BIN)/veil demo
 
-test: lint  ## install, check style and types, run all tests
+# Where tests run unattended (CI=true), the servers that they can use are installed first; on anybody's own machine
+# only when asked for. Tests of a server that is not there are skipped and say so.
+test: lint $(if $(filter true 1,$(CI)),servers)  ## install, check style and types, run all tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+servers: $(DEV)  ## install PostgreSQL and Java (on Debian, as root) and Spark for the tests that use them
+	@$(MAKE) --no-print-directory $(SPARK) || echo "Spark could not be installed; its tests will be skipped."
+	@wanted=""; \
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || wanted="postgresql"; \
+	command -v java >/dev/null || wanted="$$wanted default-jre-headless"; \
+	if [ -z "$$wanted" ]; then exit 0; fi; \
+	if [ -f /etc/debian_version ] && [ "$$(id -u)" = 0 ]; then \
+	  echo "Installing $$wanted ..."; \
+	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq --yes --no-install-recommends install $$wanted; } \
+	    >/dev/null || echo "Not all of $$wanted could be installed; the tests that need it will be skipped."; \
+	else \
+	  echo "Not installed, as this is not Debian or you are not root: $$wanted. Their tests will be skipped."; \
+	fi
 
 bench: $(RUNTIME)  ## measure the optimal search (bench/ has more)
 	$(BIN)/python bench/optimal.py
@@ -58,6 +75,12 @@ $(RUNTIME): requirements.lock pyproject.toml | $(BIN)/python
 $(DEV): requirements-dev.lock $(RUNTIME)
 	@echo "Installing what the tests need into $(VENV) ..."
 	@$(INSTALL) --only-binary :all: --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# Published as source only, so it is built here; every hash is checked all the same.
+$(SPARK): requirements-spark.lock $(DEV)
+	@echo "Installing Spark into $(VENV) (450 MB) ..."
+	@$(INSTALL) --no-deps --require-hashes -r requirements-spark.lock
 	@touch $@
 
 # The locks are made from the public index whatever pip is told on this machine, so that no mirror's address or

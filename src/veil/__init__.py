@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from veil import dp, hierarchies, lattice, masking, quality, risk, utility
+    from veil import dp, engines, hierarchies, lattice, masking, quality, report, risk, utility
     from veil.api import anonymize, assess, verify
     from veil.dp.safepub import SafePub
     from veil.errors import VeilError
@@ -67,11 +67,13 @@ __all__ = [
     "anonymize_locally",
     "assess",
     "dp",
+    "engines",
     "hierarchies",
     "lattice",
     "mask",
     "masking",
     "quality",
+    "report",
     "risk",
     "utility",
     "verify",
@@ -90,11 +92,13 @@ _HOMES = {
     "anonymize_locally": "veil.locally",
     "assess": "veil.api",
     "dp": "veil",
+    "engines": "veil",
     "hierarchies": "veil",
     "lattice": "veil",
     "mask": "veil.masking.verb",
     "masking": "veil",
     "quality": "veil",
+    "report": "veil",
     "risk": "veil",
     "utility": "veil",
     "verify": "veil.api",

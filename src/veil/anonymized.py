@@ -18,11 +18,12 @@ from veil.plan import Plan
 from veil.preparation import Prepared
 from veil.published import Published
 from veil.risk import Risk, sample_risk
-from veil.tables import Source, output_format, write
+from veil.tables import Source
 from veil.verification import Verification
 
 if TYPE_CHECKING:
     from veil.local_recoding import Mode, RecodedRelease
+    from veil.report import Plots
 
 
 class Part(NamedTuple):
@@ -35,16 +36,23 @@ class Part(NamedTuple):
 def taken(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
     """Return some rows as a table of its own; models go on comparing its classes with the whole one."""
     sample, codes = prepared.sample, tuple(column[rows] for column in prepared.codes)
+    weights = None if prepared.weights is None else prepared.weights[rows]
     some = Sample(
         sample.encoding,
         list(codes),
         tuple(dataclasses.replace(each, codes=each.codes[rows]) for each in sample.attributes),
         microaggregated=sample.microaggregated,
+        weights=weights,
         squares=prepared.plan.quality.needs_squares,
         baseline=sample,
     )
     return dataclasses.replace(
-        prepared, table=prepared.table.take(pa.array(rows)), codes=codes, sample=some, subset=None
+        prepared,
+        table=prepared.table.take(pa.array(rows)),
+        codes=codes,
+        sample=some,
+        subset=None,
+        weights=weights,
     )
 
 
@@ -70,22 +78,29 @@ class Anonymized:
     @functools.cached_property
     def table(self) -> Any:
         """The anonymized table, as the kind of frame that came in."""
-        return self._source.restore(self.arrow, self._rows)
+        return self._source.released(self)
 
     @property
     def records(self) -> int:
         """Number of records that went in."""
-        return int(self._prepared.table.num_rows)
+        return self._prepared.records()
 
     @property
     def _published(self) -> Published:
         names = [*self._prepared.encoding.names, *self.plan.aggregated]
-        return Published(self.arrow, names, marker=self.plan.marker, flag=self._flag)
+        return Published(
+            self.arrow,
+            names,
+            marker=self.plan.marker,
+            flag=self._flag,
+            weights=self._prepared.weights_of(self._rows),
+        )
 
     def risk(self, threshold: float = 0.2) -> tuple[Risk, Risk]:
         """Re-identification risks of the input and of the release."""
         after = self._published
-        before = Published(self._prepared.table, after.names, untouched=True)
+        weights = self._prepared.weights
+        before = Published(self._prepared.table, after.names, untouched=True, weights=weights)
         return sample_risk(before.sizes, threshold), sample_risk(after.sizes, threshold)
 
     def measures(self) -> dict[str, float | int]:
@@ -101,10 +116,12 @@ class Anonymized:
         covered = np.full(len(hierarchies) + distinct.size, float(self.suppressed))
         records = self.suppressed
         for part in self._parts:
-            records += part.rows.size
+            records += prepared.records(part.rows)
+            weights = prepared.weights_of(part.rows)
             for j, (hierarchy, level) in enumerate(zip(hierarchies, part.levels, strict=True)):
                 shares = hierarchy.shares[level][hierarchy.label_map(level)]
-                covered[j] += shares[prepared.codes[j][part.rows]].sum()
+                of_rows = shares[prepared.codes[j][part.rows]]
+                covered[j] += of_rows.sum() if weights is None else of_rows @ weights
             if distinct.size and part.rows.size:
                 sample = taken(prepared, part.rows).sample
                 classes, _ = sample.classes_of_rows(part.levels)
@@ -143,6 +160,43 @@ class Anonymized:
         mode = FastIterative() if mode is None else mode
         return recode(self, mode, time_limit=time_limit, threads=threads, progress=progress, cancel=cancel)
 
-    def save(self, path: str | Path) -> None:
-        """Write the table to a file: completely, or not at all. The format follows the suffix and the input."""
-        write(self.arrow, path, format=output_format(Path(path), self._source.format))
+    def save(self, target: Any, **options: Any) -> Any:
+        """Write the table to a file: completely, or not at all. The format follows the suffix and the input.
+
+        What an engine holds, it writes itself, to a file, a folder or a table of a database, and checks it there; then
+        there are options: see `veil.engines.write`.
+        """
+        return self._source.save(self, target, **options)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        progress: bool | Callable[[str, int, int, str], None] | None = None,
+    ) -> Path:
+        """Write a report: one self-contained HTML file, PDF or JSON, by the ending of the name.
+
+        No original value of a suppressed or generalized cell is in it. It is for the data holder all the same, as it
+        tells how often things occur in the input and holds the SHA-256 of it; recipients get the `certificate`.
+        """
+        from veil.report import write_report
+
+        return write_report(self, Path(path), progress=progress)
+
+    def certificate(self, path: str | Path) -> Path:
+        """Write a certificate (JSON) by which recipients can check the table: see `veil.report.check_certificate`."""
+        from veil.report import write_certificate
+
+        return write_certificate(self, Path(path))
+
+    @functools.cached_property
+    def plot(self) -> Plots:
+        """Pictures: `plot.risks()`, `plot.class_sizes()`, `plot.distributions()`, `plot.correlations()` and more."""
+        from veil.report import Plots
+
+        return Plots(self)
+
+    def _repr_html_(self) -> str:
+        from veil.report.notebook import html_release
+
+        return html_release(self)

@@ -11,6 +11,9 @@ import pyarrow as pa
 
 from veil.dp.accountant import Accountant
 from veil.dp.safepub import SafePub
+from veil.engines.relation import Engine as EngineName
+from veil.engines.relation import Relation, relation_of
+from veil.engines.settings import Settings
 from veil.errors import NoSolutionError, PlanError, did_you_mean
 from veil.hierarchies import Hierarchy
 from veil.lattice import Strategy
@@ -30,6 +33,7 @@ from veil.risk import Risk, sample_risk
 from veil.tables import Format, Source, read
 from veil.verification import Verification, verify_models, verify_roles
 
+Engine = EngineName | Settings
 ProgressLike = bool | Callable[[str, int, int, str], None] | None
 
 
@@ -53,6 +57,7 @@ def anonymize(
     suppressed_rows: Literal["keep", "drop"] = "keep",
     marker: str | None = "*",
     format: Format | None = None,
+    engine: Engine = "auto",
     threads: int | None = None,
     progress: ProgressLike = None,
     cancel: Callable[[], bool] | None = None,
@@ -64,7 +69,9 @@ def anonymize(
     Parameters
     ----------
     source
-        A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file.
+        A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or a table that an
+        engine holds (see `veil.engines`): an Ibis table, a Spark DataFrame, a table of a database such as
+        "postgres://user@host/database#table", a folder or pattern of Parquet or CSV files.
     quasi_identifiers
         Columns an attacker may know, each with a hierarchy (see `veil.hierarchies`).
     models
@@ -96,6 +103,9 @@ def anonymize(
         Text of a suppressed cell in text columns; typed columns get a missing value.
     format
         How to read the file, where that cannot be told from its name and content.
+    engine
+        "memory" or "duckdb" to say who reads files; by default DuckDB reads those that are too large for the memory.
+        `veil.engines.Settings(memory="2GB")` is DuckDB with limits.
     threads
         How many threads to use; the result does not depend on it.
     progress
@@ -146,6 +156,7 @@ def anonymize(
         plan,
         source,
         format=format,
+        engine=engine,
         threads=threads,
         progress=progress,
         cancel=cancel,
@@ -159,6 +170,7 @@ def carry_out(
     source: Any,
     *,
     format: Format | None = None,
+    engine: Engine = "auto",
     threads: int | None = None,
     progress: ProgressLike = None,
     cancel: Callable[[], bool] | None = None,
@@ -168,7 +180,7 @@ def carry_out(
     """Anonymize a table as a plan says."""
     with following(progress) as told:
         told.phase("reading the table")
-        found_source = source if isinstance(source, Source) else read(source, format=format)
+        found_source = _opened(source, format, engine, lambda relation: _engine().for_plan(relation, plan))
         if any(isinstance(model, SafePub) for model in plan.models):
             from veil.dp.publishing import publish
 
@@ -179,13 +191,32 @@ def carry_out(
         if accountant is not None or for_testing_seed is not None:
             raise PlanError("`accountant` and `for_testing_seed` go with SafePub: the plan has no such model")
         told.phase("encoding and collapsing")
-        prepared = prepare(found_source.table, plan)
+        prepared = prepare(found_source.table, plan, found_source.weights, found_source.columns)
         told.phase("searching")
         evaluator = Evaluator(prepared.sample, plan.models, plan.quality, plan.suppression_limit)
         found = _search(evaluator, prepared, threads, told, cancel)
         told.phase("applying and verifying")
         assert found.best is not None
         return Release(found_source, prepared, evaluator, found, found.best.levels)
+
+
+def _opened(
+    source: Any, format: Format | None, engine: Engine, condensed: Callable[[Relation], Source]
+) -> Source:
+    """Read a table into memory, or let the engine that holds it condense it."""
+    if isinstance(source, Source):
+        return source
+    settings = engine if isinstance(engine, Settings) else None
+    name: EngineName = "duckdb" if isinstance(engine, Settings) else engine
+    relation = relation_of(source, format=format, engine=name, settings=settings)
+    return read(source, format=format) if relation is None else condensed(relation)
+
+
+def _engine() -> Any:
+    """What condenses relations, which needs Ibis."""
+    from veil.engines import source
+
+    return source
 
 
 def _search(
@@ -245,7 +276,7 @@ def _why_not(found: Found, prepared: Prepared) -> str:
     )
 
 
-def verify(source: Any, plan: Plan, *, format: Format | None = None) -> Verification:
+def verify(source: Any, plan: Plan, *, format: Format | None = None, engine: Engine = "auto") -> Verification:
     """Check on a published table that it keeps the promises of a plan, without the original table.
 
     >>> import pyarrow as pa
@@ -254,14 +285,19 @@ def verify(source: Any, plan: Plan, *, format: Format | None = None) -> Verifica
     >>> print(verify(pa.table({"age": ["20-29", "20-29", "30-39"]}), plan))
     BROKEN: 2-anonymity (found: k = 1)
     """
-    table = read(source, format=format).table
+    found = _opened(source, format, engine, lambda relation: _engine().for_verifying(relation, plan))
+    table = found.table
     for name in plan.roles["quasi-identifying"]:
         if name not in table.column_names:
-            plan.check_columns(table.column_names)
+            plan.check_columns(table.column_names if found.columns is None else found.columns)
     taken = {name for names in plan.roles.values() for name in names}
     flags = [name for name in (f"veil_{FLAG}", FLAG) if name in table.column_names and name not in taken]
     published = Published(
-        table, list(plan.roles["quasi-identifying"]), marker=plan.marker, flag=flags[0] if flags else None
+        table,
+        list(plan.roles["quasi-identifying"]),
+        marker=plan.marker,
+        flag=flags[0] if flags else None,
+        weights=found.weights,
     )
     return Verification(tuple(verify_models(published, plan.models) + verify_roles(table, plan)))
 
@@ -276,12 +312,13 @@ def assess(
     population: Any = None,
     marker: str | None = "*",
     format: Format | None = None,
+    engine: Engine = "auto",
 ) -> Assessment:
     """Find the strongest parameter of every privacy model that a table already satisfies.
 
     Parameters
     ----------
-    source, format
+    source, format, engine
         The table, as for `anonymize`.
     quasi_identifiers, sensitive
         Columns that an attacker may know, and columns that they want to learn.
@@ -301,30 +338,39 @@ def assess(
     >>> next(iter(found))
     Strength(model='KAnonymity', parameter='k', value=2, attribute=None)
     """
-    table = read(source, format=format).table
     columns = [quasi_identifiers] if isinstance(quasi_identifiers, str) else list(quasi_identifiers)
     attributes = [sensitive] if isinstance(sensitive, str) else list(sensitive)
     if not columns:
         raise PlanError("assess needs at least one quasi-identifier: a column that an attacker may know")
-    for name in [*columns, *attributes, *(hierarchies or {})]:
+    named, chosen = (
+        [*columns, *attributes, *(hierarchies or {})],
+        None if subset is None else subset_of(subset),
+    )
+    found = _opened(source, format, engine, lambda relation: _engine().for_columns(relation, named, chosen))
+    table, weights = found.table, found.weights
+    for name in named:
         if name not in table.column_names:
             raise PlanError(f"the table has no column {name!r}.{did_you_mean(name, table.column_names)}")
-    mask = None if subset is None else subset_of(subset).mask(table)
+    mask = None if chosen is None else chosen.mask(table)
     published = Published(
         table if mask is None else table.filter(pa.array(mask)),
         columns,
         marker=marker,
+        weights=weights if weights is None or mask is None else weights[mask],
         population=None if mask is None else table.select([*columns, *attributes]),
+        population_weights=weights,
         members=mask,
-        hierarchies={name: _built(table[name], each, name) for name, each in (hierarchies or {}).items()},
+        hierarchies={
+            name: _built(table[name], each, name, weights) for name, each in (hierarchies or {}).items()
+        },
         people=None if population is None else population_of(population),
     )
     strengths = [each for model in MODELS for each in model.strongest(published, attributes)]
     return Assessment(tuple(strengths), sample_risk(published.sizes), published.suppressed_records)
 
 
-def _built(column: pa.ChunkedArray, builder: Any, name: str) -> Hierarchy:
-    values, counts = distinct_values(column)
+def _built(column: pa.ChunkedArray, builder: Any, name: str, weights: Any) -> Hierarchy:
+    values, counts = distinct_values(column, weights)
     built: Hierarchy = hierarchy_builder(builder).build(values, counts, name)
     return built
 
@@ -345,6 +391,11 @@ class Assessment:
             f"{each.model}{f'({each.attribute})' if each.attribute else ''}: {each.parameter} = {each.value:.6g}"
             for each in self.strengths
         )
+
+    def _repr_html_(self) -> str:
+        from veil.report.notebook import html_assessment
+
+        return html_assessment(self)
 
     def to_arrow(self) -> pa.Table:
         """The strengths as a table."""

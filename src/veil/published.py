@@ -8,6 +8,7 @@ the different numbers. That is all, and it takes about half a second for a milli
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -100,6 +101,8 @@ class Published:
         """What the flag column says of each record."""
         assert self.flag is not None
         column = self.table[self.flag]
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
         what = "missing values" if pa.types.is_boolean(column.type) else f"values of type {column.type}"
         if column.null_count or not pa.types.is_boolean(column.type):
             raise InputError(
@@ -216,7 +219,7 @@ def encoded_columns(columns: Sequence[pa.ChunkedArray]) -> list[Encoded]:
     """Encode several columns, side by side if they are long."""
     if sum(map(len, columns)) < _LONG:
         return [encoded(column) for column in columns]
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(encoded, columns))
 
 

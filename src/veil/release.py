@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ from veil.lattice.search import Found
 from veil.lattice.space import NodeRecord, Space, State
 from veil.plan import Plan
 from veil.preparation import Prepared
+from veil.published import counted
 from veil.tables import Source
 from veil.verification import Verification, verify_release
 
@@ -96,6 +96,7 @@ class Release(Anonymized):
             subset=prepared.subset,
             flag=self._flag,
             over_limit=not self.within_limit,
+            weights=prepared.weights,
         )
         self.verification.require()
 
@@ -222,7 +223,7 @@ class Release(Anonymized):
         ):
             if name in self.plan.microaggregated:
                 continue  # its cells depend on their class, not on their value
-            counts = np.bincount(codes[rows], minlength=hierarchy.size)
+            counts = counted(codes[rows], hierarchy.size, self._prepared.weights_of(rows))
             used = np.flatnonzero(np.bincount(codes, minlength=hierarchy.size))
             labels = hierarchy.labels
             parts.append(
@@ -238,12 +239,6 @@ class Release(Anonymized):
                 )
             )
         return pa.concat_tables(parts) if parts else _NO_MAPPING
-
-    def report(self, path: str | Path) -> Path:
-        """Write a self-contained HTML report."""
-        from veil.report import write_report
-
-        return write_report(self, Path(path))
 
     def __repr__(self) -> str:
         optimum = "proven optimal" if self.proven_optimal else "not proven optimal"

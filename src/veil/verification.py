@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,7 +18,7 @@ from veil.hierarchies import Hierarchy
 from veil.models import PrivacyModel
 from veil.models.base import Finding
 from veil.plan import Plan
-from veil.published import Encoded, Published, encoded, encoded_columns, is_text
+from veil.published import Encoded, Published, encoded, is_text
 from veil.tables.text import canonical_text
 from veil.verified_aggregates import verify_aggregates
 
@@ -37,6 +39,11 @@ class Verification:
 
     def __str__(self) -> str:
         return "\n".join(str(finding) for finding in self.findings)
+
+    def _repr_html_(self) -> str:
+        from veil.report.notebook import html_verification
+
+        return html_verification(self)
 
     def require(self) -> None:
         """Raise if a promise is broken."""
@@ -103,20 +110,21 @@ def verify_release(
         released_weights=weights if weights is None or rows is None else weights[rows],
     )
     findings = verify_models(published, plan.models) + verify_roles(released, plan) + shape
-    cells = encoded_columns([before[name] for name in hierarchies])
-    columns = [
-        _Column(each, published, name, hierarchy, levels[name])
-        for each, (name, hierarchy) in zip(cells, hierarchies.items(), strict=True)
-        if name not in plan.microaggregated
-    ]
+    columns = [name for name in hierarchies if name not in plan.microaggregated]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+
+        def verified(name: str) -> tuple[NDArray[np.bool_], list[Finding]]:
+            column = _Column(encoded(before[name]), published, name, hierarchies[name], levels[name])
+            return column.generalized_to_nothing, column.verify(plan)
+
+        nothing, of_columns = zip(*pool.map(verified, columns), strict=True) if columns else ((), ())
     if not over_limit:
-        findings.append(_verify_limit(published, columns, plan))
+        findings.append(_verify_limit(published, nothing, plan))
     if flag is not None:
         wrong = int(np.count_nonzero(published.flags != published.suppressed))
         promise = f"column {flag!r} tells which rows are suppressed"
         findings.append(Finding(promise, wrong == 0, f"{wrong} rows differ" if wrong else "every row"))
-    for column in columns:
-        findings += column.verify(plan)
+    findings += [finding for found in of_columns for finding in found]
     if plan.microaggregated:
         labels = _generalized(before, levels, hierarchies)
         findings += verify_aggregates(before, pa.table(labels), published, plan)
@@ -186,17 +194,15 @@ def _verify_shape(
     ]
 
 
-def _verify_limit(published: Published, columns: list[_Column], plan: Plan) -> Finding:
+def _verify_limit(published: Published, nothing: Sequence[NDArray[np.bool_]], plan: Plan) -> Finding:
     """Count suppressed records.
 
-    Where no flag tells them apart, those of which generalization alone leaves nothing are not suppressed.
+    Where no flag tells them apart, those of which generalization alone leaves `nothing` are not suppressed.
     """
     suppressed = published.suppressed
     # A record of a class is never blank where an aggregate of the class is shown.
     if published.flag is None and suppressed.any() and not plan.microaggregated:
-        suppressed = suppressed & ~np.logical_and.reduce(
-            [column.generalized_to_nothing for column in columns]
-        )
+        suppressed = suppressed & ~np.logical_and.reduce(nothing)
     records, weights = published.baseline_records, published.weights
     count = int(suppressed.sum() if weights is None else weights[suppressed].sum())
     count += records - published.records
@@ -239,8 +245,11 @@ class _Column:
     def _wrong_cells(self) -> int:
         texts = canonical_text(self.released)
         width = max(1, len(texts))
-        pairs = self.codes.astype(np.int64) * width + self.released_codes
-        pairs = 2 * pairs + self.published.suppressed
+        pairs = self.codes.astype(np.int64)
+        pairs *= width
+        pairs += self.released_codes
+        pairs *= 2
+        pairs += self.published.suppressed
         room = 2 * width * len(self.expected)
         if room <= _FEW:
             counts = np.bincount(pairs, minlength=room)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 import pyarrow as pa
@@ -25,13 +26,16 @@ from veil.lattice.search import Found
 from veil.lattice.space import Space
 from veil.models import KAnonymity
 from veil.plan import Plan
-from veil.preparation import Prepared, prepare
+from veil.preparation import Prepared, encode, prepare
 from veil.quality import QualityModel
 from veil.randomness import Randomness
 from veil.release import Release
 from veil.tables import Source
 from veil.tables.arrow import only_used_categories
 from veil.tables.frames import PandasFrame
+
+if TYPE_CHECKING:
+    from veil.engines.source import EngineSource
 
 
 def safepub_of(plan: Plan) -> SafePub | None:
@@ -92,11 +96,12 @@ def publish(
     model = safepub_of(plan)
     if model is None:
         raise PlanError("the plan has no SafePub model")
-    for name in source.table.column_names:
+    for name in source.columns or source.table.column_names:
         if plan.role_of(name) == "insensitive":
             _refuse_column(name)
     chance = randomness or Randomness()
-    model = model.for_records(source.table.num_rows)
+    records = int(source.table.num_rows if source.weights is None else source.weights.sum())
+    model = model.for_records(records)
     plan = replace(
         plan,
         quasi_identifiers={name: _public(each, name) for name, each in plan.quasi_identifiers.items()},
@@ -107,9 +112,9 @@ def publish(
     for name, hierarchy in plan.quasi_identifiers.items():
         if name in source.table.column_names:
             _require_listed_null(source.table[name], hierarchy, name)
-    whole = prepare(source.table, plan)
+    whole = prepare(source.table, plan, source.weights, source.columns)
     mechanism = Mechanism(
-        model, whole.encoding, whole.codes, whole.minimum, whole.maximum, plan.quality,
+        model, whole.encoding, whole.codes, whole.minimum, whole.maximum, plan.quality, records=records,
         smallest=max(each.minimal_class_size(whole.sample) for each in plan.models), whole=whole.sample,
     )  # fmt: skip
     if accountant is not None:
@@ -118,6 +123,10 @@ def publish(
                 "nobody knows what a search as published costs: an accountant cannot account for it"
             )
         accountant.spend(f"release by {model}", model.epsilon, model.budgets().delta)
+    if source.kind == "engine":
+        levels, walk = mechanism.choose(chance)
+        sample = cast("EngineSource", source).drawn(mechanism.beta, chance)
+        return PrivateRelease(sample, _counted(whole, sample), levels, model, walk, chance.is_private)
     rows, levels, walk = mechanism.run(chance)
     return PrivateRelease(source, _drawn(whole, rows), levels, model, walk, chance.is_private)
 
@@ -132,10 +141,21 @@ def _drawn(whole: Prepared, rows: NDArray[np.int64]) -> Prepared:
     return replace(whole, table=table, sample=sample, codes=codes)
 
 
+def _counted(whole: Prepared, source: Source) -> Prepared:
+    """Return the rows that an engine has drawn, condensed, as a table of its own."""
+    codes = [
+        encode(source.table[name], hierarchy, name, source.weights)[1]
+        for name, hierarchy in zip(whole.encoding.names, whole.encoding.hierarchies, strict=True)
+    ]
+    squares = whole.plan.quality.needs_squares
+    sample = Sample(whole.encoding, codes, weights=source.weights, squares=squares)
+    return replace(whole, table=source.table, sample=sample, codes=tuple(codes), weights=source.weights)
+
+
 class Mechanism:
     """SafePub on coded rows: all that is random, and nothing about frames and files.
 
-    `smallest` is the size below which classes are suppressed: k, unless another model asks for more. `whole` are all
+    `records` is their number, if rows stand for several. `smallest` is the size below which classes are suppressed: k, unless another model asks for more. `whole` are all
     rows, collapsed, where they have been already. `final_share` is the part of the search's budget for its last
     choice.
     """
@@ -149,13 +169,14 @@ class Mechanism:
         maximum: Levels,
         quality: QualityModel,
         *,
+        records: int | None = None,
         smallest: int | None = None,
         whole: Sample | None = None,
         final_share: Fraction = FINAL_SHARE,
     ) -> None:
         self.model, self.encoding, self.codes = model, encoding, tuple(codes)
         self.minimum, self.maximum, self.final_share = minimum, maximum, final_share
-        self.records = int(self.codes[0].size)
+        self.records = records or int(self.codes[0].size)
         self.budgets = model.budgets(self.records)
         self.beta = model.parameters(self.records).beta
         self.smallest = smallest or model.parameters(self.records).k
@@ -171,9 +192,7 @@ class Mechanism:
 
     def run(self, randomness: Randomness) -> tuple[NDArray[np.int64], Levels, Walk | None]:
         """Return the rows that are drawn, in random order, the scheme, and how it was found."""
-        if self.fixed is not None:
-            return draw_sample(self.records, self.beta, randomness), self.fixed, None
-        if self.model.final == "as_published":
+        if self.fixed is None and self.model.final == "as_published":
             rows = draw_sample(self.records, self.beta, randomness)
             walk = published_search(
                 Scorer(self.sample(rows), self.function, self.minimum),
@@ -181,12 +200,23 @@ class Mechanism:
                 epsilon=self.budgets.search, steps=self.model.steps, randomness=randomness,
             )  # fmt: skip
             return rows, walk.chosen, walk
+        levels, found = self.choose(randomness)
+        return draw_sample(self.records, self.beta, randomness), levels, found
+
+    def choose(self, randomness: Randomness) -> tuple[Levels, Walk | None]:
+        """Return the scheme, and how it was found, without looking at what is drawn."""
+        if self.fixed is not None:
+            return self.fixed, None
+        if self.model.final == "as_published":
+            raise PlanError(
+                "the search as published reads the rows that are drawn, which no engine hands over. Leave `final` as it is"
+            )
         walk = private_search(
             Scorer(self.whole, self.function, self.minimum), self.function.spread, self.minimum, self.maximum,
             epsilon=self.budgets.search, steps=self.model.steps, randomness=randomness,
             final_share=self.final_share,
         )  # fmt: skip
-        return draw_sample(self.records, self.beta, randomness), walk.chosen, walk
+        return walk.chosen, walk
 
     def sample(self, rows: NDArray[np.int64]) -> Sample:
         """Return some rows, collapsed."""
@@ -251,12 +281,31 @@ class PrivateRelease(Release):
     @functools.cached_property
     def table(self) -> Any:
         """The anonymized table, as the kind of frame that came in, without any index that it had."""
+        if self._source.kind == "engine":
+            return self._source.released(self)
         frame = self._source.frame
         if frame is None:
             return only_used_categories(self.arrow)
         if isinstance(frame, PandasFrame):
             frame = PandasFrame(frame.frame.iloc[: self.arrow.num_rows].reset_index(drop=True))
         return frame.from_arrow(self.arrow, frozenset(), None)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        for_the_data_holder: bool = False,
+        progress: bool | Callable[[str, int, int, str], None] | None = None,
+    ) -> Path:
+        """Write a report: one self-contained HTML file, PDF or JSON, by the ending of the name.
+
+        It tells what the released table tells, and nothing else about the records it was made from, so that it is as
+        private as the table. With `for_the_data_holder` it holds all exact figures, which the promise of differential
+        privacy does not cover.
+        """
+        from veil.report import write_report
+
+        return write_report(self, Path(path), private=not for_the_data_holder, progress=progress)
 
     def apply(self, node: object) -> NoReturn:
         """Refuse: a transformation that is chosen by looking at this release is not private."""

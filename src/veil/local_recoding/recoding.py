@@ -129,6 +129,7 @@ def recode(
             made.hidden,
             made.passes,
             ending,
+            mode=mode,
             over_limit=not result.within_limit,
         )
 

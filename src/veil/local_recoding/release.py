@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.anonymized import Anonymized, Part
+from veil.local_recoding.modes import Mode
 from veil.local_recoding.table import assemble, verify_recoded
 from veil.preparation import Prepared
 from veil.quality.factors import exact
@@ -46,6 +47,8 @@ class RecodedRelease(Anonymized):
 
     Attributes
     ----------
+    mode : Mode
+        How it was asked to go on from pass to pass.
     passes : list of Pass
         The passes that recoded something, in order.
     ending : str
@@ -67,12 +70,13 @@ class RecodedRelease(Anonymized):
         passes: Sequence[Pass],
         ending: str,
         *,
+        mode: Mode,
         over_limit: bool,
     ) -> None:
         self._source, self._prepared, self._made_of = source, prepared, parts
         self.plan = prepared.plan
-        self.passes, self.ending = list(passes), ending
-        self.suppressed_rows, self.suppressed = hidden, int(hidden.sum())
+        self.mode, self.passes, self.ending = mode, list(passes), ending
+        self.suppressed_rows, self.suppressed = hidden, prepared.records(hidden)
         allowed = int(exact(self.plan.suppression_limit) * prepared.sample.records)
         self.within_limit = self.suppressed <= allowed
         table = assemble(prepared, parts, hidden)

@@ -360,11 +360,17 @@ def row_numbers(tables: Sequence[pa.Table], names: Sequence[str]) -> list[NDArra
     numbers = np.zeros(sum(table.num_rows for table in tables), np.int64)
     different = 1
     for name in names:
-        values, codes = encoded(_comparable([table[name] for table in tables]))
+        # Compared are the different values of each table, of which there are fewer than rows.
+        columns = [encoded(table[name]) for table in tables]
+        values, codes = encoded(_comparable([pa.chunked_array([known]) for known, _ in columns]))
         if different * len(values) >= 2**63:
             numbers, different = _dense(numbers)
-        numbers = numbers * len(values) + codes
+        numbers *= len(values)
         different *= len(values)
+        row = first = 0
+        for known, places in columns:
+            numbers[row : row + places.size] += codes[first : first + len(known)][places]
+            row, first = row + places.size, first + len(known)
     numbers, _ = _dense(numbers)
     return np.split(numbers, np.cumsum([table.num_rows for table in tables])[:-1])
 

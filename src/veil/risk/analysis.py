@@ -114,6 +114,11 @@ class RiskAnalysis:
             lines.append(f"individual:  {self.individual.expected:,.2f} re-identifications expected")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from veil.report.notebook import html_text
+
+        return html_text(self)
+
 
 def analyze(
     source: Any,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,11 +35,7 @@ def only_used_categories(table: pa.Table) -> pa.Table:
 
 def used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a dictionary-encoded column whose dictionary holds only values that occur, in the old order."""
-    if pa.types.is_dictionary(column.type) and column.num_chunks > 1:
-        if any(each.dictionary.null_count for each in column.chunks):  # which Arrow does not unify
-            column = column.cast(column.type.value_type)
-        else:
-            column = column.unify_dictionaries()
+    column = _unified(column)
     if not column.num_chunks:
         return column
     dictionary = column.chunk(0).dictionary
@@ -69,26 +67,42 @@ def dictionary_encoded(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.in
         if not found.num_chunks:
             return pa.array([], column.type), np.empty(0, np.int32)
         return found.chunk(0).dictionary, np.concatenate([np.array(each.indices) for each in found.chunks])
-    if pa.types.is_dictionary(column.type) and column.num_chunks > 1:
-        if any(each.dictionary.null_count for each in column.chunks):  # which Arrow does not unify
-            column = column.cast(column.type.value_type)
-        else:
-            column = column.unify_dictionaries()
+    column = _unified(column)
     if not len(column):
         return pa.array([], column.type.value_type), np.empty(0, np.int32)
     known = column.chunk(0).dictionary
     # A dictionary may list a value twice, or null, and cells may be null without it.
     values = pc.dictionary_encode(pa.concat_arrays([known, pa.nulls(1, known.type)]), null_encoding="encode")
     places = np.array(values.indices, dtype=np.int32)
-    codes = np.concatenate(
-        [places[np.array(pc.fill_null(each.indices.cast(pa.int64()), len(known)))] for each in column.chunks]
-    )
+    codes = np.concatenate([places[_filled(each.indices, len(known))] for each in column.chunks])
     first = np.full(len(values.dictionary), codes.size, np.int64)
-    np.minimum.at(first, codes, np.arange(codes.size))
+    first[codes[::-1]] = np.arange(codes.size, dtype=np.min_scalar_type(codes.size))[::-1]
     used = np.argsort(first, kind="stable")[: np.count_nonzero(first < codes.size)]
     number = np.empty(first.size, np.int32)
     number[used] = np.arange(used.size, dtype=np.int32)
     return values.dictionary.take(pa.array(used)), number[codes]
+
+
+def _unified(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Give all chunks one dictionary. Arrow does not where one lists a missing value, so that it must not."""
+    if column.num_chunks > 1 and any(chunk.dictionary.null_count for chunk in column.chunks):
+        column = pa.chunked_array([_without_missing(chunk) for chunk in column.chunks], column.type)
+    return column.unify_dictionaries()
+
+
+def _without_missing(chunk: pa.DictionaryArray) -> pa.DictionaryArray:
+    """Return the same cells with a dictionary that lists no missing value."""
+    valid = pc.is_valid(chunk.dictionary)
+    place = pc.if_else(valid, pc.subtract(pc.cumulative_sum(valid.cast(pa.int64())), 1), None)
+    indices = place.take(chunk.indices).cast(chunk.type.index_type)
+    return pa.DictionaryArray.from_arrays(indices, chunk.dictionary.drop_null(), ordered=chunk.type.ordered)
+
+
+def _filled(indices: pa.Array, missing: int) -> NDArray[np.integer[Any]]:
+    """Return indices with a number for those that are null."""
+    if not indices.null_count:
+        return np.asarray(indices)
+    return np.asarray(pc.fill_null(indices.cast(pa.int64()), missing))
 
 
 def _normalized(column: pa.ChunkedArray) -> pa.ChunkedArray:

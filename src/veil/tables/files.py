@@ -76,7 +76,7 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         if mode is not None:
             temporary.chmod(mode)
-        _sync(temporary)
+        sync(temporary)
         os.replace(temporary, target)
     except OSError as error:
         raise _explained(named, error) from error
@@ -86,7 +86,7 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
     # The file is in place. A file system that cannot sync directories is no reason to say otherwise.
     with contextlib.suppress(OSError):
-        _sync(target.parent)
+        sync(target.parent)
 
 
 def _write(table: pa.Table, file: BinaryIO, format: Format, *, packed: bool) -> None:
@@ -122,7 +122,7 @@ def _check_target(named: Path, target: Path) -> int | None:
     return stat.S_IMODE(found.st_mode)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Force a file, or the entries of a directory, out of the caches onto the disk."""
     if os.name == "nt" and path.is_dir():
         return  # Windows cannot open directories, and writes their entries itself.
@@ -133,7 +133,7 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-_WAYS_OUT: dict[int, str] = {
+WAYS_OUT: dict[int, str] = {
     errno.ENOSPC: "the disk is full. Free some space or choose another disk",
     errno.EDQUOT: "your disk quota is used up. Free some space or choose another disk",
     errno.EFBIG: "the file would be larger than allowed here. Choose another disk, or write Parquet",
@@ -147,5 +147,5 @@ _WAYS_OUT: dict[int, str] = {
 
 
 def _explained(path: Path, error: Any) -> OutputError:
-    reason = _WAYS_OUT.get(error.errno or 0, f"cannot be written: {error.strerror or error}")
+    reason = WAYS_OUT.get(error.errno or 0, f"cannot be written: {error.strerror or error}")
     return OutputError(f"{path}: {reason}. Nothing was written")

@@ -29,6 +29,7 @@ from veil.utility.features import (
     check,
     collapsed,
     folds_of,
+    one_thread,
     released_codes,
     require_scikit_learn,
     sides,
@@ -274,8 +275,9 @@ class _Learner:
             seen = np.bincount(examples.indices, minlength=examples.shape[1]) > 0
             examples, questions = examples[:, seen], questions[:, seen]
         model = self._model(method, int(times.sum()))
-        model.fit(examples, self.answers[some], sample_weight=times[some].astype(np.float64))
-        found[:, model.classes_] = model.predict_proba(questions)
+        with one_thread():
+            model.fit(examples, self.answers[some], sample_weight=times[some].astype(np.float64))
+            found[:, model.classes_] = model.predict_proba(questions)
         return found[place]
 
     def _model(self, method: Classifier, records: int) -> Any:

@@ -122,6 +122,11 @@ class Utility:
             lines += ["", "predictions", *map(str, self.classification), *map(str, self.regression)]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from veil.report.notebook import html_text
+
+        return html_text(self)
+
 
 def compare(
     original: Any,

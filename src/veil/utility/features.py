@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import itertools
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,14 @@ def require_scikit_learn() -> None:
         raise MissingDependencyError(
             "Training models needs scikit-learn. Install it with: pip install 'veil-anonymizer[learn]'"
         ) from None
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Keep linear algebra to one thread: the matrices are small, and threads would only wait for each other."""
+    from threadpoolctl import threadpool_limits  # which scikit-learn brings
+
+    limited: AbstractContextManager[Any] = threadpool_limits(1)
+    return limited
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -223,9 +224,12 @@ def frontier(
     with following(progress) as told, ThreadPoolExecutor(threads) as pool:
         told.phase("trying parameters")
         points = []
-        for point in pool.map(measure, plans, combinations):
-            points.append(point)
-            told.advance(len(points), len(plans), str(point))
+        try:
+            for point in pool.map(measure, plans, combinations):
+                points.append(point)
+                told.advance(len(points), len(plans), str(point))
+        finally:
+            measure.stop.set()  # after Ctrl-C, so that nobody waits for searches that are under way
     made = Frontier(tuple(points), risk, utility)
     made._figures(None, None)
     return made
@@ -242,6 +246,7 @@ class _Measure:
         threads: int,
     ) -> None:
         self.source, self.risks, self.utilities, self.threads = source, risks, utilities, threads
+        self.stop = threading.Event()
 
     def __call__(self, plan: Plan, parameters: dict[str, Any]) -> Point:
         start = time.perf_counter()
@@ -265,7 +270,8 @@ class _Measure:
 
         if safepub_of(plan) is not None:
             return publish(self.source, plan)
-        return carry_out(plan, self.source, threads=None if self.threads == 1 else 1, progress=False)
+        threads = None if self.threads == 1 else 1
+        return carry_out(plan, self.source, threads=threads, progress=False, cancel=self.stop.is_set)
 
 
 # --- parameters -------------------------------------------------------------------------------------------

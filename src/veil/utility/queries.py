@@ -25,6 +25,9 @@ from veil.utility.distributions import domain_ranks
 _TRIES = 50
 """Queries that are drawn for each that is wanted, before fewer are accepted."""
 
+_HOPELESS = 5
+"""The same, if not one of them fits."""
+
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -147,7 +150,9 @@ class Asked:
         records = self.comparison.records
         chosen: list[Query] = []
         counts: list[float] = []
-        for _ in range(_TRIES):
+        for tried in range(_TRIES):
+            if tried == _HOPELESS and not chosen:
+                break
             drawn = [self._query(predicates, selectivity, chance) for _ in range(wanted)]
             found = self.counts(drawn)
             fits = (found >= selectivity[0] * records) & (found <= selectivity[1] * records)

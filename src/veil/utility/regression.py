@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError, ParameterError
 from veil.utility.comparison import Comparison
-from veil.utility.features import Side, check, collapsed, folds_of, require_scikit_learn, sides
+from veil.utility.features import Side, check, collapsed, folds_of, one_thread, require_scikit_learn, sides
 from veil.utility.forest import Forest
 from veil.utility.preservation import numbers
 
@@ -193,8 +193,9 @@ def _predicted(
         place, member = collapsed(examples, side.sizes)
         examples, weights = examples[member], np.bincount(place).astype(np.float64)
         learned = np.bincount(place, weights=learned) / weights
-    model.fit(prepare(examples), learned, sample_weight=weights)
-    found: Floats = model.predict(prepare(questions))
+    with one_thread():
+        model.fit(prepare(examples), learned, sample_weight=weights)
+        found: Floats = model.predict(prepare(questions))
     return found
 
 

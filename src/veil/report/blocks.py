@@ -1,0 +1,136 @@
+"""What a page is made of: texts, tables, pictures; and how numbers are written in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+MOST_ROWS = 60
+"""Rows of a table about columns; wide tables are cut, with a note."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table that says whether it is good news."""
+
+    text: str
+    mark: Literal["good", "bad", ""] = ""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+    style: Literal["plain", "lead", "note", "notice"] = "plain"
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The title of a part of a section."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; columns in `right` hold numbers."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str | Cell, ...], ...]
+    right: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture by name, with what it shows in words. `page` tells which part of several."""
+
+    name: str
+    caption: str
+    page: int = 0
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text as it stands in a file."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Signatures:
+    """Lines to sign on."""
+
+    people: tuple[str, ...]
+
+
+Block = Text | Heading | Table | Picture | Code | Signatures
+
+
+@dataclass(frozen=True)
+class Section:
+    """A chapter of the report."""
+
+    key: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+def percent(value: float | None) -> str:
+    """Write a share. Nothing that is not zero looks like zero, and nothing below one like one.
+
+    >>> percent(0.04834), percent(0.00001), percent(0.99999), percent(1), percent(None)
+    ('4.83 %', '< 0.01 %', '> 99.99 %', '100 %', '–')
+    """
+    if value is None:
+        return "–"
+    if 0 < value < 0.0001:
+        return "< 0.01 %"
+    if 0.9999 < value < 1:
+        return "> 99.99 %"
+    text = f"{100 * value:.2f}".rstrip("0").rstrip(".")
+    return f"{text} %"
+
+
+def number(value: Any) -> str:
+    """Write a number, or whatever else there is.
+
+    >>> number(30162), number(0.123456789), number(None)
+    ('30,162', '0.1235', '–')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """List names, and say how many more there are."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """Count things."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def cut(rows: list[tuple[str | Cell, ...]], most: int = MOST_ROWS) -> tuple[tuple[str | Cell, ...], ...]:
+    """Return the rows that are shown."""
+    return tuple(rows[:most])
+
+
+def note_on(rows: Sequence[Any], most: int = MOST_ROWS) -> list[Block]:
+    """Say how many rows are not shown, if any."""
+    if len(rows) <= most:
+        return []
+    return [Text(f"{len(rows) - most:,} further rows are in the report as JSON.", "note")]
+
+
+def verdict(holds: bool) -> Cell:
+    """Say whether a promise is kept."""
+    return Cell("holds", "good") if holds else Cell("BROKEN", "bad")

@@ -1,0 +1,347 @@
+"""The pictures: each is drawn from plain data of `Findings`, so that it shows no more than a report may tell.
+
+Before is grey and after is blue, which print and any eye tell apart. Nothing here touches pyplot or its state.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Literal
+
+from veil.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BEFORE, AFTER, ACCENT, SOFT = "#b9c0ca", "#0b5c8f", "#d55e00", "#5b6676"
+SIZE = 8
+"""Points of the letters."""
+
+MOST_BARS = 12
+"""Values that a picture of a distribution shows one by one."""
+
+A_PAGE = 6
+"""Distributions in one picture of a report."""
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Make an empty figure, or say what to install."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingDependencyError(
+            "Pictures need matplotlib. Install it with: pip install 'veil-anonymizer[plot]'"
+        ) from None
+    made = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(made)
+    return made
+
+
+def saved(figure: Figure, format: Literal["svg", "png"]) -> bytes:
+    """Return a figure as the bytes of a file, without date and without the name of a person or machine."""
+    file = BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # a box instead of a letter is no failure
+        figure.savefig(file, format=format, dpi=150, metadata={"Date": None} if format == "svg" else None)
+    return file.getvalue()
+
+
+def short(text: str | None, most: int = 26) -> str:
+    r"""Return a label that fits: printable, not too long, and never read as a formula.
+
+    >>> short("x" * 40, 8), short(None), short("a$b")
+    ('xxxxxxx…', '(missing)', 'a\\$b')
+    """
+    if text is None:
+        return "(missing)"
+    plain = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+    return (plain if len(plain) <= most else plain[: most - 1] + "…").replace("$", r"\$")
+
+
+def _axes(ax: Axes | None, width: float, height: float) -> tuple[Figure, Any]:
+    if ax is None:
+        figure = new_figure(width, height)
+        return figure, figure.add_subplot()
+    figure = ax.get_figure(root=True)  # type: ignore[assignment]
+    return figure, ax
+
+
+def _percent(value: float, _: int) -> str:
+    return f"{100 * value:.3g} %"
+
+
+def _plain(axes: Any) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=SIZE)
+    axes.xaxis.label.set_size(SIZE + 1)
+    axes.yaxis.label.set_size(SIZE + 1)
+
+
+def _pairs(axes: Any, names: Sequence[str], before: Sequence[float] | None, after: Sequence[float]) -> None:
+    """Draw two bars beside each other for each name."""
+    width = 0.4 if before is not None else 0.7
+    places = range(len(names))
+    if before is not None:
+        axes.bar([at - width / 2 for at in places], before, width, color=BEFORE, label="before")
+    axes.bar(
+        [at + (width / 2 if before is not None else 0) for at in places],
+        after,
+        width,
+        color=AFTER,
+        label="after",
+    )
+    axes.set_xticks(list(places), names, rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_xlim(-0.7, max(7, len(names) - 1) + 0.7)
+    axes.set_ylim(0, 1)
+    axes.yaxis.set_major_formatter(_percent)
+    axes.legend(
+        frameon=False, fontsize=SIZE, ncols=2, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0
+    )
+    _plain(axes)
+
+
+def risks(found: dict[str, Any], ax: Axes | None = None) -> Figure:
+    """Draw which share of the records has which risk of re-identification, before and after."""
+    figure, axes = _axes(ax, 7.5, 3.2)
+    tables = [found["before"], found["after"]]
+    bins = [list(table["distribution"]) if table else None for table in tables]
+    uppers = [each["upper"] for each in bins[1] or []]
+    low = [at for at, upper in enumerate(uppers) if upper <= 0.01]
+    names = ["≤ 1 %"] + [f"≤ {100 * upper:.3g} %" for upper in uppers if upper > 0.01]
+
+    def shares(table: list[dict[str, float]] | None) -> list[float] | None:
+        if table is None:
+            return None
+        return [sum(table[at]["share"] for at in low)] + [
+            each["share"] for each in table if each["upper"] > 0.01
+        ]
+
+    _pairs(axes, names, shares(bins[0]), shares(bins[1]) or [])
+    axes.set_xlabel("risk of a record (1 / size of its class)")
+    axes.set_ylabel("share of the records")
+    return figure
+
+
+def class_sizes(found: dict[str, Any], ax: Axes | None = None) -> Figure:
+    """Draw which share of the records is in classes of which size, before and after."""
+    figure, axes = _axes(ax, 7.5, 3.2)
+    tables = [found[which]["class_sizes"] if found[which] else None for which in ("before", "after")]
+    spans = sorted({(each["from"], each["to"]) for table in tables if table for each in table["groups"]})
+    names = [f"{low:,}" if low == high else f"{low:,}–{high:,}" for low, high in spans]
+
+    def shares(table: dict[str, Any] | None) -> list[float] | None:
+        if table is None:
+            return None
+        records = {(each["from"], each["to"]): each["records"] for each in table["groups"]}
+        return [records.get(span, 0) / max(1, table["records"]) for span in spans]
+
+    _pairs(axes, names, shares(tables[0]), shares(tables[1]) or [])
+    axes.set_xlabel("records in the class")
+    axes.set_ylabel("share of the records")
+    if not spans:
+        _say(axes, "no classes: every record is suppressed")
+    return figure
+
+
+def distribution(found: dict[str, Any], ax: Axes | None = None, *, room: int = 0) -> Figure:
+    """Draw how often the released values of a column occur, before and after; with room for so many bars."""
+    bars = _bars(found)
+    figure, axes = _axes(ax, 5, 0.8 + 0.3 * len(bars))
+    places = list(range(len(bars)))[::-1]
+    total_after = max(1, sum(bar[2] for bar in bars))
+    has_before = found["before"] is not None
+    height = 0.38 if has_before else 0.7
+    if has_before:
+        total = max(1, sum(bar[1] or 0 for bar in bars))
+        axes.barh(
+            [at + height / 2 for at in places], [(bar[1] or 0) / total for bar in bars], height, color=BEFORE,
+            label="before",
+        )  # fmt: skip
+    axes.barh(
+        [at - (height / 2 if has_before else 0) for at in places], [bar[2] / total_after for bar in bars], height,
+        color=AFTER, label="after",
+    )  # fmt: skip
+    axes.set_yticks(places, [bar[0] for bar in bars])
+    axes.set_ylim(len(bars) - max(room, len(bars), 1) - 0.7, max(1, len(bars)) - 0.3)
+    axes.xaxis.set_major_formatter(_percent)
+    axes.locator_params(axis="x", nbins=5)
+    _plain(axes)
+    axes.set_title(short(found["column"], 40), fontsize=SIZE + 1, loc="left")
+    return figure
+
+
+def _bars(found: dict[str, Any]) -> list[tuple[str, int | None, int]]:
+    """Return the name and both counts of each bar: the most frequent values, the others, what is not shown."""
+    before = found["before"] or [None] * len(found["values"])
+    rows = list(zip(found["values"], before, found["after"], strict=True))
+    bars = rows
+    if len(rows) > MOST_BARS:
+        most = sorted(range(len(rows)), key=lambda at: -rows[at][2])[: MOST_BARS - 1]
+        bars = [rows[at] for at in sorted(most)]
+    made: list[tuple[str, int | None, int]] = [(short(text), old, new) for text, old, new in bars]
+    rest = len(rows) - len(bars) + found["others"]
+    if rest:
+        old = None
+        if found["before"] is not None:
+            old = sum(found["before"]) + found["others_before"] - sum(bar[1] or 0 for bar in bars)
+        new = sum(found["after"]) + found["others_after"] - sum(bar[2] for bar in bars)
+        made.append((f"({rest:,} other values)", old, new))
+    if found["hidden_after"] or found["hidden_before"]:
+        made.append(("(not shown)", found["hidden_before"], found["hidden_after"]))
+    return made
+
+
+def distributions(found: Sequence[dict[str, Any]]) -> Figure:
+    """Draw the distributions of several columns, two in a row."""
+    rows = [found[at : at + 2] for at in range(0, len(found), 2)]
+    heights = [0.75 + 0.24 * max(len(_bars(each)) for each in row) for row in rows]
+    figure = new_figure(8.5, max(1.5, sum(heights) + 0.3))
+    if rows:
+        figure.get_layout_engine().set(h_pad=0.09)  # type: ignore[call-arg, union-attr]
+        grid = figure.add_gridspec(len(rows), 2, height_ratios=heights)
+        for i, row in enumerate(rows):
+            room = max(len(_bars(each)) for each in row)
+            for j, each in enumerate(row):
+                distribution(each, figure.add_subplot(grid[i, j]), room=room)
+        handles = _legend(any(each["before"] is not None for each in found))
+        figure.legend(handles=handles, loc="outside upper right", ncols=2, frameon=False, fontsize=SIZE)
+    return figure
+
+
+def _legend(has_before: bool) -> list[Any]:
+    from matplotlib.patches import Patch
+
+    after = [Patch(color=AFTER, label="after")]
+    return [Patch(color=BEFORE, label="before"), *after] if has_before else after
+
+
+def correlations(found: dict[str, Any]) -> Figure:
+    """Draw how strongly columns depend on each other, before and after beside each other."""
+    tables = [which for which in ("before", "after") if found[which] is not None]
+    side = 1.6 + 0.33 * max(2, len(found["columns"]))
+    figure = new_figure(min(11.0, side * len(tables) + 0.9), min(7.0, side))
+    axes: list[Any] = []
+    for at, which in enumerate(tables):
+        axes.append(figure.add_subplot(1, len(tables), at + 1))
+        image = _heat(found, which, axes[-1], names=at == 0)
+    bar = figure.colorbar(image, ax=axes, shrink=0.8, aspect=25)
+    bar.ax.tick_params(labelsize=SIZE)
+    bar.set_label("Cramér's V", size=SIZE)
+    return figure
+
+
+def correlation(found: dict[str, Any], which: str, ax: Axes) -> Figure:
+    """Draw how strongly columns depend on each other in one of the tables."""
+    _heat(found, which, ax, names=True)
+    figure: Figure = ax.get_figure(root=True)  # type: ignore[assignment]
+    return figure
+
+
+def _heat(found: dict[str, Any], which: str, axes: Any, *, names: bool) -> Any:
+    import numpy as np
+
+    values = np.array(
+        [[np.nan if value is None else value for value in row] for row in found[which]], np.float64
+    ).reshape(len(found["columns"]), -1)
+    image = axes.imshow(values, cmap="Blues", vmin=0, vmax=1)
+    axes.set_facecolor("#f1f1f1")
+    labels = [short(name, 16) for name in found["columns"]]
+    places = range(len(labels))
+    axes.set_xticks(places, labels, rotation=90, fontsize=SIZE)
+    axes.set_yticks(places, labels if names else [""] * len(labels), fontsize=SIZE)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    if len(labels) <= 12:
+        for i, row in enumerate(found[which]):
+            for j, value in enumerate(row):
+                text, dark = (
+                    ("–", False) if value is None else (f"{value:.2f}".lstrip("0") or "0", value > 0.55)
+                )
+                axes.text(
+                    j, i, "1" if value == 1 else text, ha="center", va="center", fontsize=SIZE - 2,
+                    color="white" if dark else "black",
+                )  # fmt: skip
+    axes.set_title(which, fontsize=SIZE + 1, loc="left")
+    return image
+
+
+def space(
+    found: dict[str, Any] | None, by: Literal["score", "suppressed"] = "score", ax: Axes | None = None
+) -> Figure:
+    """Draw the evaluated transformations by the sum of their levels, and by score or suppressed records."""
+    figure, axes = _axes(ax, 5, 3.2)
+    nodes = [] if found is None else [each for each in found["nodes"] if each[by] is not None]
+    wanted = None if found is None else found["chosen"]
+    if by == "score":
+        nodes = [each for each in nodes if each["anonymous"]]
+    for anonymous, colour, name in ((False, BEFORE, "not anonymous"), (True, AFTER, "anonymous")):
+        some = [each for each in nodes if each["anonymous"] == anonymous]
+        if some:
+            places = [
+                sum(each["levels"]) + (_apart(at) if each["levels"] != wanted else 0.0)
+                for at, each in enumerate(some)
+            ]
+            axes.scatter(
+                places, [each[by] for each in some], s=9, color=colour, label=name, linewidths=0, alpha=0.8
+            )
+    chosen = [each for each in nodes if each["levels"] == wanted]
+    if chosen:
+        axes.scatter(
+            [sum(each["levels"]) for each in chosen], [each[by] for each in chosen], s=90, marker="o",
+            facecolors="none", edgecolors=ACCENT, linewidths=1.8, label="chosen", zorder=3,
+        )  # fmt: skip
+    if nodes:
+        axes.legend(
+            frameon=False, fontsize=SIZE, ncols=3, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0,
+            handletextpad=0.2, columnspacing=1.0,
+        )  # fmt: skip
+    else:
+        _say(axes, "no transformation to show")
+    if by == "suppressed":
+        axes.yaxis.set_major_formatter(_percent)
+        axes.set_ylim(-0.02, max([0.05, *(1.05 * each[by] for each in nodes)]))
+    sums = [sum(each["levels"]) for each in nodes] or [0]
+    axes.set_xlim(min(sums) - 0.6, max(sums) + 0.6)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel("sum of levels: specific to general")
+    axes.set_ylabel("score (lower is better)" if by == "score" else "suppressed records")
+    _plain(axes)
+    return figure
+
+
+def spaces(found: dict[str, Any]) -> Figure:
+    """Draw the solution space twice, by score and by suppressed records."""
+    figure = new_figure(8.5, 3.2)
+    space(found, "score", figure.add_subplot(1, 2, 1))
+    space(found, "suppressed", figure.add_subplot(1, 2, 2))
+    return figure
+
+
+def _apart(at: int) -> float:
+    """Move a point aside a little, always the same way, so that points do not hide each other."""
+    return ((at * 0.618034) % 1.0 - 0.5) * 0.6
+
+
+def quality(found: Sequence[dict[str, Any]], ax: Axes | None = None) -> Figure:
+    """Draw the best score known over the time of the search."""
+    figure, axes = _axes(ax, 5, 2.8)
+    if found:
+        seconds, scores = [each["seconds"] for each in found], [each["score"] for each in found]
+        axes.step(seconds, scores, where="post", color=AFTER, linewidth=1.5)
+        axes.scatter(seconds, scores, s=14, color=AFTER, zorder=3)
+        axes.set_xlim(0, 1.05 * max(seconds) or 1)
+        axes.locator_params(axis="x", nbins=5)
+    else:
+        _say(axes, "the search kept no record of its progress")
+    axes.set_xlabel("seconds of search")
+    axes.set_ylabel("best score so far")
+    _plain(axes)
+    return figure
+
+
+def _say(axes: Any, text: str) -> None:
+    axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, fontsize=SIZE, color=SOFT)

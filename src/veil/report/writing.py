@@ -1,0 +1,56 @@
+"""Writing a report: the facts once, then the page that the name of the file asks for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from veil.errors import OutputError
+from veil.progress import following
+from veil.report.facts import facts
+from veil.report.html import html
+from veil.report.pdf import pdf
+from veil.tables import atomic
+
+if TYPE_CHECKING:
+    from veil.anonymized import Anonymized
+
+ProgressLike = bool | Callable[[str, int, int, str], None] | None
+_PHASES = 7
+
+
+def write_report(
+    release: Anonymized, path: Path, *, private: bool | None = None, progress: ProgressLike = None
+) -> Path:
+    """Write the report of a release as HTML, PDF or JSON, by the ending of the name.
+
+    `private` leaves out every exact figure about the input; by default only for differentially private releases.
+    """
+    kind = path.suffix.lower()
+    if kind not in (".html", ".htm", ".pdf", ".json"):
+        raise OutputError(
+            f"{path}: a report ends in .html, .pdf or .json, not in {path.suffix!r}. Choose another name"
+        )
+    with following(progress) as told:
+        told.phase("writing the report")
+        done = 0
+
+        def tell(what: str) -> None:
+            nonlocal done
+            told.advance(done, _PHASES, what)
+            done += 1
+
+        found = facts(release, private=private, tell=tell)
+        tell("pictures and pages")
+        if kind == ".json":
+            content = (json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+        elif kind == ".pdf":
+            content = pdf(found)
+        else:
+            content = html(found).encode()
+        with atomic(path) as temporary:
+            temporary.write_bytes(content)
+        told.advance(_PHASES, _PHASES)
+    return path

@@ -1,0 +1,618 @@
+"""Reports are right: their numbers are those of the tables, also where the tables are odd."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import veil
+from realdata.support import hierarchies, needs_data, source
+from report.reading import everything_in, squeezed, texts_of_pdf
+from veil import KAnonymity
+from veil import hierarchies as h
+from veil.anonymized import Anonymized
+from veil.errors import OutputError
+from veil.models import DistinctLDiversity, Inclusion, PopulationUniqueness
+from veil.recipe import Recipe
+from veil.report import check_certificate, content_digest, facts
+from veil.report.aggregates import is_safe
+from veil.report.association import associations, codes_of, cramers_v
+from veil.report.blocks import Picture, Table, Text
+from veil.report.document import sections
+from veil.report.drawing import picture
+from veil.report.html import html
+from veil.report.measured import MOST_DRAWN
+from veil.report.pdf import pdf
+from veil.report.pictures import A_PAGE
+from veil.synthetic import patients
+from veil.tables import write
+
+
+def demo(**changes: Any) -> Anonymized:
+    given: dict[str, Any] = {
+        "quasi_identifiers": {
+            "age": h.intervals(5, 10, 20, 40),
+            "sex": "suppression",
+            "zip": "redaction",
+            "education": h.categories(
+                {
+                    "low": ["none", "primary"],
+                    "high": ["secondary", "vocational", "bachelor", "master", "doctorate"],
+                }
+            ),
+        },
+        "sensitive": ["diagnosis"],
+        "insensitive": ["occupation", "stay", "cost"],
+        "identifying": ["name", "admission"],
+        "models": [KAnonymity(5)],
+        "suppression_limit": 0.05,
+    }
+    return veil.anonymize(patients(600), **{**given, **changes})
+
+
+@pytest.fixture(scope="module")
+def release() -> Anonymized:
+    return demo()
+
+
+@pytest.fixture(scope="module")
+def found(release: Anonymized) -> dict[str, Any]:
+    return facts(release)
+
+
+# --- the numbers, counted by hand ---------------------------------------------------------------------
+
+
+def classes(table: pa.Table, names: list[str]) -> Counter[tuple[Any, ...]]:
+    return Counter(zip(*(table[name].to_pylist() for name in names), strict=True))
+
+
+def test_risks_are_those_of_the_tables(release: Anonymized, found: dict[str, Any]) -> None:
+    names = list(release.plan.quasi_identifiers)
+    before = classes(patients(600), names)
+    shown = release.arrow.filter(pa.array(~release.suppressed_rows))
+    after = classes(shown, names)
+    for which, sizes in (("before", before), ("after", after)):
+        risk = found["risks"][which]
+        records = sum(sizes.values())
+        assert risk["attackers"]["prosecutor"]["highest"] == 1 / min(sizes.values())
+        assert risk["attackers"]["prosecutor"]["average"] == pytest.approx(len(sizes) / records)
+        assert risk["attackers"]["marketer"]["success_rate"] == pytest.approx(len(sizes) / records)
+        at_risk = sum(size for size in sizes.values() if size < 5) / records
+        assert risk["attackers"]["prosecutor"]["at_risk"] == pytest.approx(at_risk)
+        assert risk["sample_uniques"]["records"] == sum(size == 1 for size in sizes.values())
+        groups = risk["class_sizes"]["groups"]
+        assert sum(each["classes"] for each in groups) == len(sizes)
+        for each in groups:
+            counted = [size for size in sizes.values() if each["from"] <= size <= each["to"]]
+            assert (each["classes"], each["records"]) == (len(counted), sum(counted))
+
+
+def test_the_summary_is_that_of_the_release(release: Anonymized, found: dict[str, Any]) -> None:
+    summary = found["summary"]
+    assert summary["records"] == 600
+    assert summary["suppressed"] == int(release.suppressed_rows.sum()) > 0
+    assert summary["score"] == release.score  # type: ignore[attr-defined]
+    assert summary["nodes"]["checked"] == len(release.explored.evaluated)  # type: ignore[attr-defined]
+    page = html(found)
+    told = (
+        f"Of 600 records, {600 - summary['suppressed']} are released and {summary['suppressed']} suppressed."
+    )
+    assert told in page
+    assert f"{release.score:.6g}" in page  # type: ignore[attr-defined]
+
+
+def test_distributions_are_those_of_the_tables(release: Anonymized, found: dict[str, Any]) -> None:
+    by_name = {each["column"]: each for each in found["distributions"]}
+    shown = release.arrow.filter(pa.array(~release.suppressed_rows))
+    assert dict(zip(by_name["sex"]["values"], by_name["sex"]["after"], strict=True)) == Counter(
+        shown["sex"].to_pylist()
+    )
+    sexes = Counter(patients(600)["sex"].to_pylist())
+    assert release.suppressed >= 10
+    assert by_name["sex"]["before"] == [sexes[value] for value in by_name["sex"]["values"]]
+    assert by_name["sex"]["hidden_after"] == release.suppressed
+    illnesses = Counter(release.arrow["diagnosis"].to_pylist())
+    assert dict(zip(by_name["diagnosis"]["values"], by_name["diagnosis"]["after"], strict=True)) == illnesses
+    for each in found["distributions"]:
+        assert sum(each["after"]) + each["others_after"] + each["hidden_after"] == 600
+        if each["before"] is not None:
+            assert sum(each["before"]) + each["others_before"] + each["hidden_before"] == 600
+
+
+def test_many_numbers_are_counted_in_intervals(release: Anonymized, found: dict[str, Any]) -> None:
+    cost = next(each for each in found["distributions"] if each["column"] == "cost")
+    values = release.arrow["cost"].to_pylist()
+    assert len(cost["values"]) < 15
+    for text, count in zip(cost["values"], cost["after"], strict=True):
+        if text is None:
+            assert count == values.count(None)
+            continue
+        low, high = (float(part.replace(",", "")) for part in text.split(" to <"))
+        assert count == sum(value is not None and low <= value < high for value in values)
+
+
+def test_the_transformation_is_told_with_its_names(release: Anonymized, found: dict[str, Any]) -> None:
+    rows = {each["column"]: each for each in found["done"]["columns"]}
+    for name, level in release.transformation.items():  # type: ignore[attr-defined]
+        assert (rows[name]["level"], rows[name]["of"]) == (
+            level,
+            release.explored.maximum[list(release.transformation).index(name)],
+        )  # type: ignore[attr-defined]
+        assert rows[name]["name"] == release.transformation_names[name]  # type: ignore[attr-defined]
+    assert rows["name"]["treatment"] == "removed"
+    assert rows["cost"]["treatment"] == "published as it is"
+
+
+def test_models_speak_for_themselves(found: dict[str, Any]) -> None:
+    model = found["asked"]["models"][0]
+    assert model["definition"] == (
+        "Every record is indistinguishable from at least k - 1 others by its quasi-identifiers."
+    )
+    assert model["attacks"] == ["record linkage"]
+
+
+def test_fingerprints_are_those_of_tables_and_file(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    write(pa.table({"sex": ["f", "f", "m", "m"]}), path)
+    release = veil.anonymize(path, quasi_identifiers={"sex": "suppression"}, models=KAnonymity(2))
+    found = facts(release)
+    assert found["input"]["file_sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert found["input"]["sha256"] == content_digest(pa.table({"sex": ["f", "f", "m", "m"]}))
+    assert found["output"]["sha256"] == content_digest(release.arrow)
+
+
+def test_a_recipe_without_values_does_it_again(tmp_path: Path) -> None:
+    write(patients(300), tmp_path / "people.csv")
+    release = veil.anonymize(
+        tmp_path / "people.csv",
+        quasi_identifiers={"age": h.intervals(10, 20), "sex": "suppression"},
+        models=KAnonymity(3),
+        others="drop",
+        suppression_limit=0.1,
+    )
+    (tmp_path / "recipe.yaml").write_text(facts(release)["recipe_text"])
+    assert Recipe.read(tmp_path / "recipe.yaml").plan() == release.plan
+
+
+def test_a_hierarchy_file_is_named_with_its_fingerprint(tmp_path: Path) -> None:
+    path = tmp_path / "sex.csv"
+    path.write_text("f;*\nm;*\n")
+    release = veil.anonymize(
+        pa.table({"sex": ["f", "m", "m"]}), quasi_identifiers={"sex": h.file(str(path))}, models=KAnonymity(2)
+    )
+    spec = facts(release)["recipe"]["quasi_identifiers"]["sex"]
+    assert spec == {
+        "kind": "file",
+        "path": str(path),
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+    }
+
+
+def test_listed_hierarchies_are_withheld(found: dict[str, Any]) -> None:
+    spec = found["recipe"]["quasi_identifiers"]["education"]
+    assert spec["withheld"]["values"] == 7
+    assert len(spec["withheld"]["sha256"]) == 64
+    assert "doctorate" not in found["recipe_text"]
+
+
+# --- which figures are shown --------------------------------------------------------------------------
+
+
+def hiding(hidden: list[int]) -> Anonymized:
+    """A release at level 0 of a hundred ages, and of some that are suppressed because nobody shares them."""
+    table = pa.table({"age": [20, 21, 22, 23] * 25 + hidden})
+    options: dict[str, Any] = {"maximum_levels": {"age": 0}, "suppression_limit": 0.5}
+    return veil.anonymize(table, quasi_identifiers={"age": h.intervals(5)}, models=KAnonymity(5), **options)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "told"),
+    [
+        ([], True),
+        ([77], False),  # the mean of all less that of the release is one value
+        ([50, 51, 52, 53, 54, 55, 56, 57, 58], False),
+        ([50, 51, 52, 53, 54, 55, 56, 57, 58, 59], True),
+        ([50, 51, 52, 53, 54, 55, 56, 57, 58, 99999], False),
+    ],
+)
+def test_what_a_difference_would_tell_is_withheld(hidden: list[int], told: bool) -> None:
+    found = facts(hiding(hidden))
+    before = found["utility"]["statistics"][0]["before"]
+    assert ("mean" in before) is told
+    assert bool(found["utility"]["preservation"]["columns"]) is told
+
+
+@pytest.mark.parametrize(
+    ("common", "rare", "drawn"),
+    [(0, 0, True), (1, 0, False), (4, 5, False), (5, 5, True), (20, 1, False), (20, 4, True)],
+)
+def test_counts_that_tell_the_label_of_suppressed_records_are_withheld(
+    common: int, rare: int, drawn: bool
+) -> None:
+    towns = ["Ulm"] * 50 + ["Bonn"] * 50 + ["Ulm"] * common + ["Bonn"] * rare
+    # Everybody is told apart by the number, but for a hundred people who share one.
+    numbers = [0] * 50 + [1] * 50 + list(range(2, 2 + common + rare))
+    release = veil.anonymize(
+        pa.table({"town": towns, "number": numbers}),
+        quasi_identifiers={"town": "identity", "number": "identity"},
+        models=KAnonymity(5),
+        suppression_limit=0.5,
+    )
+    town = facts(release)["distributions"][0]
+    assert town["after"] == [50, 50]
+    assert (town["before"] is not None) is drawn
+    assert town["withheld"] is not drawn
+
+
+@pytest.mark.parametrize(
+    ("values", "safe"),
+    [
+        (range(9), False),  # too few
+        (range(10), True),
+        ([0] * 19 + [1000], False),  # one value is all there is
+        ([5] * 18 + [6, 7], False),  # nearly everybody has the same
+        ([5] * 17 + [6, 7, 8], True),
+        ([1] * 8 + [2] * 8 + [10**6], False),  # one dominates
+        ([10**6 + i for i in range(19)] + [2 * 10**6], False),  # one is far from all others
+    ],
+)
+def test_rules_of_statistical_offices(values: Any, safe: bool) -> None:
+    numbers, counts = np.unique(np.array(list(values), np.float64), return_counts=True)
+    assert is_safe(numbers, counts) is safe
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=0, max_size=30))
+def test_what_is_safe_does_not_rest_on_one_value(values: list[float]) -> None:
+    numbers, counts = np.unique(np.array(values, np.float64), return_counts=True)
+    if values and is_safe(numbers, counts):
+        assert len(values) >= 10
+        sizes = sorted((abs(value) for value in values), reverse=True)
+        assert sum(sizes[2:]) >= 0.0999 * sizes[0]
+
+
+def slow_cramers_v(first: list[int], second: list[int]) -> float | None:
+    """Bergsma (2013), from the definition."""
+    n, rows, columns = len(first), Counter(first), Counter(second)
+    r, k = len(rows), len(columns)
+    if min(r, k) < 2:
+        return None
+    cells = Counter(zip(first, second, strict=True))
+    chi = sum(
+        (cells[a, b] - rows[a] * columns[b] / n) ** 2 / (rows[a] * columns[b] / n)
+        for a in rows
+        for b in columns
+    )
+    phi = max(0.0, chi / n - (r - 1) * (k - 1) / (n - 1))
+    smaller = min(r - (r - 1) ** 2 / (n - 1), k - (k - 1) ** 2 / (n - 1)) - 1
+    return min(1.0, (phi / smaller) ** 0.5) if smaller > 1e-9 else None
+
+
+pairs = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=2, max_size=40)
+
+
+@settings(max_examples=100, deadline=None)
+@given(pairs, st.integers(1, 3))
+def test_associations_agree_with_the_definition(rows: list[tuple[int, int]], times: int) -> None:
+    first, second = (list(column) for column in zip(*rows, strict=True))
+    expected = slow_cramers_v(first * times, second * times)
+    weights = np.full(len(rows), times)
+    for found in (
+        cramers_v(np.array(first * times), np.array(second * times)),
+        cramers_v(np.array(first), np.array(second), weights),
+    ):
+        assert (found is None) == (expected is None)
+        if found is not None:
+            assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_columns_of_many_numbers_are_cut() -> None:
+    numbers = pa.chunked_array([[*range(1000), None]])
+    codes = codes_of(numbers)
+    assert np.bincount(codes).tolist() == [100] * 10 + [1]
+    assert associations([codes, codes_of(pa.chunked_array([["x"] * 1001]))]) == [[1.0, None], [None, None]]
+
+
+# --- odd releases -------------------------------------------------------------------------------------
+
+
+def few(**columns: Any) -> pa.Table:
+    return pa.table(columns)
+
+
+def anonymized(table: pa.Table, hierarchies: dict[str, Any], **options: Any) -> Anonymized:
+    given = {"models": KAnonymity(2), "others": "keep", **options}
+    return veil.anonymize(table, quasi_identifiers=hierarchies, **given)
+
+
+NOTHING = [None] * 4
+MANY = {
+    f"a very long name of a column, which goes on and on and on, number {i}": ["x", "y"] * 10
+    for i in range(40)
+}
+ODD: dict[str, Any] = {
+    "all suppressed": lambda: anonymized(
+        few(a=["x", "y", "z"]), {"a": "identity"}, suppression_limit=1.0, models=KAnonymity(3)
+    ),
+    "all suppressed and dropped": lambda: anonymized(
+        few(a=["x", "y", "z"]), {"a": "identity"}, suppression_limit=1.0, suppressed_rows="drop"
+    ),
+    "a single class": lambda: anonymized(few(a=["x"] * 4, b=[1] * 4), {"a": "suppression", "b": "suppression"}),
+    "one attribute": lambda: anonymized(few(a=["x", "x", "y", "y"]), {"a": "suppression"}),
+    "nothing at level 0": lambda: anonymized(
+        few(a=[1, 2, 3, 4], b=["p", "q", "r", "s"]), {"a": h.intervals(10), "b": "suppression"},
+        minimum_levels={"a": 1, "b": 1},
+    ),
+    "missing values everywhere": lambda: anonymized(
+        few(a=pa.array(NOTHING, pa.string()), b=pa.array(NOTHING, pa.int64()), c=pa.array(NOTHING, pa.float64())),
+        {"a": "suppression", "b": h.intervals(5)}, sensitive=["c"],
+    ),
+    "some missing values": lambda: anonymized(
+        few(a=["x", None, "x", None, "y"], b=[1, None, None, 2, 2]), {"a": "suppression", "b": h.intervals(5)},
+        suppression_limit=0.5,
+    ),
+    "no number": lambda: anonymized(few(a=["x", "x"], s=["p", "q"]), {"a": "identity"}, sensitive=["s"]),
+    "a number to predict": lambda: anonymized(
+        few(a=["x", "y"] * 20, s=list(range(40))), {"a": "identity"}, sensitive=["s"]
+    ),
+    "one row": lambda: anonymized(few(a=["x"]), {"a": "identity"}, models=KAnonymity(1)),
+    "microaggregated": lambda: anonymized(
+        few(a=["x", "x", "y", "y"], b=[1, 2, 3, 4], c=[1.5, 2.5, 3.5, 4.5]), {"a": "suppression"},
+        microaggregated={"b": "mean", "c": "interval"},
+    ),
+    "over the limit": lambda: anonymized(few(a=["x", "x", "y", "z"]), {"a": "suppression"}).apply({"a": 0}),
+    "a flag": lambda: anonymized(few(a=["*", "*", "q"]), {"a": "identity"}, suppression_limit=0.5),
+    "lists": lambda: anonymized(few(a=["x", "x"], b=[["p"], ["q", "r"]]), {"a": "identity"}, sensitive=["b"]),
+    "local recoding": lambda: anonymized(
+        few(a=list("xxyyzzuvw"), b=[1, 1, 2, 2, 9, 8, 7, 6, 5], s=list("pqpqpqpqp")),
+        {"a": "suppression", "b": h.intervals(2, 10)}, quality=veil.quality.Loss(factor=0.0), suppression_limit=0.9,
+    ).local_recoding(),
+    "nothing to recode": lambda: anonymized(few(a=["x", "x"]), {"a": "identity"}).local_recoding(),
+    "forty columns": lambda: anonymized(few(**MANY), dict.fromkeys(MANY, "suppression"), check_limit=50),
+    "markup": lambda: anonymized(
+        few(**{"<script>alert(1)</script>": ["</script><b>", "$x^$"] * 2, "a&b $c$": ["\x00", "漢字"] * 2}),
+        {"<script>alert(1)</script>": "suppression", "a&b $c$": "suppression"},
+    ),
+    "a subset": lambda: anonymized(
+        few(a=["x", "x", "y", "y", "z"], b=[1, 1, 2, 2, 3]), {"a": "suppression", "b": h.intervals(2)},
+        models=[KAnonymity(2), Inclusion([0, 1, 2])], suppression_limit=0.5,
+    ),
+    "a population": lambda: anonymized(
+        few(a=["x", "x", "y", "y", "z"]), {"a": "suppression"},
+        models=PopulationUniqueness(0.5, population=1000), suppression_limit=0.5,
+    ),
+    "rank aggregation": lambda: anonymized(
+        few(a=list("xxyyz"), b=[1, 1, 2, 2, 3]), {"a": "suppression", "b": h.intervals(2, 10)},
+        quality=veil.quality.Loss(aggregate="rank"), suppression_limit=0.5,
+    ),
+}  # fmt: skip
+
+
+@functools.cache
+def odd(name: str) -> tuple[Anonymized, dict[str, Any]]:
+    release = ODD[name]()
+    return release, facts(release)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_releases_have_a_report(name: str) -> None:
+    release, found = odd(name)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    page = html(found)
+    check_markup(page)
+    assert found["summary"]["suppressed"] == release.suppressed
+    assert all(each["holds"] for each in found["verification"])
+    sizes = release._published.sizes
+    assert found["summary"]["classes"] == sizes.size
+    assert found["risks"]["after"]["class_sizes"]["records"] == sizes.sum()
+    assert not re.search(r"\b(nan|inf|None)\b", re.sub(r"base64,[^\"]+", "", page))
+    assert release._repr_html_().count("<table>") == 4
+
+
+def check_markup(page: str) -> None:
+    """Nothing of a table is markup, every element is closed, and nothing is loaded."""
+    plain = re.sub(r'src="data:[^"]+"', "", page)
+    assert "<script>alert" not in plain
+    assert re.findall(r"<script[^>]*>", plain) == ['<script type="application/json" id="certificate">']
+    assert plain.count("</script>") == 1
+    assert not re.search(r"""(?:src|href)=["'](?!#|data:)""", plain)
+    assert "http" not in re.sub(r'http-equiv="[^"]+"', "", plain)
+    for element in (
+        "table",
+        "tr",
+        "td",
+        "th",
+        "section",
+        "figure",
+        "p",
+        "h2",
+        "h3",
+        "pre",
+        "dl",
+        "div",
+        "main",
+    ):
+        assert len(re.findall(rf"<{element}[ >]", plain)) == plain.count(f"</{element}>"), element
+
+
+@pytest.mark.parametrize("name", ["forty columns", "markup", "all suppressed and dropped"])
+def test_odd_releases_have_a_pdf(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "report.pdf"
+    path.write_bytes(pdf(odd(name)[1]))
+    told = texts_of_pdf(path)
+    assert "Date and signature" in told
+    if name == "markup":
+        assert "<script>alert(1)</script>" in squeezed(told)
+
+
+def test_special_signs_are_printed(tmp_path: Path) -> None:
+    path = tmp_path / "report.pdf"
+    path.write_bytes(pdf({**odd("one row")[1], "notice": "ε ≤ 1 – δ"}))
+    assert "ε ≤ 1 – δ" in texts_of_pdf(path)
+
+
+def test_a_huge_space_is_drawn_from_what_was_evaluated(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    table = pa.table({f"c{i}": rng.integers(0, 50, 200) for i in range(20)})
+    release = veil.anonymize(
+        table,
+        quasi_identifiers={name: h.intervals(5, 10, 20) for name in table.column_names},
+        models=KAnonymity(3),
+        suppression_limit=0.2,
+        check_limit=200,
+    )
+    assert not release.explored.is_listable
+    found = facts(release)
+    assert 0 < len(found["space"]["nodes"]) <= 2000
+    assert sum(each["evaluated"] for each in found["space"]["by_level_sum"]) == found["space"]["evaluated"]
+    assert found["summary"]["proven_optimal"] is False
+    texts = " ".join(
+        block.text for section in sections(found) for block in section.blocks if isinstance(block, Text)
+    )
+    assert "not proven to be the best one" in texts
+    assert "ruled out by proof" not in texts
+    assert picture(found, Picture("space", ""), "svg")[0].startswith(b"<?xml")
+
+
+def test_wide_tables_are_cut_with_a_note() -> None:
+    blocks = [block for section in sections(odd("forty columns")[1]) for block in section.blocks]
+    assert (
+        sum(isinstance(each, Picture) and each.name == "distributions" for each in blocks)
+        == MOST_DRAWN // A_PAGE
+    )
+    notes = [each.text for each in blocks if isinstance(each, Text)]
+    assert "16 further columns not drawn; the report as JSON has all of them." in notes
+    assert "24 further columns left out." in notes
+
+
+def test_every_row_of_a_table_fits_its_headings(found: dict[str, Any]) -> None:
+    for each in (found, odd("local recoding")[1], odd("a population")[1]):
+        for section in sections(each):
+            for block in section.blocks:
+                if isinstance(block, Table):
+                    assert {len(row) for row in block.rows} <= {len(block.headings)}
+
+
+# --- writing ------------------------------------------------------------------------------------------
+
+
+def test_progress_is_told(tmp_path: Path) -> None:
+    seen: list[tuple[str, int, int, str]] = []
+    release = anonymized(few(a=["x", "x"]), {"a": "identity"})
+    release.report(tmp_path / "report.json", progress=lambda *step: seen.append(step))
+    assert {step[0] for step in seen} == {"writing the report"}
+    assert [step[3] for step in seen if step[3]][:3] == ["certificate", "risks", "utility"]
+    assert seen[-1][1] == seen[-1][2] == 7
+
+
+def test_other_endings_are_refused(release: Anonymized, tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"a report ends in .html, .pdf or .json, not in '.docx'"):
+        release.report(tmp_path / "report.docx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_matplotlib_the_page_says_so(found: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("veil.report.html.can_draw", lambda: False)
+    page = html(found)
+    assert page.count("Pictures need matplotlib, which is not installed") >= 4
+    assert "<img" not in page
+
+
+def test_two_reports_of_a_release_differ_in_their_date_only(release: Anonymized) -> None:
+    one, other = facts(release), facts(release)
+    for each in (one, other):
+        each["date"] = each["certificate"]["date"] = each["certificate"]["checksum"] = ""
+    assert one == other
+
+
+def test_classification_is_told_for_sensitive_columns() -> None:
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["f", "m"], 400)
+    table = pa.table({"sex": sex, "illness": np.where(rng.random(400) < 0.9, sex, "x")})
+    release = veil.anonymize(
+        table,
+        quasi_identifiers={"sex": "identity"},
+        models=DistinctLDiversity("illness", 2),
+        sensitive="illness",
+    )
+    found = facts(release)["utility"]["predictions"]["classification"]
+    assert {each["method"] for each in found} >= {"logistic regression", "random forest"}
+    assert all(each["original"] == each["released"] > each["zero_r"] for each in found)
+
+
+def test_a_table_that_an_engine_holds_has_the_same_figures(tmp_path: Path) -> None:
+    pytest.importorskip("ibis")
+    pytest.importorskip("duckdb")
+    write(patients(300), tmp_path / "people.parquet")
+    given: dict[str, Any] = {
+        "quasi_identifiers": {"age": h.intervals(10, 20, 40), "sex": "suppression", "zip": "redaction"},
+        "sensitive": ["diagnosis"],
+        "identifying": ["name"],
+        "others": "keep",
+        "models": [KAnonymity(5), DistinctLDiversity("diagnosis", 2)],
+        "suppression_limit": 0.1,
+    }
+    held, here = (
+        veil.anonymize(tmp_path / "people.parquet", engine=engine, **given) for engine in ("duckdb", "memory")
+    )
+    found, expected = facts(held), facts(here)
+    for part in ("summary", "asked", "done", "risks"):
+        assert found[part] == expected[part], part
+    shown = [each for each in expected["distributions"] if each["column"] in held.arrow.column_names]
+    assert found["distributions"] == shown
+    assert found["input"]["sha256"] is None
+    assert "not computed: an engine holds it" in html(found)
+    held.save(tmp_path / "release.parquet")
+    assert check_certificate(held.certificate(tmp_path / "c.json"), tmp_path / "release.parquet").holds
+
+
+@needs_data
+@pytest.mark.realdata
+@pytest.mark.slow
+def test_adult(tmp_path: Path) -> None:
+    names = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass"]
+    release = veil.anonymize(
+        source("adult").table,
+        quasi_identifiers=hierarchies("adult", names),
+        models=KAnonymity(5),
+        sensitive=["salary-class"],
+        others="drop",
+        suppression_limit=0.05,
+    )
+    for format in ("html", "json"):
+        told = squeezed(everything_in(release.report(tmp_path / f"report.{format}")))
+        assert "30162" in told
+        assert str(release.suppressed) in told
+
+
+def test_the_recipe_of_a_local_recoding_names_its_mode() -> None:
+    from veil.local_recoding import Iterative
+
+    recoded = demo(suppression_limit=0.5).local_recoding(Iterative(0.5))
+    spelled = facts(recoded)["recipe"]["local_recoding"]
+    assert spelled["kind"] == "Iterative"
+    assert Recipe.model_validate(
+        {
+            "quasi_identifiers": {"sex": "suppression"},
+            "models": [{"kind": "KAnonymity", "k": 2}],
+            "local_recoding": spelled,
+        }
+    ).local_recoding == Iterative(0.5)
+
+
+def test_a_verification_in_a_notebook() -> None:
+    shown = demo().verification._repr_html_()
+    assert "5-anonymity" in shown
+    assert shown.count("holds") >= 5

@@ -33,6 +33,7 @@ WHOLE = """\
 input: {path: patients.csv, separator: ;, types: {zip: string}}
 output: out/release.csv
 report: out/report.html
+certificate: out/certificate.json
 overwrite: true
 quasi_identifiers:
   age: {kind: intervals, widths: [5, 10, 20], upper: {coding: 90}}
@@ -78,6 +79,7 @@ def test_everything_that_a_recipe_can_say(tmp_path: Path) -> None:
     assert recipe.input_format == Csv(separator=";", types={"zip": "string"})
     assert recipe.output_path == tmp_path / "out" / "release.csv"
     assert recipe.report_path == tmp_path / "out" / "report.html"
+    assert recipe.certificate_path == tmp_path / "out" / "certificate.json"
     assert recipe.overwrite
     assert recipe.plan() == Plan(
         {
@@ -107,7 +109,8 @@ def test_everything_that_a_recipe_can_say(tmp_path: Path) -> None:
 def test_the_least_that_a_recipe_says_is_the_plan_by_default(tmp_path: Path) -> None:
     recipe = read(LEAST, tmp_path)
     assert recipe.plan() == Plan({"sex": h.suppression()}, KAnonymity(2))
-    assert (recipe.input_path, recipe.output_path, recipe.report_path) == (None, None, None)
+    assert (recipe.input_path, recipe.input_format, recipe.output_path) == (None, None, None)
+    assert (recipe.report_path, recipe.certificate_path) == (None, None)
     assert recipe.spell() == {
         "quasi_identifiers": {"sex": "suppression"},
         "models": [{"kind": "KAnonymity", "k": 2}],
@@ -400,13 +403,31 @@ def test_a_plan_survives_being_written_down(plan: Plan) -> None:
         VALIDATOR.validate(yaml.safe_load(path.read_text(encoding="utf-8")))
 
 
+@pytest.mark.parametrize(
+    ("field", "path", "told"),
+    [
+        ("report", "report.txt", "`report`: the name should end in .html or .pdf or .json, not 'report.txt'"),
+        ("report", "report", "`report`: the name should end in .html or .pdf or .json, not 'report'"),
+        ("report", "", "`report` should have at least 1 character, not ''"),
+        ("certificate", "c.html", "`certificate`: the name should end in .json, not 'c.html'"),
+    ],
+)
+def test_reports_and_certificates_have_names_that_tell_their_format(field: str, path: str, told: str) -> None:
+    plan = Plan({"sex": "suppression"}, KAnonymity(2))
+    with pytest.raises(ParameterError) as raised:
+        Recipe.of(plan, **{field: path})
+    assert str(raised.value).startswith(told)
+    made = Recipe.of(plan, report="REPORT.PDF", certificate="c.json")
+    assert (made.report, made.certificate) == ("REPORT.PDF", "c.json")
+
+
 def test_paths_follow_a_recipe_to_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "there" / "deep").mkdir(parents=True)
     recipe = read(WHOLE, tmp_path / "here")
     recipe.save(tmp_path / "there" / "deep" / "recipe.yaml")
     moved = Recipe.read(tmp_path / "there" / "deep" / "recipe.yaml")
-    for path in ("input_path", "output_path", "report_path"):
+    for path in ("input_path", "output_path", "report_path", "certificate_path"):
         assert os.path.realpath(getattr(moved, path)) == os.path.realpath(getattr(recipe, path))
     job = moved.plan().quasi_identifiers["job"]
     assert os.path.realpath(job.path) == os.path.realpath(tmp_path / "here" / "hierarchies" / "job.csv")

@@ -195,35 +195,6 @@ def test_what_the_release_is_made_from_is_never_replaced(folder: Path) -> None:
     assert contents(folder) == before
 
 
-def test_table_and_report_are_written_both_or_not_at_all(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from veil.errors import OutputError
-    from veil.release import Release
-
-    def report(self: Release, path: Path) -> Path:
-        path.write_text("<p>the report</p>")
-        return path
-
-    monkeypatch.setattr(Release, "report", report)
-    before = contents(folder)
-    with monkeypatch.context() as patched:
-        patched.setattr(Release, "save", _raise(OutputError("release.csv: the disk is full")))
-        ran = veil("anonymize", "recipe.yaml", "--report", "report.html")
-    assert (ran.code, "the disk is full" in ran.err) == (2, True)
-    assert contents(folder) == before
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Release, "report", _raise(OutputError("the disk is full")))
-        ran = veil("anonymize", "recipe.yaml", "--report", "report.html")
-    assert (ran.code, "the disk is full" in ran.err) == (2, True)
-    assert contents(folder) == before
-
-    assert veil("anonymize", "recipe.yaml", "--report", "report.html").code == 0
-    assert (folder / "report.html").read_text() == "<p>the report</p>"
-    assert set(contents(folder)) - set(before) == {"report.html", "release.csv"}
-
-
 def test_what_is_not_verified_is_not_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # What the verifier would see if the engine merged too little: a class of one.
     monkeypatch.setattr("veil.published.Published.sizes", np.array([1, 5]))
@@ -244,23 +215,6 @@ def test_no_solution(folder: Path) -> None:
     assert "no transformation fulfils" in ran.err
     assert "suppression_limit" in ran.err
     assert contents(folder) == before
-
-
-def test_a_report_is_written_if_asked(folder: Path) -> None:
-    pytest.importorskip("veil.report")
-    (folder / "recipe.yaml").write_text(RECIPE + "report: report.html\n")
-    ran = veil("anonymize", "recipe.yaml")
-    assert ran.code == 0, ran.err
-    assert "<html" in (folder / "report.html").read_text()
-    assert "report.html" in ran.out
-    assert sorted(contents(folder)) == ["patients.csv", "recipe.yaml", "release.csv", "report.html"]
-
-
-def _raise(error: Exception) -> object:
-    def raising(*_: object) -> None:
-        raise error
-
-    return raising
 
 
 def test_local_recoding(folder: Path) -> None:
@@ -288,7 +242,4 @@ def test_local_recoding(folder: Path) -> None:
     assert stars[1] < stars[0] or stars == [0, 0]
     Path("local.csv").unlink()
     assert veil("anonymize", "local.yaml").code == 0
-    refused = veil(*options, "--local-recoding", "fast-iterative", "-o", "x.csv", "--report", "x.html")
-    assert refused.code == 2
-    assert "no reports of locally recoded releases" in refused.err
     assert "there is no 'slow'" in veil(*options, "--local-recoding", "slow", "-o", "x.csv").err

@@ -9,6 +9,7 @@ import pytest
 
 from cli.support import PATIENTS, RECIPE, SOURCES, contents, python, veil
 from veil import __version__
+from veil.cli.demo import check_folder
 from veil.hierarchies import Hierarchy
 from veil.recipe import Recipe, schema
 
@@ -193,8 +194,7 @@ def test_demo(folder: Path) -> None:
         "report.html",
     ]
     assert veil("verify", made / "release.csv", "--recipe", made / "recipe.yaml").code == 0
-    assert veil("anonymize", made / "recipe.yaml").code == 0
-    assert veil("demo", "shown", "--rows", "400").code == 0  # again, over its own files
+    check_folder(made)  # its own files may be replaced
 
 
 def test_the_demo_spares_files_that_are_not_its_own(folder: Path) -> None:

@@ -1,106 +1,133 @@
 """`veil anonymize`: from a recipe, or from options that say the same, to files.
 
 Targets are checked before the work begins, and written after it has been verified: table and report both, or
-neither.
+neither. What an engine holds, it writes itself.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from veil.cli import failures, grammar
+from veil.cli import engines, files, grammar
+from veil.engines.connect import Database
+from veil.engines.relation import Engine, Relation
+from veil.engines.settings import Settings
 from veil.errors import OutputError, PlanError
 from veil.plan import Plan
+from veil.progress import following
 from veil.recipe import Recipe
-from veil.recipe._parts import input_of
+from veil.recipe._places import CERTIFICATES, REPORTS, source_of, without_password
 from veil.tables import Format, atomic, output_format
 
 if TYPE_CHECKING:
     from veil.anonymized import Anonymized
+    from veil.engines.writing import Written
     from veil.local_recoding.modes import Mode
-    from veil.release import Release
-
-RECIPES = (".yaml", ".yml", ".json")
 
 
 @dataclass(frozen=True)
 class Job:
-    """One anonymization with all paths settled."""
+    """One anonymization with all places settled."""
 
     plan: Plan
-    input: Path
+    input: Path | Database
     format: Format | None
-    output: Path
+    output: str | Database
     report: Path | None = None
+    certificate: Path | None = None
     recipe: Recipe | None = None
     save_recipe: Path | None = None
     overwrite: bool = False
     local_recoding: Mode | None = None
+    engine: Engine | Settings = "auto"
     keep: tuple[Path, ...] = field(default=())
     """Files that must not be written over, whatever else may be."""
 
     @property
     def targets(self) -> dict[str, Path]:
-        """Files to write."""
-        named = {"release": self.output, "report": self.report, "recipe": self.save_recipe}
+        """Files to write, and maybe a folder."""
+        named = {
+            "release": None if isinstance(self.output, Database) else Path(self.output),
+            "report": self.report,
+            "certificate": self.certificate,
+            "recipe": self.save_recipe,
+        }
         return {what: path for what, path in named.items() if path is not None}
 
 
 def job_of(
-    source: Path,
+    text: str,
     options: Mapping[str, Any],
     *,
-    input: Path | None,
+    input: str | None,
     format: str | None,
-    output: Path | None,
+    output: str | None,
     report: Path | None,
+    certificate: Path | None,
     save_recipe: Path | None,
     overwrite: bool,
+    engine: Engine | Settings | None = None,
 ) -> Job:
     """Settle what to do. `options` are the plan's parameters that were given on the command line."""
-    if source.suffix.lower() in RECIPES:
-        return _job_of_recipe(source, options, input, format, output, report, save_recipe, overwrite)
+    source, target = engines.place_of(text), None if output is None else engines.target_place(output)
+    table = None if input is None else engines.place_of(input)
+    engines.warn_about_passwords(source, target, table)
+    if isinstance(source, Path) and files.is_recipe(source):
+        job = _job_of_recipe(source, options, table, format, target, save_recipe, overwrite)
+        return replace(
+            job,
+            report=report or job.report,
+            certificate=certificate or job.certificate,
+            engine=engine or job.engine,
+        )
     if input is not None:
         raise PlanError(f"--input goes with a recipe; {source} is the table already")
-    if output is None:
+    if target is None:
         raise PlanError("say where to write the release: --output release.csv")
-    described = input_of(str(source), grammar.format(format) if format else None)
+    _check_endings(report, certificate)
     recipe = Recipe(
-        input=described,
-        output=str(output),
+        input=source_of(source, grammar.format(format) if format else None),
+        output=without_password(target) if isinstance(target, Database) else target,
         report=None if report is None else str(report),
+        certificate=None if certificate is None else str(certificate),
         overwrite=overwrite,
+        engine=engine or "auto",
         **_fields(options),
     )
     return Job(
         recipe.plan(),
         source,
         recipe.input_format,
-        output,
-        report,
-        recipe,
-        save_recipe,
-        overwrite,
-        recipe.local_recoding,
-        (source,),
+        target,
+        report=report,
+        certificate=certificate,
+        recipe=recipe,
+        save_recipe=save_recipe,
+        overwrite=overwrite,
+        local_recoding=recipe.local_recoding,
+        engine=recipe.engine,
+        keep=_kept(source),
     )
+
+
+def _kept(*places: Path | Database) -> tuple[Path, ...]:
+    """Files that are read; what an engine reads, it looks after itself."""
+    return tuple(place for place in places if isinstance(place, Path) and not place.is_dir())
 
 
 def _job_of_recipe(
     source: Path,
     options: Mapping[str, Any],
-    input: Path | None,
+    input: Path | Database | None,
     format: str | None,
-    output: Path | None,
-    report: Path | None,
+    output: str | Database | None,
     save_recipe: Path | None,
     overwrite: bool,
 ) -> Job:
@@ -111,24 +138,16 @@ def _job_of_recipe(
             f"change {source} instead"
         )
     recipe = Recipe.read(source)
-    table = input or recipe.input_path
-    target = output or recipe.output_path
-    if table is None:
-        raise PlanError(f"{source} names no table: add `input`, or give --input")
-    if target is None:
-        raise PlanError(f"{source} does not say where to write the release: add `output`, or give --output")
-    chosen = grammar.format(format) if format else recipe.input_format
-    if input is not None and chosen is not None and not format:
-        chosen = output_format(input, chosen)  # what the recipe knows about such files, if it is one
+    settled = files.tables_of(source, recipe, input=input, format=format, output=output, what="release")
     return Job(
         recipe.plan(),
-        table,
-        chosen,
-        target,
-        report or recipe.report_path,
+        *settled,
+        report=recipe.report_path,
+        certificate=recipe.certificate_path,
         overwrite=overwrite or recipe.overwrite,
         local_recoding=recipe.local_recoding,
-        keep=(table, source),
+        engine=recipe.reading,
+        keep=_kept(settled.input, source),
     )
 
 
@@ -167,87 +186,124 @@ def run(
 ) -> Anonymized:
     """Anonymize, write, and show what was done."""
     from veil.api import carry_out
-    from veil.cli.budget import opened
 
-    check_targets(job)
-    if job.local_recoding is not None and job.report is not None:
-        raise PlanError("there are no reports of locally recoded releases yet: leave out the report")
-    with honest_about(job):
+    progress = False if quiet else None
+    relation = engines.opened(job.input, job.format, job.engine, threads=threads, output=job.output)
+    check_targets(job, relation)
+    accountant = None if budget is None else _account(job.input, budget)
+    with files.honest_about(job.targets.values()) as done:
         made: Anonymized = carry_out(
             job.plan,
-            job.input,
-            format=job.format,
+            job.input if relation is None else _condensed(relation, job.plan, progress),
+            format=job.format if relation is None else None,
+            engine="memory",  # what an engine should read has been opened already
             threads=threads,
-            progress=False if quiet else None,
-            accountant=None if budget is None else opened(job.input, budget),
+            progress=progress,
+            accountant=accountant,
         )
         if job.local_recoding is not None and made.suppressed:
-            made = made.local_recoding(job.local_recoding, threads=threads, progress=False if quiet else None)
-        write(made, job)
+            made = made.local_recoding(job.local_recoding, threads=threads, progress=progress)
+        written = write(made, job, relation, progress=progress)
+        done += [str(job.output)] if isinstance(job.output, Database) else []
         if not quiet:
-            _show(made, job)
+            _show(made, job, relation, written)
     return made
 
 
-def check_targets(job: Job) -> None:
+def _account(data: Path | Database, budget: Path) -> Any:
+    from veil.cli.budget import opened
+
+    if isinstance(data, Database) or not data.is_file():
+        raise PlanError(
+            f"--budget: a budget belongs to one file, which it knows by its content, and {data} is none. Keep the account "
+            "in Python (`accountant=`), or give one file"
+        )
+    return opened(data, budget)
+
+
+def _condensed(relation: Relation, plan: Plan, progress: bool | None) -> Any:
+    """Let the engine count the combinations of cells that the plan looks at."""
+    from veil.engines.source import for_plan
+
+    with following(progress) as told:
+        told.phase(f"counting combinations ({relation.kind})")
+        return for_plan(relation, plan)
+
+
+def check_targets(job: Job, relation: Relation | None = None) -> None:
     """Refuse targets that cannot be written to, before hours are spent on what goes there."""
-    output_format(job.output, job.format)  # an ending that stands for no format is refused
-    kept = {path.resolve() for path in job.keep}
-    taken: set[Path] = set()
-    for what, path in job.targets.items():
-        if path.resolve() in kept:
-            raise OutputError(f"{path}: the {what} would replace what it is made from. Choose another path")
-        if path.resolve() in taken:
-            raise OutputError(
-                f"{path}: the {what} would replace another file of the same run. Choose another path"
-            )
-        taken.add(path.resolve())
-        check_target(path, overwrite=job.overwrite)
-
-
-def check_target(path: Path, *, overwrite: bool) -> None:
-    """Refuse a path to which nothing can be written, or at which there is something already."""
-    folder = path.resolve().parent
-    if path.is_dir():
-        raise OutputError(f"{path}: is a directory. Give the path of a file in it")
-    if path.exists() and not overwrite:
-        raise OutputError(f"{path}: exists already. Choose another path, or say --overwrite")
-    if not folder.is_dir():
-        raise OutputError(f"{path}: the directory does not exist. Create it, or choose another path")
-    if not os.access(folder, os.W_OK):
-        raise OutputError(f"{path}: the directory cannot be written to. Choose another path")
-
-
-def write(made: Anonymized, job: Job) -> None:
-    """Write the table, and with it the report and the recipe: all of them, or none."""
-    if job.report is None:
-        _write_table(made, job)
-        return
-    content = _report(cast("Release", made), job.report)
-    with atomic(job.report) as temporary:
-        # Safely on the disk before the table is, so that little is left to go wrong after it.
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        _write_table(made, job)
-
-
-def _write_table(made: Anonymized, job: Job) -> None:
-    if job.save_recipe is not None and job.recipe is not None:
-        with atomic(job.save_recipe) as temporary:
-            job.recipe.save(temporary)
-            made.save(job.output)
+    targets, keep = job.targets, list(job.keep)
+    if relation is None:
+        _check_format(Path(str(job.output)), job.format)
     else:
-        made.save(job.output)
+        release = targets.pop("release", None)
+        keep += [] if release is None else [release]
+        engines.check_output(job.output, relation, overwrite=job.overwrite)
+        for what, path in targets.items():
+            if release is not None and release.resolve() in path.resolve().parents:
+                raise OutputError(
+                    f"{path}: the {what} would lie in the folder of the release. Choose another path"
+                )
+    files.check_targets(targets, keep=keep, overwrite=job.overwrite)
+    _check_endings(job.report, job.certificate)
 
 
-def _report(made: Release, path: Path) -> bytes:
-    """Make the report under its own name in a folder of its own, and return what it holds."""
+def _check_format(output: Path, format: Format | None) -> None:
+    """Refuse a name that stands for no format."""
+    try:
+        output_format(output, format)
+    except OutputError as error:
+        folder = "" if output.suffix else "; or end it with / for a folder of Parquet files"
+        raise OutputError(f"{error}{folder}") from None
+
+
+def _check_endings(report: Path | None, certificate: Path | None) -> None:
+    for path, what, endings in (
+        (report, "report", REPORTS),
+        (certificate, "certificate", CERTIFICATES),
+    ):
+        if path is not None:
+            files.check_ending(path, what, endings)
+    if report is not None and report.suffix.lower() == ".pdf":
+        files.require("Reports as PDF", "reportlab", "matplotlib", extra="report")
+
+
+def write(
+    made: Anonymized, job: Job, relation: Relation | None = None, *, progress: bool | None = None
+) -> Written | None:
+    """Write the table, and with it the report, the certificate and the recipe: all of them, or none."""
+    beside: dict[Path, bytes] = {}
+    if job.report is not None:
+        beside[job.report] = _content(functools.partial(made.report, progress=progress), job.report)
+    if job.certificate is not None:
+        beside[job.certificate] = _content(made.certificate, job.certificate)
+    with ExitStack() as all_or_none:
+        for path, content in beside.items():
+            # Safely on the disk before the table is, so that little is left to go wrong after it.
+            with all_or_none.enter_context(atomic(path)).open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        if job.save_recipe is not None and job.recipe is not None:
+            job.recipe.save(all_or_none.enter_context(atomic(job.save_recipe)))
+        if relation is None:
+            made.save(job.output)
+            return None
+        written: Written = made.save(
+            job.output,
+            overwrite=job.overwrite,
+            format=engines.written_format(job.output, relation),
+            progress=progress,
+        )
+        return written
+
+
+def _content(make: Callable[[Path], Path], path: Path) -> bytes:
+    """Make a file under its own name in a folder of its own, and return what it holds."""
     try:
         with tempfile.TemporaryDirectory(prefix=".veil-", dir=path.resolve().parent) as folder:
             try:
-                return made.report(Path(folder, path.name)).read_bytes()
+                return make(Path(folder, path.name)).read_bytes()
             except OutputError as error:
                 raise OutputError(str(error).replace(str(Path(folder, path.name)), str(path))) from None
     except OSError as error:
@@ -256,34 +312,18 @@ def _report(made: Release, path: Path) -> bytes:
         ) from None
 
 
-@contextmanager
-def honest_about(job: Job) -> Iterator[None]:
-    """On Ctrl-C, say what is there; in all likelihood nothing."""
-    before = {path: _identity(path) for path in job.targets.values()}
-    try:
-        yield
-    except KeyboardInterrupt:
-        there = [str(path) for path, found in before.items() if _identity(path) != found]
-        failures.say(f"stopped; {', '.join(there) + ' is complete' if there else 'nothing was written'}")
-        raise typer.Exit(failures.STOPPED) from None
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Tell a file from another of the same name."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns
-
-
-def _show(made: Anonymized, job: Job) -> None:
+def _show(made: Anonymized, job: Job, relation: Relation | None, written: Written | None) -> None:
     from veil.cli import show
 
     console = show.output()
     show.release(console, made)
-    show.verification(console, made.verification)
+    rows = "the output" if relation is None else "the different rows, before writing"
+    show.verification(console, made.verification, rows)
     before, after = made.risk()
     show.risks(console, ("before", before), ("after", after))
     show.statement(console, made)
-    show.files(console, job.targets.items())
+    targets = job.targets
+    if relation is not None and written is not None:
+        show.written(console, made, written, relation)
+        targets.pop("release", None)
+    show.files(console, targets.items())

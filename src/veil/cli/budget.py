@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from veil.cli import show
+from veil.cli import files, show
 from veil.dp.accountant import Accountant, beside
 from veil.errors import InputError, PlanError
 
@@ -26,6 +26,7 @@ def opened(data: Path, file: Path | None = None) -> Accountant:
 
 def run(data: Path, epsilon: str | None, delta: str | None, file: Path | None) -> None:
     """Start a budget if one is given; show it."""
+    files.no_databases(data)
     where = file or beside(data)
     if epsilon is not None:
         accountant = Accountant.create(where, epsilon, delta or 0, fingerprint=fingerprint(data))

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from veil.cli import failures, grammar, show
+from veil.cli import engines, failures, files, grammar, show
+from veil.engines.connect import Database
+from veil.engines.relation import Engine
+from veil.engines.settings import Settings
 from veil.errors import PlanError, VeilError, did_you_mean
 from veil.tables import Csv, Format, read
 from veil.tables.formats import format_of
@@ -15,10 +18,11 @@ from veil.tables.formats import format_of
 if TYPE_CHECKING:
     from veil.hierarchies import Hierarchy
     from veil.recipe import Recipe
+    from veil.verification import Verification
 
 
 def assess(
-    file: Path,
+    text: str,
     qi: Sequence[str],
     sensitive: Sequence[str],
     format: str | None,
@@ -26,41 +30,68 @@ def assess(
     hierarchies: Sequence[str],
     subset: str | None,
     population: str | None,
+    engine: Engine | Settings | None,
 ) -> None:
     """Show what a table fulfils already, and its risks."""
     from veil.api import assess
 
+    place = engines.place_of(text)
+    engines.warn_about_passwords(place)
     found = assess(
-        file,
+        place,
         quasi_identifiers=grammar.names(qi),
         sensitive=grammar.names(sensitive),
         hierarchies=grammar.hierarchies(hierarchies),
         subset=subset,
-        population=int(population) if population and population.isdigit() else population,
+        population=None if population is None else grammar.population(population),
         format=grammar.format(format) if format else None,
+        engine=engine or "auto",
     )
     show.assessment(show.output(), found)
 
 
-def verify(file: Path, recipe: Path, format: str | None) -> int:
-    """Show whether a published table keeps the promises of a recipe; return the exit code."""
-    from veil.api import verify
-    from veil.recipe import Recipe
+def verify(
+    text: str,
+    recipe: Path | None,
+    certificate: Path | None,
+    format: str | None,
+    engine: Engine | Settings | None,
+) -> int:
+    """Show whether a published table keeps the promises of a recipe or a certificate; return the exit code."""
+    given = grammar.format(format) if format else None
+    place = engines.place_of(text)
+    engines.warn_about_passwords(place)
+    if recipe is not None and certificate is None:
+        found = _against_recipe(place, recipe, given, engine)
+    elif certificate is not None and recipe is None:
+        from veil.report import check_certificate
 
-    read_recipe = Recipe.read(recipe)
-    chosen = grammar.format(format) if format else released_format(file, read_recipe)
-    found = verify(file, read_recipe.plan(), format=chosen)
+        file = engines.read_into_memory(place, given, engine, "Check it against the recipe: --recipe FILE")
+        found = check_certificate(certificate, read(file, format=given).table)
+    else:
+        raise PlanError("say what the table should keep: --recipe FILE or --certificate FILE, one of the two")
     show.verification(show.output(), found)
     return 0 if found.holds else failures.BROKEN
 
 
-def released_format(file: Path, recipe: Recipe) -> Format | None:
-    """Return the format of a release: that of the input, as far as it is the same kind of file.
+def _against_recipe(
+    place: Path | Database, recipe: Path, given: Format | None, engine: Engine | Settings | None
+) -> Verification:
+    from veil.api import verify
+    from veil.recipe import Recipe
+
+    known = Recipe.read(recipe)
+    if given is None and isinstance(place, Path) and not place.is_dir():
+        given = released_format(place, known.input_format, known)
+    return verify(place, known.plan(), format=given, engine=engine or known.reading)
+
+
+def released_format(file: Path, given: Format | None, recipe: Recipe | None) -> Format | None:
+    """Return the format of a release: that of the table it was made from, as far as it is the same kind of file.
 
     Column types are left out, because generalized columns have others, and names are only needed where the
     file does not have them.
     """
-    given = recipe.input_format
     try:
         named = format_of(file)
     except VeilError:
@@ -68,7 +99,7 @@ def released_format(file: Path, recipe: Recipe) -> Format | None:
     if not isinstance(given, Csv) or not isinstance(named, Csv):
         return given if given is not None and given.kind == named.kind else None
     columns = given.columns
-    if columns is not None:
+    if columns is not None and recipe is not None:
         plan = recipe.plan()
         columns = tuple(
             name
@@ -105,11 +136,11 @@ def hierarchy(
     file: Path, column: str, using: str, format: str | None, output: Path | None, overwrite: bool
 ) -> None:
     """Build a hierarchy, show its beginning, and save it if asked to."""
-    from veil.cli.anonymizing import check_target
     from veil.recipe._parts import spelled
 
+    files.no_databases(file)
     if output is not None:
-        check_target(output, overwrite=overwrite)
+        files.check_target(output, overwrite=overwrite)
     made, builder = build_hierarchy(file, column, using, format)
     console = show.output()
     spec = ", ".join(f"{key}: {value}" for key, value in spelled(builder).items())

@@ -76,9 +76,9 @@ def _demo(folder: Path, rows: int, threads: int | None) -> None:
 
     recipe = Recipe.read(folder / RECIPE_FILE)
     job = anonymizing.Job(
-        recipe.plan(), folder / TABLE, None, folder / RELEASE, folder / REPORT, overwrite=True
+        recipe.plan(), folder / TABLE, None, str(folder / RELEASE), folder / REPORT, overwrite=True
     )
-    release = carry_out(job.plan, job.input, threads=threads)
+    release = carry_out(job.plan, folder / TABLE, threads=threads)
     anonymizing.write(release, job)
 
     console = show.output()
@@ -91,9 +91,9 @@ def _demo(folder: Path, rows: int, threads: int | None) -> None:
     show.files(
         console,
         [
-            ("table", job.input),
+            ("table", folder / TABLE),
             ("recipe", folder / RECIPE_FILE),
-            ("release", job.output),
+            ("release", folder / RELEASE),
             ("report", folder / REPORT),
         ],
     )

@@ -37,17 +37,23 @@ def explained() -> Iterator[None]:
         raise typer.Exit(
             BROKEN if isinstance(error, NoSolutionError | VerificationError) else MISTAKEN
         ) from None
-    except KeyboardInterrupt:
-        say("stopped; nothing was written")
-        raise typer.Exit(STOPPED) from None
     except MemoryError:
         complain(
             "there is not enough memory for this table. Use a machine with more, or fewer columns or rows"
         )
         raise typer.Exit(MISTAKEN) from None
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
+        if is_stop(error):
+            say("stopped; nothing was written")
+            raise typer.Exit(STOPPED) from None
         _apologize(error)
         raise typer.Exit(UNEXPECTED) from None
+
+
+def is_stop(error: BaseException) -> bool:
+    """Whether somebody has pressed Ctrl-C; DuckDB has a word of its own for it."""
+    interrupted = isinstance(error, RuntimeError) and str(error) == "Query interrupted"
+    return isinstance(error, KeyboardInterrupt) or interrupted
 
 
 def complain(message: str) -> None:
@@ -74,18 +80,31 @@ def _translated(message: str) -> str:
 
     >>> _translated('say Csv(encoding="latin-1") or Csv(header=False)')
     'say --format csv:encoding=latin-1 or --format csv:header=false'
+    >>> _translated("Give it more with Settings(memory=...), or say overwrite=True")
+    'Give it more with --memory ..., or say --overwrite'
     """
-    return re.sub(
+    message = re.sub(
         r"(?:format=)?\bCsv\((\w+)=['\"]?(.*?)['\"]?\)",
         lambda found: f"--format csv:{found[1]}={_WORDS.get(found[2], found[2])}",
         message,
     )
+    message = re.sub(r"\bSettings\((memory|temporary)=['\"]?(.*?)['\"]?\)", r"--\1 \2", message)
+    message = re.sub(r"\bengine=['\"](memory|duckdb)['\"]", r"--engine \1", message)
+    for said, meant in _HERE.items():
+        message = message.replace(said, meant)
+    return message
 
 
 _WORDS = {"False": "false", "True": "true", "None": "null"}
+_HERE = {
+    "overwrite=True": "--overwrite",
+    "leave `engine` out": "leave --engine out",
+    "Leave `engine` out": "Leave --engine out",
+    "the same call continues there": "the same command goes on from there",
+}
 
 
-def _apologize(error: Exception) -> None:
+def _apologize(error: BaseException) -> None:
     if show_tracebacks:
         import traceback
 

@@ -15,12 +15,14 @@ import csv
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from veil.errors import ParameterError, PlanError, VeilError, did_you_mean
 from veil.hierarchies import File
 from veil.recipe._document import scalar
-from veil.recipe._parts import BUILDERS, FORMATS, MODELS, QUALITIES, RECODINGS, STRATEGIES, is_path
+from veil.recipe._parts import BUILDERS, MODELS, QUALITIES, RECODINGS, STRATEGIES, is_path
+from veil.recipe._places import FORMATS
 
 _ARGUMENTS = re.compile(r"""(?:'[^']*'|"[^"]*"|[^,'"])+""")
 
@@ -107,6 +109,18 @@ def hierarchies(texts: Iterable[str]) -> dict[str, Any]:
     return found
 
 
+def columns(texts: Iterable[str]) -> dict[str, Any]:
+    """Read columns, with their hierarchy or without.
+
+    >>> columns(["age,sex", "zip=suppression"])
+    {'age': None, 'sex': None, 'zip': Suppression()}
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        found |= hierarchies([text]) if "=" in text else dict.fromkeys(names([text]))
+    return found
+
+
 def names(texts: Iterable[str]) -> list[str]:
     """Read column names, separated by commas or given one by one; quotes protect a comma.
 
@@ -114,6 +128,38 @@ def names(texts: Iterable[str]) -> list[str]:
     ['age', 'sex', 'a,b']
     """
     return [name for text in texts for name in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+def population(text: str) -> Any:
+    """Read a population: a number of people, the name of a region, or the path of a table.
+
+    >>> population("80000"), population("USA"), str(population("town.csv"))
+    (80000, 'USA', 'town.csv')
+    """
+    plain = text.replace(",", "").replace("_", "")
+    if plain.isdecimal():
+        return int(plain)
+    return Path(text) if is_path(text) else text
+
+
+def parameters(texts: Iterable[str]) -> dict[str, list[Any]]:
+    """Read parameters with the values to try.
+
+    >>> parameters(["k=2,5", "suppression_limit=0,0.01", "k-anonymity.k=3", "quality=loss"])
+    {'k': [2, 5], 'suppression_limit': [0, 0.01], 'KAnonymity.k': [3], 'quality': ['loss']}
+    """
+    found: dict[str, list[Any]] = {}
+    kinds = {_plain(kind): kind for kind in (*MODELS, *QUALITIES)}
+    for text in texts:
+        name, _, values = text.partition("=")
+        owner, dot, field = name.strip().rpartition(".")
+        name = f"{kinds.get(_plain(owner), owner)}{dot}{field.replace('-', '_')}"
+        if not field or not values.strip():
+            raise PlanError(f"--over {text!r}: give a parameter and values to try, such as --over k=2,5,10")
+        if name in found:
+            raise PlanError(f"--over names {name!r} twice: give all its values at once")
+        found[name] = [value_of(each) for each in _ARGUMENTS.findall(values)]
+    return found
 
 
 def treatments(texts: Iterable[str]) -> dict[str, Any]:

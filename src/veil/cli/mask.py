@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
 
-from veil.cli import failures, grammar
-from veil.cli.anonymizing import RECIPES, check_target, honest_about
+from veil.cli import failures, files, grammar
 from veil.errors import OutputError, ParameterError, PlanError, VeilError, did_you_mean
 from veil.masking import Method
 from veil.recipe.masking import MASKINGS, MaskingRecipe
@@ -38,11 +37,6 @@ class Job:
     keep: tuple[Path, ...]
     """Files that must not be written over, whatever else may be."""
 
-    @property
-    def targets(self) -> dict[str, Path]:
-        """Files to write, as far as they are known."""
-        return {"release": self.output}
-
 
 def job_of(
     source: Path,
@@ -55,7 +49,8 @@ def job_of(
     overwrite: bool,
 ) -> Job:
     """Settle what to do."""
-    if source.suffix.lower() not in RECIPES:
+    files.no_databases(source, input, output)
+    if not files.is_recipe(source):
         if input is not None:
             raise PlanError(f"--input goes with a recipe; {source} is the table already")
         if output is None:
@@ -69,20 +64,14 @@ def job_of(
     if steps:
         raise PlanError(f"--step goes with a table, not with a recipe: change {source} instead")
     recipe = MaskingRecipe.read(source)
-    table = input or recipe.input_path
-    target = output or recipe.output_path
-    if table is None:
-        raise PlanError(f"{source} names no table: add `input`, or give --input")
-    if target is None:
-        raise PlanError(f"{source} does not say where to write the table: add `output`, or give --output")
-    known = grammar.format(format) if format else recipe.input_format
-    if input is not None and known is not None and not format:
-        known = output_format(input, known)  # what the recipe knows about such files, if it is one
+    target = None if output is None else str(output)
+    settled = files.tables_of(source, recipe, input=input, format=format, output=target, what="table")
+    table, place = cast("Path", settled.input), Path(str(settled.output))  # a masking recipe names files only
     return Job(
         tuple(recipe.methods()),
         table,
-        known,
-        target,
+        settled.format,
+        place,
         apart or recipe.apart_path,
         overwrite or recipe.overwrite,
         (table, source),
@@ -146,7 +135,7 @@ def run(job: Job, *, quiet: bool = False) -> Masked:
     from veil.masking.verb import mask
 
     check_targets(job)
-    with honest_about(cast("Any", job)), warnings.catch_warnings(record=True) as caught:
+    with files.honest_about([job.output]), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         made = mask(job.input, job.methods, format=job.format, progress=False if quiet else None)
         written = write(made, job)
@@ -160,11 +149,7 @@ def run(job: Job, *, quiet: bool = False) -> Masked:
 def check_targets(job: Job) -> None:
     """Refuse targets that cannot be written to, before time is spent on what goes there."""
     output_format(job.output, job.format)  # an ending that stands for no format is refused
-    if job.output.resolve() in {path.resolve() for path in job.keep}:
-        raise OutputError(
-            f"{job.output}: the release would replace what it is made from. Choose another path"
-        )
-    check_target(job.output, overwrite=job.overwrite)
+    files.check_targets({"release": job.output}, keep=job.keep, overwrite=job.overwrite)
     secret = [type(each).__name__ for each in job.methods if each.apart_is_secret]
     if job.apart is None:
         if secret:
@@ -196,7 +181,7 @@ def write(made: Masked, job: Job) -> list[Path]:
         path = cast("Path", job.apart) / file_name(name)
         if path.resolve() in kept:
             raise OutputError(f"{path}: would replace what it is made from. Choose another folder")
-        check_target(path, overwrite=job.overwrite)
+        files.check_target(path, overwrite=job.overwrite)
     return made.save(job.output, apart=job.apart if made.apart else None)
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from veil.anonymized import Anonymized
     from veil.api import Assessment
+    from veil.engines.relation import Relation
+    from veil.engines.writing import Written
     from veil.local_recoding import RecodedRelease
     from veil.release import Release
     from veil.risk import Risk
@@ -131,13 +133,13 @@ def _distance(made: Release) -> str:
     return known if made.ending == "finished" else f"{known} ({made.ending})"
 
 
-def verification(console: Console, found: Verification) -> None:
+def verification(console: Console, found: Verification, of: str = "the output") -> None:
     """Show every promise with what was found."""
     rows = [
         (Text("holds", "green") if each.holds else Text("BROKEN", "bold red"), each.promise, each.measured)
         for each in found.findings
     ]
-    console.print(table("Verification of the output", ("", "promise", "found"), rows))
+    console.print(table(f"Verification of {of}", ("", "promise", "found"), rows))
 
 
 def risks(console: Console, *columns: tuple[str, Risk]) -> None:
@@ -166,6 +168,20 @@ def assessment(console: Console, found: Assessment) -> None:
     risks(console, ("risk", found.risk))
 
 
+def written(console: Console, made: Anonymized, done: Written, relation: Relation) -> None:
+    """Show where an engine has put a release, and what was looked at there."""
+    before = f", {done.continued} of them by a run before" if done.continued else ""
+    checked = "every promise, and the number of every combination of cells, on the rows as written"
+    rows = [
+        ("from", relation.name),
+        ("to", done.name),
+        ("rows", f"{made._published.records:,}"),
+        ("pieces", f"{done.pieces:,}{before}"),
+        ("checked there", checked),
+    ]
+    console.print(table(f"Written by {relation.kind}", ("", ""), rows))
+
+
 def first_rows(console: Console, title: str, shown: pa.Table, number: int = 6) -> None:
     """Show the first rows of a table; a missing value is shown as a dot."""
     rows = [
@@ -178,4 +194,4 @@ def first_rows(console: Console, title: str, shown: pa.Table, number: int = 6) -
 def files(console: Console, written: Iterable[tuple[str, Path]]) -> None:
     """Say where the files are, each on a line of its own that can be copied."""
     for what, path in written:
-        console.print(Text(f"{what + ':':11}") + Text(printable(str(path)), style="bold"), soft_wrap=True)
+        console.print(Text(f"{what + ':':13}") + Text(printable(str(path)), style="bold"), soft_wrap=True)

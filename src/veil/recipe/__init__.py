@@ -3,6 +3,7 @@
     input: patients.csv
     output: release.csv
     report: report.html
+    certificate: certificate.json
     quasi_identifiers:
       age: {kind: intervals, widths: [5, 10, 20]}
       sex: suppression            # the kind alone, where it needs nothing else
@@ -13,7 +14,12 @@
       - {kind: KAnonymity, k: 5}
     suppression_limit: 0.05
 
-Relative paths start at the folder of the recipe. Everything but the files is a field of `veil.Plan`.
+Relative paths start at the folder of the recipe. Everything but the files is a field of `veil.Plan`. Instead of a file
+there may be a folder or a pattern of files, or a table of a database; `engine` says who reads them (`veil.engines`).
+
+    input: {url: postgres://veil@host/clinic, table: patients, password_variable: VEIL_PASSWORD}
+    output: postgres://veil@host/clinic#release
+    engine: {memory: 2GB}
 """
 
 from veil.recipe._recipe import Recipe, schema

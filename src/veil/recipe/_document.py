@@ -140,13 +140,18 @@ def parse(text: str, name: str) -> Document:
     return document
 
 
-def write_document(path: Path, data: dict[str, Any]) -> None:
-    """Write a recipe file: whole, or not at all."""
-    text = yaml.dump(
+def document_text(data: dict[str, Any]) -> str:
+    """Return the text of a recipe file."""
+    text: str = yaml.dump(
         data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
     )
+    return text
+
+
+def write_document(path: Path, data: dict[str, Any]) -> None:
+    """Write a recipe file: whole, or not at all."""
     with atomic(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(document_text(data), encoding="utf-8")
 
 
 class _Dumper(yaml.SafeDumper):
@@ -247,6 +252,7 @@ def _rule(message: str, value: Any, kind: str) -> str:
         ("a valid dictionary", "a mapping of names to values"),
         ("an object", "a mapping of names to values"),
         ("a valid string", "text"),
+        ("String should", "should"),
         ("Tuple should", "list should"),
         ("List should", "list should"),
         (" after validation", ""),

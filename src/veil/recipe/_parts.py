@@ -1,10 +1,9 @@
-"""The parts of a recipe: what may stand for a file, a hierarchy, a model and a quality model, and how each is
-written down again.
+"""The parts of a recipe: what may stand for a hierarchy, a model and a quality model, and how each is written down
+again.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -16,17 +15,12 @@ from pydantic import BeforeValidator, Field, TypeAdapter
 
 from veil import lattice
 from veil import quality as qualities
-from veil.declare import declared
 from veil.dp.safepub import SafePub
 from veil.errors import PlanError, VeilError, did_you_mean
 from veil.hierarchies import Builder, Hierarchy, Table
 from veil.local_recoding.modes import LocalRecoding
 from veil.models import Model
 from veil.quality import Quality
-from veil.tables import Csv, Excel, Feather, Format, Parquet
-from veil.tables.formats import format_of
-
-_Path = Annotated[str, Field(min_length=1, description="where the file is; relative to the recipe")]
 
 
 def members(union: Any) -> dict[str, type[Any]]:
@@ -41,81 +35,6 @@ def members(union: Any) -> dict[str, type[Any]]:
     return {each.__pydantic_fields__["kind"].default: each for each in classes}
 
 
-# The table to anonymize
-
-
-@declared
-class CsvInput(Csv):
-    """A CSV file; what is not said about it is detected."""
-
-    path: _Path = Field(kw_only=True)
-
-
-@declared
-class ParquetInput(Parquet):
-    """A Parquet file."""
-
-    path: _Path = Field(kw_only=True)
-
-
-@declared
-class FeatherInput(Feather):
-    """An Arrow IPC (Feather) file."""
-
-    path: _Path = Field(kw_only=True)
-
-
-@declared
-class ExcelInput(Excel):
-    """A sheet of an Excel workbook."""
-
-    path: _Path = Field(kw_only=True)
-
-
-Input = CsvInput | ParquetInput | FeatherInput | ExcelInput
-INPUTS = members(Input)
-FORMATS = members(Format)
-
-
-def input_of(path: str, format: Format | None) -> Input:
-    """Describe a file; without a format, by its name."""
-    chosen = format if format is not None else format_of(Path(path))
-    made: Input = INPUTS[chosen.kind](path=path, **_fields(chosen))
-    return made
-
-
-def format_of_input(given: Input) -> Format:
-    """Return the format alone."""
-    cls = FORMATS[given.kind]
-    made: Format = cls(**{each.name: getattr(given, each.name) for each in dataclasses.fields(cls)})
-    return made
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
-
-
-def _input(value: Any) -> Any:
-    if isinstance(value, str):
-        value = {"path": value}
-    if isinstance(value, Mapping) and "kind" not in value and isinstance(value.get("path"), str):
-        try:
-            return {**value, "kind": format_of(Path(value["path"])).kind}
-        except VeilError:
-            raise ValueError(
-                f"the name {value['path']!r} does not tell the file format; "
-                f"add `kind`, one of {', '.join(INPUTS)}"
-            ) from None
-    return _with_kind(value, INPUTS, "a path, or a mapping with `path`,")
-
-
-InputSpec = Annotated[
-    Annotated[Input, Field(discriminator="kind")],
-    BeforeValidator(_input, json_schema_input_type=str | Input),
-]
-"""The path of a table, or a mapping with the path and what there is to know about the format."""
-
-
 # Hierarchies, models, quality models
 
 BUILDERS = members(Builder)
@@ -125,7 +44,7 @@ STRATEGIES = members(lattice.AnyStrategy)
 RECODINGS = members(LocalRecoding)
 
 
-def _with_kind(value: Any, known: Mapping[str, Any], expected: str) -> Any:
+def with_kind(value: Any, known: Mapping[str, Any], expected: str) -> Any:
     """Refuse a mapping whose `kind` is absent or unknown, in words that help more than pydantic's."""
     if isinstance(value, Mapping):
         kind = value.get("kind")
@@ -150,11 +69,11 @@ def is_path(text: str) -> bool:
 def _hierarchy(value: Any) -> Any:
     if isinstance(value, str):
         value = {"kind": "file", "path": value} if is_path(value) else {"kind": value}
-    return _with_kind(value, BUILDERS, "a hierarchy, such as `suppression`, `auto` or a path,")
+    return with_kind(value, BUILDERS, "a hierarchy, such as `suppression`, `auto` or a path,")
 
 
 def _model(value: Any) -> Any:
-    return _with_kind(value, MODELS, "a privacy model, such as {kind: KAnonymity, k: 5},")
+    return with_kind(value, MODELS, "a privacy model, such as {kind: KAnonymity, k: 5},")
 
 
 def _quality(value: Any) -> Any:
@@ -163,7 +82,7 @@ def _quality(value: Any) -> Any:
             value = qualities.by_name(value)
         except VeilError as error:
             raise ValueError(str(error)) from None
-    return _with_kind(value, QUALITIES, "a quality model, such as `loss`,")
+    return with_kind(value, QUALITIES, "a quality model, such as `loss`,")
 
 
 def _strategy(value: Any) -> Any:
@@ -172,12 +91,12 @@ def _strategy(value: Any) -> Any:
             value = lattice.by_name(value)
         except VeilError as error:
             raise ValueError(str(error)) from None
-    return _with_kind(value, STRATEGIES, "a search strategy, such as `auto`,")
+    return with_kind(value, STRATEGIES, "a search strategy, such as `auto`,")
 
 
 def _recoding(value: Any) -> Any:
     known = "a mode of local recoding, such as {kind: FastIterative},"
-    return _with_kind({"kind": value} if isinstance(value, str) else value, RECODINGS, known)
+    return with_kind({"kind": value} if isinstance(value, str) else value, RECODINGS, known)
 
 
 def _is_complete(cls: type[Any]) -> bool:
@@ -256,6 +175,8 @@ def _plain(value: Any) -> Any:
         return float(value) if Decimal(repr(float(value))) == value else str(value)
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, Path):
+        return value.as_posix()
     if isinstance(value, timedelta):
         return TypeAdapter(timedelta).dump_python(value, mode="json")
     return value

@@ -1,0 +1,127 @@
+"""What the commands are attached to, and the options that several of them have. Light, so that help comes at once."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from veil.cli import failures
+
+app = typer.Typer(
+    name="veil",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+PANELS = (START, RELEASE, LOOK, LISTS) = ("Start here", "Make a release", "Look at tables", "What there is")
+"""The headings of the help, in their order."""
+
+RUNNING = "Running"
+
+
+def command(panel: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function a command, under a heading of the help, whose failures are explained."""
+
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            with failures.explained():
+                return function(*args, **kwargs)
+
+        app.command(help=_flowing(function.__doc__ or ""), rich_help_panel=panel)(guarded)
+        return guarded
+
+    return made
+
+
+def _flowing(text: str) -> str:
+    """Join the lines of each paragraph, so that they fill whatever width the terminal has."""
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(text))
+
+
+class Reader(StrEnum):
+    """Who reads files."""
+
+    auto = "auto"
+    memory = "memory"
+    duckdb = "duckdb"
+
+
+class Fate(StrEnum):
+    """What becomes of rows or columns."""
+
+    keep = "keep"
+    drop = "drop"
+
+
+Input = Annotated[Path | None, typer.Option(metavar="FILE", help="The table, instead of the recipe's.")]
+AnyInput = Annotated[
+    str | None,
+    typer.Option(metavar="TABLE", help="The table, instead of the recipe's: file, folder, pattern or URL."),
+]
+AnyOutput = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="TABLE", help="Where to write: a file, FOLDER/, or URL#TABLE."),
+]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]
+Reading = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="How to read the table where that is unclear: [cyan]csv:separator=;,encoding=latin-1[/cyan], "
+        "[cyan]csv:header=false,columns=age|sex[/cyan], [cyan]excel:Sheet1[/cyan].",
+    ),
+]
+Known = Annotated[
+    list[str],
+    typer.Option("--qi", metavar="COLUMNS", help="Columns that an attacker may know, such as age,sex,zip."),
+]
+Subset = Annotated[
+    str | None,
+    typer.Option(
+        metavar="QUERY|FILE", help="The rows that would be released; the whole table is their population."
+    ),
+]
+Marker = Annotated[str, typer.Option(metavar="TEXT", help="What stands in a suppressed cell of text.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Threads to use; the result is the same.", rich_help_panel=RUNNING),
+]
+Engine = Annotated[
+    Reader | None,
+    typer.Option(
+        "--engine",
+        metavar="memory|duckdb",
+        help="Who reads files. Default: DuckDB, where they are too large for the memory.",
+        rich_help_panel=RUNNING,
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE", help="What DuckDB may take, such as 2GB. Default: half.", rich_help_panel=RUNNING
+    ),
+]
+Temporary = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Where DuckDB keeps what goes beyond that.", rich_help_panel=RUNNING),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=RUNNING)
+]
+Json = Annotated[bool, typer.Option("--json", help="Print all figures as JSON instead of tables.")]
+Figures = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write all figures there, as JSON.")
+]

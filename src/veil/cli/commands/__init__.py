@@ -1,0 +1,1 @@
+"""The commands and their options. What they do is in the modules of `veil.cli`."""

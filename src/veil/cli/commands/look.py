@@ -1,0 +1,319 @@
+"""The commands that look at tables and write none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veil.cli import startup
+from veil.cli.base import (
+    LOOK,
+    Engine,
+    Figures,
+    Input,
+    Json,
+    Known,
+    Marker,
+    Memory,
+    Output,
+    Overwrite,
+    Reading,
+    Subset,
+    Temporary,
+    Threads,
+    command,
+)
+
+
+@command(LOOK)
+def identify(
+    file: Annotated[Path, typer.Argument(metavar="TABLE", help="The table to look at.")],
+    threshold: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, metavar="SHARE", help="Share of a column's values that have to look alike."
+        ),
+    ] = 0.5,
+    json: Json = False,
+    output: Figures = None,
+    overwrite: Overwrite = False,
+    format: Reading = None,
+) -> None:
+    """Find columns that identify people, and propose a role for each column.
+
+    Shows what name and values of each column look like, and the command to go on with.
+    """
+    startup.quick()
+    from veil.cli import measuring
+
+    telling = measuring.Telling(json, output, overwrite)
+    measuring.identify(file, telling, format=format, threshold=threshold)
+
+
+@command(LOOK)
+def risk(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="TABLE",
+            help="The table, before or after anonymization: a file, a folder, a pattern or a URL.",
+        ),
+    ],
+    qi: Known,
+    population: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE|REGION|FILE",
+            help="The people the table was drawn from: 80000, USA, or a table of all of them.",
+        ),
+    ] = None,
+    subset: Subset = None,
+    weights: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="How many people each record stands for.")
+    ] = None,
+    household: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The household each record belongs to.")
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option(min=0, max=1, metavar="RISK", help="Risk above which a record is at risk.")
+    ] = 0.2,
+    untouched: Annotated[
+        bool,
+        typer.Option(
+            "--untouched", help="The table is as it was collected: a missing value is just a value."
+        ),
+    ] = False,
+    marker: Marker = "*",
+    json: Json = False,
+    output: Figures = None,
+    overwrite: Overwrite = False,
+    format: Reading = None,
+    engine: Engine = None,
+    memory: Memory = None,
+    temporary: Temporary = None,
+) -> None:
+    """Show what a table reveals about the people in it, to attackers who know some columns.
+
+    [cyan]veil risk patients.csv --qi age,sex,zip --untouched --population Germany[/cyan]
+    """
+    startup.quick()
+    from veil.cli import engines, measuring
+
+    measuring.risk(
+        source,
+        qi,
+        measuring.Telling(json, output, overwrite),
+        format=format,
+        population=population,
+        subset=subset,
+        weights=weights,
+        household=household,
+        threshold=threshold,
+        untouched=untouched,
+        marker=marker,
+        engine=engines.engine_of(engine and engine.value, memory, temporary),
+    )
+
+
+@command(LOOK)
+def assess(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="TABLE", help="The table to look at: a file, a folder, a pattern or a URL."),
+    ],
+    qi: Known,
+    sensitive: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMNS", help="Columns that an attacker must not learn.")
+    ] = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=HIERARCHY", help="Hierarchy of a sensitive column, for hierarchical t-closeness."
+        ),
+    ] = None,
+    subset: Subset = None,
+    population: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE|REGION", help="The people the table was drawn from, such as 80000 or USA."
+        ),
+    ] = None,
+    format: Reading = None,
+    engine: Engine = None,
+    memory: Memory = None,
+    temporary: Temporary = None,
+) -> None:
+    """Show what a table fulfils already, and the risks of the people in it."""
+    startup.quick()
+    from veil.cli import checking, engines
+
+    checking.assess(
+        source,
+        qi,
+        sensitive or [],
+        format,
+        hierarchies=hierarchy or [],
+        subset=subset,
+        population=population,
+        engine=engines.engine_of(engine and engine.value, memory, temporary),
+    )
+
+
+@command(LOOK)
+def utility(
+    original: Annotated[Path, typer.Argument(metavar="ORIGINAL", help="The table as it was.")],
+    released: Annotated[Path, typer.Argument(metavar="RELEASED", help="What was released of it.")],
+    qi: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--qi",
+            metavar="COLUMNS",
+            help="Columns that were changed: age,sex, or with hierarchies, which tell what labels stand for: "
+            "[cyan]age=intervals:5,10[/cyan].",
+        ),
+    ] = None,
+    recipe: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The recipe of the release, instead of --qi.")
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Columns to predict from the others, before and after."),
+    ] = None,
+    queries: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Random counts to ask of both tables; 0 for none.")
+    ] = 1000,
+    original_values: Annotated[
+        bool,
+        typer.Option(
+            "--with-original-values", help="Leave values of the original in the JSON. Keep it to yourself."
+        ),
+    ] = False,
+    marker: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What stands in a suppressed cell. Default: *.")
+    ] = None,
+    json: Json = False,
+    output: Figures = None,
+    overwrite: Overwrite = False,
+    format: Reading = None,
+    released_format: Annotated[
+        str | None, typer.Option(metavar="FORMAT", help="How to read the released table, if differently.")
+    ] = None,
+    threads: Threads = None,
+) -> None:
+    """Show what a released table is still good for, compared with the original.
+
+    Both tables have the same rows in the same order, as releases of Veil have unless suppressed rows were dropped.
+
+    [cyan]veil utility patients.csv release.csv --recipe recipe.yaml[/cyan]
+
+    [cyan]veil utility patients.csv release.csv --qi age=intervals:5,10 --qi sex,zip --target diagnosis[/cyan]
+    """
+    startup.quick()
+    from veil.cli import measuring
+
+    measuring.utility(
+        original,
+        released,
+        measuring.Telling(json, output, overwrite),
+        qi=qi or [],
+        recipe=recipe,
+        target=target or [],
+        queries=queries,
+        format=format,
+        released_as=released_format,
+        marker=marker,
+        original_values=original_values,
+        threads=threads,
+    )
+
+
+@command(LOOK)
+def frontier(
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="The recipe whose parameters to vary.")],
+    over: Annotated[
+        list[str],
+        typer.Option(
+            metavar="PARAMETER=VALUES",
+            help="Values to try: k=2,5,10, t-closeness.t=0.1,0.2, suppression_limit=0,0.01. Repeat for more.",
+        ),
+    ],
+    risk: Annotated[
+        str, typer.Option(metavar="FIGURE", help="Risk to weigh: highest, average, at_risk, uniques.")
+    ] = "average",
+    utility: Annotated[
+        str,
+        typer.Option(
+            metavar="FIGURE",
+            help="Utility to weigh: granularity, intensity, entropy, squared_error, discernibility, class_size, "
+            "ambiguity, record_error, sse_sst, released.",
+        ),
+    ] = "granularity",
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw risk and utility (.png, .svg or .pdf).")
+    ] = None,
+    input: Input = None,
+    json: Json = False,
+    output: Figures = None,
+    overwrite: Overwrite = False,
+    format: Reading = None,
+) -> None:
+    """Try a recipe with other parameters, and show which of them are worth it.
+
+    Carries out every combination of the values, writes no release, and shows risk and utility of each.
+
+    [cyan]veil frontier recipe.yaml --over k=2,5,10 --over suppression_limit=0,0.01 --plot frontier.png[/cyan]
+    """
+    startup.quick()
+    from veil.cli import measuring
+
+    telling = measuring.Telling(json, output, overwrite, picture=plot)
+    measuring.frontier(recipe, over, telling, input=input, format=format, risk=risk, utility=utility)
+
+
+@command(LOOK)
+def verify(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="TABLE", help="The published table: a file, a folder, a pattern or a URL."),
+    ],
+    recipe: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The recipe whose promises it should keep.")
+    ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The certificate that came with it, or a report that holds one."),
+    ] = None,
+    format: Reading = None,
+    engine: Engine = None,
+    memory: Memory = None,
+    temporary: Temporary = None,
+) -> None:
+    """Check on a published table that it keeps the promises of a recipe or of a certificate.
+
+    Exit code 1 if one is broken. The original table is not needed.
+    """
+    startup.quick()
+    from veil.cli import checking, engines
+
+    chosen = engines.engine_of(engine and engine.value, memory, temporary)
+    raise typer.Exit(checking.verify(source, recipe, certificate, format, chosen))
+
+
+@command(LOOK)
+def hierarchy(
+    file: Annotated[Path, typer.Argument(metavar="TABLE", help="The table with the column.")],
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="The column.")],
+    using: Annotated[
+        str, typer.Option(metavar="HIERARCHY", help="Kind and parameters, such as intervals:5,10.")
+    ] = "auto",
+    output: Output = None,
+    overwrite: Overwrite = False,
+    format: Reading = None,
+) -> None:
+    """Build the hierarchy of a column, look at it, and save it as a file to edit and use."""
+    startup.quick()
+    from veil.cli import checking
+
+    checking.hierarchy(file, column, using, format, output, overwrite)

@@ -1,0 +1,58 @@
+"""`veil mask`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veil.cli import startup
+from veil.cli.base import RELEASE, Input, Output, Overwrite, Quiet, Reading, command
+
+
+@command(RELEASE)
+def mask(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="RECIPE|TABLE", help="A masking recipe (.yaml), or a table and the steps."),
+    ],
+    step: Annotated[
+        list[str] | None,
+        typer.Option("--step", metavar="METHOD", help="A masking method. Repeat for more, in their order."),
+    ] = None,
+    input: Input = None,
+    output: Output = None,
+    apart: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Where to keep what does not go with the release, as pseudonyms."
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+    format: Reading = None,
+    quiet: Quiet = False,
+) -> None:
+    """Mask a table with one or more methods, as a recipe says, or as options say.
+
+    Shows for each step what was lost and what risk is left. On any error nothing is written.
+
+    [bold]With a recipe[/bold]
+
+    [cyan]veil mask steps.yaml[/cyan]
+
+    [bold]With options[/bold]
+
+    [cyan]veil mask patients.csv -o masked.csv --step random-pseudonyms:name --apart secret
+    --step rank-swapping:age,income,p=10 --step "top-coding:stay,quantile=0.99"[/cyan]
+
+    METHOD is a name, with parameters after a colon, as for [cyan]veil anonymize[/cyan]: columns first, the others
+    by key. [cyan]veil masks[/cyan] lists what there is.
+    """
+    startup.quick()
+    from veil.cli import mask as masking
+
+    job = masking.job_of(
+        source, step or [], input=input, format=format, output=output, apart=apart, overwrite=overwrite
+    )
+    masking.run(job, quiet=quiet)

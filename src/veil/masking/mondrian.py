@@ -18,9 +18,10 @@ from veil.declare import declared
 from veil.masking.base import Method, Outcome
 from veil.masking.mondrian_kernels import propose, survey
 from veil.masking.partition import Workpiece
-from veil.masking.partition_columns import Classes, Scheme, Style
+from veil.masking.partition_columns import Classes, Column, Labels, OrderedColumn, Scheme, Style
 from veil.masking.partition_kernels import arrange, settle
 from veil.masking.partition_parameters import Columns, Models, relocated
+from veil.published import counted
 from veil.randomness import Randomness
 
 WORTH_A_THREAD = 20_000
@@ -91,18 +92,52 @@ class Mondrian(Method):
         self.check_columns(table)
         work = Workpiece(table, self.quasi_identifiers, self.models, style=self.numbers, rows=self.relaxed)
         classes = partition(work, relaxed=self.relaxed)
+        named = Named.of(work.columns, classes)
+        class_of_row = named.class_of_item[work.item_of_row]
+        cells, covered = {}, []
+        for column, each in zip(work.columns, named.labels, strict=True):
+            cells[column.name] = each.labels.take(pa.array(each.of_class[class_of_row]))
+            covered.append(float(each.shares @ named.records) / work.records)
+        made = named.records.size
+        return work.outcome(cells, covered, made, {"partitions": made})
+
+
+class Named(NamedTuple):
+    """The classes of a partition with their names: the class of each item, and of each class records and labels."""
+
+    class_of_item: NDArray[np.int64]
+    records: NDArray[np.int64]
+    labels: list[Labels]
+
+    @staticmethod
+    def of(columns: list[Column], classes: Classes) -> Named:
+        """Number the classes and say what they are called."""
         class_of_item = np.empty(classes.order.size, np.int64)
         lengths = classes.ends - classes.begins
         class_of_item[classes.order] = np.repeat(np.arange(lengths.size), lengths)
-        class_of_row = class_of_item[work.item_of_row]
         records = np.add.reduceat(classes.weights[classes.order], classes.begins)
-        cells, covered = {}, []
-        for j, column in enumerate(work.columns):
-            described = column.describe(classes, j)
-            cells[column.name] = described.labels.take(pa.array(described.of_class[class_of_row]))
-            covered.append(float(described.shares @ records) / work.records)
-        made = int(lengths.size)
-        return work.outcome(cells, covered, made, {"partitions": made})
+        labels = []
+        for j, column in enumerate(columns):
+            if isinstance(column, OrderedColumn) and column.style == "means":
+                labels.append(column.describe(_of_column(classes, class_of_item, j, column.size), 0))
+            else:
+                labels.append(column.describe(classes, j))
+        return Named(class_of_item, records, labels)
+
+
+def _of_column(classes: Classes, class_of_item: NDArray[np.int64], column: int, size: int) -> Classes:
+    """Return what the classes hold of one column, in order: so no sum depends on the order of the items."""
+    pairs, place = np.unique(class_of_item * size + classes.ranks[:, column], return_inverse=True)
+    of_class, ranks = np.divmod(pairs, size)
+    begins = np.searchsorted(of_class, np.arange(classes.begins.size))
+    weights = counted(place, pairs.size, classes.weights)
+    return Classes(
+        ranks.astype(np.int32)[:, None],
+        weights,
+        np.arange(pairs.size),
+        begins,
+        np.append(begins[1:], pairs.size),
+    )
 
 
 class _Open(NamedTuple):

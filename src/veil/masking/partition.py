@@ -7,6 +7,7 @@ the lattice uses too. At the end the models are checked again, on nothing but th
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from veil.errors import NoSolutionError, PlanError, VerificationError
 from veil.masking.base import Outcome
 from veil.masking.partition_columns import Column, Line, OrderedColumn, Style, TreeColumn, without_surprises
 from veil.masking.partition_kernels import by_item, histogram
-from veil.models.base import ClassCriterion, PrivacyModel, SampleCriterion
+from veil.models.base import ClassCriterion, Finding, PrivacyModel, SampleCriterion
 from veil.plan import Plan
 from veil.preparation import Prepared, prepare
 from veil.published import Published
@@ -84,6 +85,12 @@ class Judge:
                 )
             if criterion is not None:
                 self._criteria.append((model, criterion))
+
+    def over(self, entries: tuple[Entries, ...]) -> Judge:
+        """Return a judge of other items, by the same models and against the same whole table."""
+        made = copy.copy(self)
+        made._entries = entries
+        return made
 
     @property
     def looks_at_values(self) -> bool:
@@ -153,7 +160,8 @@ class Workpiece:
     """A table that is ready to be partitioned.
 
     Items are what classes are made of: different combinations of quasi-identifiers, with their number of records
-    as weight, or single records if `rows` says so.
+    as weight, or single records if `rows` says so. `weights` tells how many records each row of the table stands for,
+    if not one.
     """
 
     def __init__(
@@ -164,12 +172,13 @@ class Workpiece:
         *,
         style: Style = "intervals",
         rows: bool = False,
+        weights: NDArray[np.int64] | None = None,
     ) -> None:
         self.table, self.models = table, models
         lines = {name: Line() for name, hierarchy in quasi_identifiers.items() if hierarchy is None}
-        prepared = _prepared(table, {**quasi_identifiers, **lines}, models)
+        prepared = _prepared(table, {**quasi_identifiers, **lines}, models, weights)
         sample, encoding = prepared.sample, prepared.encoding
-        self.records = sample.records
+        self.sample, self.records, self.attributes = sample, sample.records, sample.attributes
         self.columns: list[Column] = []
         ranks = []
         for name in quasi_identifiers:
@@ -198,6 +207,14 @@ class Workpiece:
         self.judge = Judge(models, sample, tuple(entries))
         self.judge.require_whole(np.arange(self.weights.size), self.records)
 
+    def some(
+        self, ranks: NDArray[np.int32], weights: NDArray[np.int64], entries: tuple[Entries, ...]
+    ) -> Workpiece:
+        """Return a part of the table, given by its items, to be partitioned as it would be within the whole."""
+        made = copy.copy(self)
+        made.ranks, made.weights, made.judge = ranks, weights, self.judge.over(entries)
+        return made
+
     def outcome(
         self, cells: Mapping[str, pa.Array], covered: Sequence[float], made: int, facts: Mapping[str, Any]
     ) -> Outcome:
@@ -212,25 +229,33 @@ class Workpiece:
         # Nothing is suppressed here: a row whose every label is the root belongs to a class like all others.
         published = Published(masked, list(cells), untouched=True)
         findings = tuple(verify_models(published, self.models))
-        broken = [str(finding) for finding in findings if not finding.holds]
-        if broken:
-            merged = made - published.sizes.size
-            raise VerificationError(
-                f"the output breaks a promise and is withheld: {'; '.join(broken)}"
-                + (
-                    f". {merged} of {made} classes got the labels of another and became one with it, which the model "
-                    "does not survive: use relaxed=False, intervals or sets instead of means, or hierarchies in which "
-                    "no label occurs on two levels"
-                    if merged
-                    else ""
-                )
-            )
+        require(findings, made, published.sizes.size)
         domains = [column.domain_size for column in self.columns]
         measured = quality(published.sizes, covered, domains)
         return Outcome(masked, findings=findings, facts={**measured, **facts})
 
 
-def _prepared(table: pa.Table, builders: Mapping[str, Any], models: Sequence[PrivacyModel]) -> Prepared:
+def require(findings: Sequence[Finding], made: int, left: int) -> None:
+    """Refuse an output that breaks a promise; also tell if classes became one, of the `made` ones only `left`."""
+    broken = [str(finding) for finding in findings if not finding.holds]
+    if not broken:
+        return
+    why = (
+        f". {made - left} of {made} classes got the labels of another and became one with it, which the model does not "
+        "survive: use relaxed=False, intervals or sets instead of means, or hierarchies in which no label occurs on "
+        "two levels"
+    )
+    raise VerificationError(
+        f"the output breaks a promise and is withheld: {'; '.join(broken)}{why if left < made else ''}"
+    )
+
+
+def _prepared(
+    table: pa.Table,
+    builders: Mapping[str, Any],
+    models: Sequence[PrivacyModel],
+    weights: NDArray[np.int64] | None,
+) -> Prepared:
     """Check everything against the table, encode it, and collapse equal rows."""
     for model in models:
         if model.subset is not None:
@@ -243,7 +268,8 @@ def _prepared(table: pa.Table, builders: Mapping[str, Any], models: Sequence[Pri
             place = table.column_names.index(name)
             table = table.set_column(place, name, without_surprises(table[name], name))
     attributes = dict.fromkeys(name for model in models for name in model.attribute_names)
-    return prepare(table, Plan(dict(builders), tuple(models), sensitive=tuple(attributes), others="keep"))
+    plan = Plan(dict(builders), tuple(models), sensitive=tuple(attributes), others="keep")
+    return prepare(table, plan, weights)
 
 
 def _codes(sample: Sample, j: int) -> NDArray[np.int32]:

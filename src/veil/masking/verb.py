@@ -15,6 +15,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.engines.relation import Engine as EngineName
+from veil.engines.relation import Relation, relation_of
+from veil.engines.settings import Settings
 from veil.errors import OutputError, PlanError, VerificationError
 from veil.masking.base import Method
 from veil.masking.summary import Summary, summarize
@@ -130,6 +133,8 @@ def mask(
     steps: Method | Iterable[Method],
     *,
     format: Format | None = None,
+    engine: EngineName | Settings = "auto",
+    most_combinations: int | None = None,
     for_testing_seed: int | None = None,
     progress: ProgressLike = None,
 ) -> Masked:
@@ -138,11 +143,17 @@ def mask(
     Parameters
     ----------
     source
-        A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file.
+        A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or, for `Mondrian`, a
+        table that an engine holds, as for `veil.anonymize`; see `veil.engines.mondrian.EngineMasked`.
     steps
         One method, or several in their order (see `veil.masking`).
     format
         How to read the file, where that cannot be told from its name and content.
+    engine
+        As for `veil.anonymize`.
+    most_combinations
+        Of a table that an engine holds: how many different combinations of cells to have in memory at a time. The
+        result does not depend on it. By default as many as fit.
     for_testing_seed
         Makes all draws repeatable, for tests and reproductions. Whoever knows the seed can undo what chance has
         hidden: the result says `is_private = False` and is not for release.
@@ -170,8 +181,20 @@ def mask(
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     with following(progress) as told:
         told.phase("reading the table")
-        found = source if isinstance(source, Source) else read(source, format=format)
-        return _carry_out(found, methods, randomness, told)
+        if isinstance(source, Source):
+            return _carry_out(source, methods, randomness, told)
+        settings = engine if isinstance(engine, Settings) else None
+        name: EngineName = "duckdb" if isinstance(engine, Settings) else engine
+        relation = relation_of(source, format=format, engine=name, settings=settings)
+        if relation is not None:
+            return _on_engine(relation, methods, most_combinations, told)
+        return _carry_out(read(source, format=format), methods, randomness, told)
+
+
+def _on_engine(relation: Relation, methods: list[Method], most: int | None, told: Any) -> Masked:
+    from veil.engines.mondrian import masked  # which needs Ibis
+
+    return masked(relation, methods, most, told)
 
 
 def _carry_out(source: Source, methods: list[Method], randomness: Randomness, told: Any) -> Masked:

@@ -1,0 +1,40 @@
+"""Past one machine's memory: DuckDB for files, Spark and databases where the data lives, through Ibis.
+
+The search needs only the distinct rows with their counts. An engine collapses the rows to them; the search
+runs on these in memory; the chosen transformation goes back to the engine as an expression and is written
+there. Nothing row-sized passes through this process.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from veil.engines.connect import Database
+    from veil.engines.files import Files
+    from veil.engines.relation import Relation, relation_of
+    from veil.engines.settings import Settings
+    from veil.engines.writing import Written, write
+
+__all__ = ["Database", "Files", "Relation", "Settings", "Written", "relation_of", "write"]
+
+_HOMES = {
+    "Database": "connect",
+    "Files": "files",
+    "Relation": "relation",
+    "Settings": "settings",
+    "Written": "writing",
+    "relation_of": "relation",
+    "write": "writing",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'veil.engines' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"veil.engines.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

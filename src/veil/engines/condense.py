@@ -1,0 +1,189 @@
+"""The condensed table: every combination of cells that occurs, once, with the number of records that have it.
+
+That is a `GROUP BY` of the engine. What comes back is as large as the number of combinations, never as the number of
+rows, and everything that Veil decides, it decides on that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.engines.lookups import Digit, Lookup, Packing, free_prefix, key
+from veil.engines.reading import collect
+from veil.errors import InputError
+from veil.tables.arrow import normalized
+
+if TYPE_CHECKING:
+    from veil.engines.relation import Relation
+
+_BATCH = 250_000
+"""Rows that are fetched at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Condensed:
+    """Combinations of cells of some columns, and how many records have each.
+
+    Attributes
+    ----------
+    table
+        One row a combination, columns dictionary-encoded, in an order that does not depend on the engine's.
+    weights
+        How many records each row stands for.
+    engine_values
+        For each column the entries of its dictionary as the engine spells them; `table` has them as Veil sees them.
+    """
+
+    table: pa.Table
+    weights: NDArray[np.int64]
+    engine_values: dict[str, pa.Array]
+
+
+def condense(relation: Relation, columns: Sequence[str]) -> Condensed:
+    """Let the engine count the combinations of some columns.
+
+    >>> import ibis
+    >>> from veil.engines import relation_of
+    >>> people = ibis.memtable({"sex": ["m", "f", "m"], "age": [30, 30, 30]})
+    >>> found = condense(relation_of(people), ["sex", "age"])
+    >>> found.table.to_pylist(), found.weights.tolist()
+    ([{'sex': 'f', 'age': 30}, {'sex': 'm', 'age': 30}], [1, 2])
+    """
+    # DuckDB reads single columns cheaply, and in our own memory: there, combinations are counted by number. Elsewhere
+    # every column asked for would be one more walk through all rows.
+    counted = _by_number if relation.kind == "duckdb" else _by_value
+    values, codes, weights = counted(relation, columns)
+    if not weights.size:
+        nothing = relation.table.select(list(columns)).schema().to_pyarrow().empty_table()
+        return Condensed(nothing, weights, {name: nothing[name].combine_chunks() for name in columns})
+    order = _order(codes, [len(values[name]) for name in columns])
+    made = {}
+    for name in columns:
+        indices = pa.array(codes.pop(0)[order])
+        made[name] = pa.DictionaryArray.from_arrays(indices, _seen(relation, name, values[name]))
+    return Condensed(pa.table(made), weights[order], values)
+
+
+_Counted = tuple[dict[str, pa.Array], list[NDArray[np.int32]], NDArray[np.int64]]
+"""Values of each column in ascending order, code of each column in each combination, records of each combination."""
+
+
+def _by_value(relation: Relation, columns: Sequence[str]) -> _Counted:
+    """Group by the cells themselves."""
+    table = relation.table.select(**{name: key(relation.table[name]) for name in columns})
+    records = f"{free_prefix(columns)}_records"
+    grouped = table.group_by(list(columns)).agg(**{records: table.count()})
+    counts: list[NDArray[np.int64]] = []
+    chunks: dict[str, list[pa.DictionaryArray]] = {name: [] for name in columns}
+    for batch in relation.batches(grouped, _BATCH):
+        counts.append(np.array(batch.column(len(columns)).cast(pa.int64())))
+        for number, name in enumerate(columns):
+            cells = _plain(batch.column(number), name)
+            chunks[name].append(cells.dictionary_encode(null_encoding="encode"))
+    values, codes = {}, []
+    for name in columns if counts else ():
+        known = chunks.pop(name)
+        values[name], places = _sorted(pa.chunked_array([each.dictionary for each in known]))
+        starts = np.cumsum([0, *(len(each.dictionary) for each in known)])
+        codes.append(
+            np.concatenate(
+                [places[start + np.array(each.indices)] for each, start in zip(known, starts, strict=False)]
+            )
+        )
+    return values, codes, np.concatenate(counts or [np.empty(0, np.int64)])
+
+
+def _by_number(relation: Relation, columns: Sequence[str]) -> _Counted:
+    """Number the values of each column first, and group by the numbers, packed into one."""
+    values, digits, tag = {}, [], free_prefix(columns)
+    table = relation.table.select(list(columns))
+    for number, name in enumerate(columns):
+        cells = collect(relation.backend, relation.table.select(name).distinct()).column(0)
+        values[name] = _sorted(
+            pa.chunked_array([_plain(each, name) for each in cells.chunks], _kind(cells.type))
+        )[0]
+        missing = np.array(_seen(relation, name, values[name]).is_null(), dtype=np.bool_)
+        lookup = Lookup(
+            f"{tag}_{number}", name, values[name], missing, {"c": pa.array(np.arange(len(values[name])))}
+        )
+        table = lookup.joined(table)
+        digits.append(Digit(lookup, "c", max(1, len(values[name]))))
+    packing = Packing(f"{tag}_k", digits)
+    table = table.select(**packing.words(table))
+    grouped = table.group_by(packing.names).agg(**{f"{tag}_records": table.count()})
+    found: list[list[NDArray[np.int64]]] = [[] for _ in range(len(packing.names) + 1)]
+    for batch in relation.batches(grouped, _BATCH):
+        for each, column in zip(found, batch.columns, strict=True):
+            each.append(np.array(column.cast(pa.int64())))
+    *words, weights = (np.concatenate(each or [np.empty(0, np.int64)]) for each in found)
+    return values, packing.unpack(words), weights
+
+
+def _seen(relation: Relation, name: str, values: pa.Array) -> pa.Array:
+    """Return values of the engine as Veil sees them."""
+    kind = relation.table.schema()[name]
+    if pa.types.is_string(values.type) and not kind.is_string():
+        values = _read(values, kind, f"{relation.name}: column {name!r}")
+    return normalized(pa.table({name: relation.arrow_view(name, values)}))[name].combine_chunks()
+
+
+def _read(texts: pa.Array, kind: Any, name: str) -> pa.Array:
+    """Return values that the engine stores as text as what it says they are."""
+    try:
+        return texts.cast(kind.to_pyarrow())
+    except pa.ArrowException as error:
+        raise InputError(
+            f"{name} should hold values of type {kind}, but: {error}. Correct such values, or give a view that has the "
+            "column as text"
+        ) from None
+
+
+def _kind(kind: pa.DataType) -> pa.DataType:
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.string() if pa.types.is_large_string(plain) or pa.types.is_string_view(plain) else plain
+
+
+def _plain(cells: pa.Array, name: str) -> pa.Array:
+    """Return cells of a type that can be compared, or refuse."""
+    kind = _kind(cells.type)
+    if pa.types.is_nested(kind):
+        raise InputError(
+            f"column {name!r} holds values of type {kind}, which cannot be compared. Cast it to text or numbers in the "
+            "engine, or drop it"
+        )
+    return cells if cells.type == kind else cells.cast(kind)
+
+
+def _sorted(cells: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
+    """Return the different values in ascending order, missing ones last, and where each cell's value is."""
+    found: Any = pc.dictionary_encode(cells, null_encoding="encode").combine_chunks()
+    if isinstance(found, pa.ChunkedArray):
+        found = (
+            pa.concat_arrays(found.chunks)
+            if found.num_chunks
+            else pa.array([], cells.type).dictionary_encode()
+        )
+    order = np.array(pc.array_sort_indices(found.dictionary, null_placement="at_end"), np.int64)
+    rank = np.empty(order.size, np.int32)
+    rank[order] = np.arange(order.size, dtype=np.int32)
+    return found.dictionary.take(pa.array(order)), rank[np.array(found.indices)]
+
+
+def _order(codes: list[NDArray[np.int32]], sizes: list[int]) -> NDArray[np.int64]:
+    """Order rows by their codes, the first column first, so that no result depends on the engine's order."""
+    keys, room = [np.zeros(codes[0].size, np.int64)], 1
+    for column, size in zip(codes, sizes, strict=True):
+        if room * size >= 2**62:
+            keys.append(np.zeros(column.size, np.int64))
+            room = 1
+        keys[-1] *= size
+        keys[-1] += column
+        room *= size
+    return np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(keys[::-1])

@@ -1,0 +1,130 @@
+"""Steps on a file system that happen at once or not at all: taking a place, and holding a lock.
+
+A rename is atomic on every system that Python runs on; taking the place of a folder that is not empty is
+not, except on Linux, which can exchange two names in one step (renameat2). Elsewhere the old folder is moved
+aside first: whoever looks in the instant between the two renames finds no folder, and after a kill in that
+instant the old one lies beside the target under a name that ends in ``veil-old``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from veil.errors import OutputError
+
+_NOREPLACE, _EXCHANGE = 1, 2
+_AT_FDCWD = -100
+_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+
+
+def take_place(new: Path, target: Path, *, overwrite: bool) -> Path | None:
+    """Put a file or folder in the place of `target` in one step; return where the old one is now, if anywhere.
+
+    An empty folder counts as a free place. The old file is gone; the old folder is where the new one was.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name in "new", "old":
+    ...     (folder / name).mkdir()
+    ...     _ = (folder / name / "part").write_text(name)
+    >>> where = take_place(folder / "new", folder / "old", overwrite=True)
+    >>> (folder / "old" / "part").read_text(), (where / "part").read_text()
+    ('new', 'old')
+    """
+    if not _occupied(target):
+        _rename_to_free_place(new, target)
+        return None
+    if not overwrite:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+    if not target.is_dir():
+        os.replace(new, target)
+        return None
+    if not _renameat2(new, target, _EXCHANGE):
+        aside = target.with_name(f".{target.name}.veil-old")
+        shutil.rmtree(aside, ignore_errors=True)  # of a run that was killed here, and has been repeated since
+        os.rename(target, aside)
+        os.rename(new, target)
+        return aside
+    return new
+
+
+def _occupied(target: Path) -> bool:
+    return any(target.iterdir()) if target.is_dir() else os.path.lexists(target)
+
+
+def _rename_to_free_place(new: Path, target: Path) -> None:
+    if target.is_dir():
+        os.rmdir(target)  # empty, or this fails
+    # Whoever made something there since we looked keeps it.
+    if not _renameat2(new, target, _NOREPLACE):
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+        os.rename(new, target)
+
+
+def _renameat2(old: Path, new: Path, flags: int) -> bool:
+    """Rename by Linux's system call; False where there is none, or the file system does not know the flag."""
+    if sys.platform != "linux":
+        return False
+    try:
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+    except AttributeError:  # an old C library
+        return False
+    if call(_AT_FDCWD, os.fsencode(old), _AT_FDCWD, os.fsencode(new), flags) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in _UNSUPPORTED:
+        return False
+    raise OSError(code, os.strerror(code), str(old), None, str(new))
+
+
+@contextlib.contextmanager
+def file_lock(path: Path, what: str) -> Iterator[None]:
+    """Hold a lock that the operating system lets go when this process ends, however it ends."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            _lock(descriptor)
+        except OSError as error:
+            os.close(descriptor)
+            if error.errno in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
+                raise busy(what) from None
+            raise
+        # Between opening and locking, another run may have finished and removed the file that we now hold.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.sameopenfile(descriptor, path_descriptor := os.open(path, os.O_RDWR)):
+                os.close(path_descriptor)
+                break
+            os.close(path_descriptor)
+        os.close(descriptor)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # Windows removes no open file; then it stays, empty and unlocked
+            path.unlink()
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    if os.name == "nt":
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def busy(what: str) -> OutputError:
+    """Return the error for a target that another run is writing to."""
+    return OutputError(
+        f"{what}: another run is writing there. Wait until it has finished, or write to another place"
+    )

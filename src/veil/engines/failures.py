@@ -1,0 +1,119 @@
+"""What engines raise, in Veil's words: what is wrong, the way out, and never a password."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from veil.engines.csv_files import csv_fault
+from veil.errors import InputError, VeilError
+
+if TYPE_CHECKING:
+    from veil.engines.connect import Database
+
+_DRIVERS = {
+    "psycopg", "duckdb", "_duckdb", "sqlite3", "MySQLdb", "pyodbc", "pyspark", "py4j", "ibis", "pyarrow",
+}  # fmt: skip
+
+
+@contextlib.contextmanager
+def told(
+    place: Database | str, error: type[VeilError] = InputError, secrets: dict[str, str] | None = None
+) -> Iterator[None]:
+    """Turn what an engine raises into an `error` that names the place and not the password.
+
+    >>> with told("table patients of duckdb:///clinic.db"):
+    ...     import sqlite3
+    ...     raise sqlite3.OperationalError("disk I/O error")
+    Traceback (most recent call last):
+    ...
+    veil.errors.InputError: table patients of duckdb:///clinic.db: the engine says: disk I/O error
+    """
+    try:
+        yield
+    except VeilError:
+        raise
+    except Exception as raised:
+        if not from_driver(raised):
+            raise
+        if not isinstance(place, str):
+            secrets = place.secrets()
+        raise error(f"{place}: {_query_reason(raised, str(place), secrets or {})}") from None
+
+
+def interrupted(error: BaseException) -> bool:
+    """Whether this is how DuckDB speaks of Ctrl-C."""
+    return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
+
+
+def stop_queries(backend: Any) -> None:
+    """Stop DuckDB's threads, which go on after Ctrl-C, while everything else waits for them."""
+    if backend.name == "duckdb":
+        backend.con.interrupt()
+
+
+def from_driver(error: Exception) -> bool:
+    """Whether an engine raised this, and not a mistake of ours."""
+    return type(error).__module__.partition(".")[0] in _DRIVERS or isinstance(error, OSError)
+
+
+def reason(database: Database, error: Exception, secrets: dict[str, str]) -> str:
+    """Say why a database cannot be opened."""
+    said = str(error).lower()
+    if database.file is not None:
+        if "lock" in said:
+            return "is open in another process. Close it there, or copy the file"
+        if "not a database" in said or "not a valid duckdb" in said or "no magic" in said:
+            return f"is not a {database.engine} file. Check the path and the beginning of the URL"
+        if "permission" in said or "unable to open" in said:
+            return "no permission to read it. Ask its owner, or run as a user who may"
+    elif re.search(r"password|authentication|login failed|access denied", said):
+        return (
+            "the server does not accept this user and password. Check both; a password may stand in an "
+            "environment variable, named by `password_variable`"
+        )
+    elif re.search(r"database .* does not exist|unknown database|cannot open database", said, re.DOTALL):
+        return "the server has no such database. Check the name behind the host"
+    elif re.search(
+        r"refused|timeout|timed out|translate host|resolve|no route|unreachable|no such file|can't connect|"
+        r"name or service not known|not known",
+        said,
+    ):
+        return "the server cannot be reached. Check host and port, that it is running, and that no firewall is between"
+    return f"cannot be opened. {_said(error, secrets)}"
+
+
+_STATES = {
+    "42501": "no right to do this. Ask the owner of the table to grant it (GRANT SELECT ON ... TO ...)",
+    "42P01": "the table is gone. Check whether somebody dropped or renamed it",
+    "57014": "the server cancelled the query. Ask for a longer statement_timeout",
+    "53100": "the disk of the server is full. Free some space there",
+    "53200": "the server is out of memory. Give it more, or a smaller table",
+}
+
+
+def _query_reason(error: Exception, place: str, secrets: dict[str, str]) -> str:
+    state = str(getattr(error, "sqlstate", None) or "")
+    said = str(error).lower()
+    if (fault := csv_fault(str(error), place)) is not None:
+        return fault
+    if state in _STATES:
+        return _STATES[state]
+    if state.startswith(("08", "57P")) or re.search(r"connection .*(closed|lost)|server has gone away", said):
+        return "the connection to the server was lost. Check that it is running, and try again"
+    if re.search(r"permission (was )?denied|command denied|insufficient_permissions", said):
+        return _STATES["42501"]
+    if "out of memory" in said:
+        return "the engine is out of memory. Give it more with Settings(memory=...), and room in Settings(temporary=...)"
+    return _said(error, secrets)
+
+
+def _said(error: Exception, secrets: dict[str, str]) -> str:
+    lines = str(error).strip().splitlines()
+    spelled = {each for secret in secrets.values() if secret for each in (secret, quote(secret, safe=""))}
+    if not lines or any(secret in str(error) for secret in spelled):
+        return f"the engine says: {type(error).__name__}"
+    return f"the engine says: {lines[0]}"

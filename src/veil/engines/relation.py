@@ -1,0 +1,282 @@
+"""A table that an engine holds: where it is, how to ask for it, and how to give back what was made of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sys
+import weakref
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import pyarrow as pa
+from pydantic import Field
+
+from veil.declare import declared
+from veil.engines.connect import (
+    Database,
+    active_spark_session,
+    connect,
+    database_of,
+    driver_of,
+    import_ibis,
+    open_table,
+)
+from veil.engines.failures import interrupted, stop_queries, told
+from veil.engines.files import Files, Scan, is_pattern, scan_of, settled, viewed
+from veil.engines.reading import batches, collect, spark_frame
+from veil.engines.settings import Settings, available_memory
+from veil.errors import InputError, did_you_mean
+from veil.tables.formats import Csv, Format, Parquet, format_of, is_gzip
+from veil.tables.frames import check_names
+
+if TYPE_CHECKING:
+    from ibis.backends import BaseBackend
+    from ibis.expr.types import Table
+
+Engine = Literal["auto", "memory", "duckdb"]
+
+_GROWTH = 8  # a file in memory, with the room to work on it, takes about this many times its size
+_UNPACKED = 4  # and a gzip file as many times that
+
+
+@declared
+class Handed:
+    """A table that a program handed over: it has a name, but cannot be opened again from a recipe."""
+
+    engine: Annotated[str, Field(description="the engine that holds it")]
+    table: Annotated[str | None, Field(description="its name there, if it has one")] = None
+    kind: Literal["Handed"] = Field(default="Handed", repr=False, kw_only=True)
+
+
+Location = Database | Files | Handed
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """A table that an engine holds. Nothing of it is in memory."""
+
+    table: Table = field(repr=False)
+    backend: BaseBackend = field(repr=False)
+    name: str
+    frame: Literal["ibis", "spark", "file", "url"]
+    location: Location
+    scan: Scan | None = field(default=None, repr=False)
+
+    @property
+    def kind(self) -> str:
+        """The engine: ``duckdb``, ``postgres``, ``sqlite``, ``mysql``, ``mssql``, ``pyspark`` or another of Ibis."""
+        return str(self.backend.name)
+
+    def restore(self, expression: Table) -> Any:
+        """Return a result in the kind of frame that came in: a Spark DataFrame, or else an Ibis table."""
+        from_spark = self.kind == "pyspark" and self.frame != "ibis"
+        return spark_frame(self.backend, expression) if from_spark else expression
+
+    def batches(self, expression: Table, rows: int = 1 << 16) -> pa.RecordBatchReader:
+        """Return the rows of an expression on this engine as a stream of Arrow batches."""
+        return batches(self.backend, expression, rows)
+
+    def arrow_view(self, column: str, values: pa.Array) -> pa.Array:
+        """Return values of the engine as the rest of Veil sees them; the same, except for text of files.
+
+        The values have to be all that the column holds, in any order and number, null included: the text of a
+        CSV file is typed by all of it. Different texts may stand for one value (``1.5`` and ``1.50``).
+        """
+        chunked = viewed(values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values]))
+        if self.scan is not None and column in self.scan.texts:
+            try:
+                chunked = self.scan.typed(column, chunked)
+            except InputError as error:
+                raise InputError(f"{self.name}: {error}") from None
+        elif column in self.table.columns and _is_unbounded(self.table.schema()[column]):
+            chunked = _with_few_places(chunked)
+        made = chunked.combine_chunks()
+        return made if isinstance(made, pa.Array) else pa.concat_arrays(made.chunks)
+
+    @contextlib.contextmanager
+    def told(self) -> Iterator[None]:
+        """Turn what the engine raises into an `InputError` that names the table, and no password."""
+        hidden = self.location.secrets() if isinstance(self.location, Database) else {}
+        try:
+            with told(self.name, secrets=hidden):
+                yield
+        except RuntimeError as error:
+            if not interrupted(error):
+                raise
+            stop_queries(self.backend)
+            raise KeyboardInterrupt from None
+
+
+def relation_of(
+    source: Any, *, format: Format | None = None, engine: Engine = "auto", settings: Settings | None = None
+) -> Relation | None:
+    """Return the table that an engine holds or should read; ``None`` for what is best read into memory.
+
+    An engine takes Ibis tables, Spark DataFrames, databases (as URL or `Database`), folders and patterns of
+    Parquet or CSV files, and single files too large for the memory of this machine, or all of them with
+    ``engine="duckdb"``. ``engine="memory"`` leaves every file to memory.
+    """
+    if isinstance(source, Database):
+        return _of_database(source, settings)
+    if isinstance(source, str) and (database := database_of(source)) is not None:
+        return _of_database(database, settings)
+    if isinstance(source, Files):
+        return relation_of(source.path, format=source.format, engine=engine, settings=settings)
+    if isinstance(source, str | os.PathLike):
+        return _of_path(os.fspath(source), format, engine, settings or Settings())
+    if _is_spark(source):
+        return _of_spark(source)
+    ibis = sys.modules.get("ibis")
+    if ibis is not None and isinstance(source, ibis.Table):
+        return _of_ibis(source)
+    return None
+
+
+def check_columns(relation: Relation, names: Iterable[str]) -> None:
+    """Refuse columns that are absent, or whose values have no text form and so no hierarchy."""
+    schema = relation.table.schema()
+    for name in names:
+        if name not in schema:
+            raise InputError(
+                f"{relation.name}: there is no column {name!r}.{did_you_mean(name, schema.names)}"
+            )
+        kind = schema[name]
+        fits = (
+            kind.is_numeric()
+            or kind.is_string()
+            or kind.is_boolean()
+            or kind.is_date()
+            or kind.is_timestamp()
+        )
+        if not fits or kind.is_nested():
+            raise InputError(
+                f"{relation.name}: column {name!r} has type {kind}, which has no hierarchy and no text form. "
+                f"Turn it into text, a number or a date first, for example with a view or table.mutate({name}="
+                f'table.{name}.cast("string")), or leave it out of the plan'
+            )
+
+
+def no_rows(relation: Relation) -> InputError:
+    """Return the error for a table without rows."""
+    return InputError(f"{relation.name} has no rows. It should hold at least one")
+
+
+def _is_unbounded(kind: Any) -> bool:
+    """Whether a column is PostgreSQL's ``numeric``, whose values have any number of places."""
+    return bool(kind.is_decimal() and kind.scale is None)
+
+
+def _with_few_places(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return numbers that came with the many places of their engine with as few as hold them exactly."""
+    if not pa.types.is_decimal(values.type):
+        return values
+    for kind in (pa.int64(), *(pa.decimal128(38, places) for places in range(1, values.type.scale))):
+        with contextlib.suppress(pa.ArrowInvalid):
+            return values.cast(kind)
+    return values
+
+
+def _of_ibis(table: Table) -> Relation:
+    backend = table._find_backend(use_default=True)
+    named = table.get_name() if hasattr(table.op(), "name") else None
+    name = f"table {named} of {backend.name}" if named else f"an Ibis expression on {backend.name}"
+    return _checked(Relation(table, backend, name, "ibis", Handed(str(backend.name), named)))
+
+
+def _is_spark(source: Any) -> bool:
+    loaded = sys.modules.get("pyspark.sql")
+    if loaded is None:
+        return False
+    connected = sys.modules.get("pyspark.sql.connect.dataframe")
+    kinds = (loaded.DataFrame, *(() if connected is None else (connected.DataFrame,)))
+    return isinstance(source, kinds)
+
+
+def _of_spark(frame: Any) -> Relation:
+    if frame.isStreaming:
+        raise InputError(
+            "the Spark DataFrame is a stream, which has no end. Give one that is read in batches"
+        )
+    check_names(frame.columns)
+    session = frame.sparkSession
+    backend = _spark_backend(session)
+    view = f"veil_{secrets.token_hex(8)}"
+    frame.createOrReplaceTempView(view)
+    if not _is_remote(session):
+        # What was made of the view does not need it any more; a plan of Spark Connect asks for it each time.
+        weakref.finalize(backend, _drop_view, session, view).atexit = False
+    return _checked(Relation(backend.table(view), backend, "the Spark DataFrame", "spark", Handed("pyspark")))
+
+
+def _spark_backend(session: Any) -> BaseBackend:
+    """Connect to a session that is not ours: Ibis changes settings of it, which get their values back."""
+    changed = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
+    before = {name: session.conf.get(name) for name in changed}
+    backend = driver_of(import_ibis(), "pyspark").connect(session)
+    for name, value in before.items():
+        session.conf.set(name, value)
+    return cast("BaseBackend", backend)
+
+
+def _is_remote(session: Any) -> bool:
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def _drop_view(session: Any, view: str) -> None:
+    with contextlib.suppress(Exception):  # the session may have been stopped
+        session.catalog.dropTempView(view)
+
+
+def _of_database(database: Database, settings: Settings | None) -> Relation:
+    backend = (
+        _spark_backend(active_spark_session())
+        if database.engine == "pyspark"
+        else connect(database, settings)
+    )
+    table = open_table(backend, database)
+    relation = _checked(Relation(table, backend, str(database), "url", database))
+    with relation.told():
+        # Also shows whether the rows may be read at all.
+        if collect(backend, table.limit(1).aggregate(rows=lambda one: one.count()))["rows"][0].as_py() == 0:
+            raise no_rows(relation)
+    return relation
+
+
+def _of_path(path: str, format: Format | None, engine: Engine, settings: Settings) -> Relation | None:
+    if engine == "memory":
+        return None
+    if not is_pattern(path) and not os.path.isdir(path) and engine == "auto" and _fits(Path(path), format):
+        return None
+    scan = scan_of(path, format)
+    backend = driver_of(import_ibis(), "duckdb").connect()
+    settings.apply(backend)
+    with told(path):
+        table = scan.open(backend)
+        scan = settled(scan, backend)
+        empty = not collect(backend, table.limit(1)).num_rows
+    relation = _checked(Relation(table, backend, path, "file", Files(path, scan.format), scan))
+    if empty:
+        raise no_rows(relation)
+    return relation
+
+
+def _fits(path: Path, format: Format | None) -> bool:
+    """Whether a file is best read into memory; also where it is not there, or not for DuckDB."""
+    try:
+        size = path.stat().st_size
+    except OSError:
+        return True
+    if size * _GROWTH * _UNPACKED < 1 << 28:
+        return True
+    chosen = format if format is not None else format_of(path)
+    growth = _GROWTH * (_UNPACKED if is_gzip(path) else 1)
+    return not isinstance(chosen, Csv | Parquet) or size * growth <= available_memory()
+
+
+def _checked(relation: Relation) -> Relation:
+    check_names(list(relation.table.columns))
+    return relation

@@ -1,0 +1,134 @@
+"""How much of this machine an engine of our own may use: memory, threads, and where it spills to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from veil.declare import declared
+from veil.errors import InputError
+
+if TYPE_CHECKING:
+    from ibis.backends import BaseBackend
+
+_SIZE = re.compile(r"^(\d+(?:\.\d+)?) ?([KMGT]i?B)$")
+_UNITS = {
+    **{f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)},
+    **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)},
+}
+
+
+@declared
+class Settings:
+    """What DuckDB may take of this machine. Past `memory`, it goes on in files under `temporary`.
+
+    >>> Settings(memory="2GB").bytes
+    2000000000
+    >>> Settings(memory="much")
+    Traceback (most recent call last):
+    ...
+    veil.errors.ParameterError: `memory` of Settings should be a size such as '2GB' or '512MiB', not 'much'
+    """
+
+    memory: Annotated[str | None, Field(description="half of what is free if not given")] = None
+    threads: Annotated[int | None, Field(ge=1, description="all cores if not given")] = None
+    temporary: Annotated[Path | None, Field(description="a folder; the system's if not given")] = None
+    kind: Literal["Settings"] = Field(default="Settings", repr=False, kw_only=True)
+
+    @model_validator(mode="after")
+    def _check(self) -> Settings:
+        if self.memory is not None and _SIZE.match(self.memory) is None:
+            raise ValueError(
+                f"`memory` of Settings should be a size such as '2GB' or '512MiB', not {self.memory!r}"
+            )
+        return self
+
+    @property
+    def bytes(self) -> int:
+        """The memory in bytes."""
+        found = _SIZE.match(self.memory or "")
+        if found is None:
+            return available_memory() // 2
+        return int(float(found[1]) * _UNITS[found[2]])
+
+    def apply(self, backend: BaseBackend) -> None:
+        """Set up a DuckDB connection that is ours."""
+        folder = self._private_folder()
+        weakref.finalize(backend, _close, backend.con, folder)
+        options: dict[str, Any] = {
+            "memory_limit": f"{max(self.bytes, 1 << 26)}B",
+            "temp_directory": folder,
+            # The order of the rows is nobody's business in a release, and keeping it costs memory.
+            "preserve_insertion_order": False,
+            # What is needed comes with the wheel; nothing is fetched from the network behind the user's back.
+            "autoinstall_known_extensions": False,
+        }
+        if self.threads is not None:
+            options["threads"] = self.threads
+        for name, value in options.items():
+            backend.settings[name] = value
+
+    def _private_folder(self) -> str:
+        # Rows about people are spilled there: a folder that only this user can open.
+        try:
+            return tempfile.mkdtemp(prefix="veil-", dir=self.temporary)
+        except OSError as error:
+            raise InputError(
+                f"{self.temporary or tempfile.gettempdir()}: no temporary files can be made there "
+                f"({error.strerror}). Name a folder that exists and can be written to, with "
+                'Settings(temporary="...")'
+            ) from None
+
+
+def _close(connection: Any, folder: str) -> None:
+    with contextlib.suppress(Exception):  # somebody may have closed it before
+        connection.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def available_memory() -> int:
+    """Return how many bytes of memory are free on this machine, or in the container it is run in."""
+    free = _free_by_linux() or _free_by_windows() or _physical()
+    for used, limit in (
+        ("/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.max"),
+        ("/sys/fs/cgroup/memory/memory.usage_in_bytes", "/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+    ):
+        with contextlib.suppress(OSError, ValueError):  # no such file, or "max"
+            free = min(free, max(int(Path(limit).read_text()) - int(Path(used).read_text()), 1 << 28))
+    return free
+
+
+def _free_by_linux() -> int | None:
+    with contextlib.suppress(OSError):
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+        return int(found[1]) * 1024 if found else None
+    return None
+
+
+def _free_by_windows() -> int | None:
+    if os.name != "nt":
+        return None
+    import ctypes
+
+    class Status(ctypes.Structure):
+        _fields_ = (
+            ("length", ctypes.c_ulong),
+            ("load", ctypes.c_ulong),
+            *((name, ctypes.c_ulonglong) for name in ("total", "free", "a", "b", "c", "d", "e")),
+        )
+
+    status = Status(length=ctypes.sizeof(Status))
+    ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # type: ignore[attr-defined]
+    return int(status.free)
+
+
+def _physical() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,0 +1,150 @@
+"""A table that an engine holds, as the source of a release: condensed for the driver, transformed by the engine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from veil.engines.condense import Condensed, condense
+from veil.engines.relation import Relation, check_columns, no_rows
+from veil.engines.sampling import sampled
+from veil.engines.transform import Chosen, Transform
+from veil.engines.verifying import verify_output
+from veil.engines.writing import write
+from veil.errors import PlanError
+from veil.models.query import Query
+from veil.models.subset import Where
+from veil.plan import Plan
+from veil.preparation import columns_read
+from veil.progress import following
+from veil.published import FLAG
+from veil.randomness import Randomness
+from veil.tables.source import Source
+
+if TYPE_CHECKING:
+    from veil.anonymized import Anonymized
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineSource(Source):
+    """The condensed table of a relation. Releases made of it are expressions of the engine, and written by it."""
+
+    relation: Relation
+    condensed: Condensed
+
+    def dictionary(self, name: str) -> pa.Array:
+        """The different values of a column as Veil sees them, in the order of the condensed table's codes."""
+        return self.condensed.table[name].chunk(0).dictionary
+
+    def flag_of(self, release: Anonymized) -> str | None:
+        """Name of the column that tells which rows are suppressed, if the release needs one."""
+        if release._flag is None:
+            return None
+        return FLAG if FLAG not in self.relation.table.columns else f"veil_{FLAG}"
+
+    def chosen(self, release: Anonymized) -> Chosen | None:
+        """How to find the rows of the research subset, if there is one."""
+        subset = release._prepared.subset
+        return None if subset is None else Chosen(self, _columns_of_subsets(release.plan), subset)
+
+    # --- what the engine makes of it ------------------------------------------------------------------
+
+    def released(self, release: Anonymized) -> Any:
+        """Return the release as an expression of the engine: a Spark DataFrame, or an Ibis table."""
+        return self.relation.restore(Transform(release, self)(self.relation.table))
+
+    def save(self, release: Anonymized, target: Any, *, progress: Any = None, **options: Any) -> Any:
+        """Let the engine write the release, check what it has written, and put it in its place."""
+        with following(progress) as told:
+            return write(
+                self.relation,
+                Transform(release, self),
+                target,
+                check=lambda staged: verify_output(release, self, staged).require(),
+                token=self._token(release),
+                progress=told,
+                **options,
+            )
+
+    def drawn(self, probability: Fraction, randomness: Randomness) -> EngineSource:
+        """Return a random sample of the rows, condensed to the same columns."""
+        with self.relation.told():
+            some = sampled(self.relation, probability, randomness)
+        return condensed_source(some, self.condensed.table.column_names)
+
+    def _token(self, release: Anonymized) -> str:
+        """Tell releases apart: what one has written, only the same one may go on with."""
+        digest = hashlib.sha256(repr((release.plan, str(self.relation.location))).encode())
+        for part in release._parts:
+            digest.update(repr(part.levels).encode())
+            digest.update(part.rows.tobytes())
+        digest.update(self.condensed.weights.tobytes())
+        return digest.hexdigest()[:24]
+
+
+def for_plan(relation: Relation, plan: Plan) -> EngineSource:
+    """Condense a relation to the columns that a plan looks at."""
+    plan.check_columns(relation.table.columns)
+    for name in plan.microaggregated:
+        raise PlanError(
+            f"column {name!r} is microaggregated, which no engine does yet. Give it a hierarchy instead, or read the "
+            "table into memory"
+        )
+    return condensed_source(
+        relation, [*columns_read(plan, relation.table.columns), *_columns_of_subsets(plan)]
+    )
+
+
+def for_verifying(relation: Relation, plan: Plan) -> EngineSource:
+    """Condense a published table to what can be checked of a plan."""
+    wanted = [
+        *plan.roles["quasi-identifying"],
+        *columns_read(plan, ()),
+        f"veil_{FLAG}",
+        FLAG,
+        *plan.identifying,
+    ]
+    return condensed_source(relation, [name for name in wanted if name in relation.table.columns])
+
+
+def for_columns(relation: Relation, columns: Iterable[str], subset: object | None) -> EngineSource:
+    """Condense a relation to some columns, and those that a research subset is chosen by."""
+    return condensed_source(relation, [*columns, *(() if subset is None else _columns_of(subset))])
+
+
+def condensed_source(relation: Relation, columns: Iterable[str]) -> EngineSource:
+    """Condense a relation to some columns."""
+    names = list(dict.fromkeys(columns))
+    check_columns(relation, names)
+    with relation.told():
+        condensed = condense(relation, names)
+    if not condensed.weights.size:
+        raise no_rows(relation)
+    return EngineSource(
+        condensed.table,
+        "engine",
+        weights=condensed.weights,
+        columns=tuple(relation.table.columns),
+        relation=relation,
+        condensed=condensed,
+    )
+
+
+def _columns_of_subsets(plan: Plan) -> list[str]:
+    subsets = [model.subset for model in plan.models if model.subset is not None]
+    return list(dict.fromkeys(name for subset in subsets for name in _columns_of(subset)))
+
+
+def _columns_of(subset: object) -> list[str]:
+    """Columns that the query of a research subset reads; refuse subsets that are not queries."""
+    if not isinstance(subset, Where):
+        raise PlanError(
+            f"the research subset {subset!r} is not a query, and rows of an engine have no numbers and no order. Add a "
+            'column that tells who is in the subset, and choose them by it: Where("in_study = true")'
+        )
+    return Query(subset.query).columns

@@ -1,0 +1,243 @@
+"""A release as an expression of the engine: look-ups in small tables, joined to the rows.
+
+For each quasi-identifier the driver hands over its values with their labels, and where records are suppressed or
+recoded locally, a list of the classes concerned. So the engine needs to know nothing of hierarchies and models, and
+every engine does the same. A value that turns up after the table was condensed finds no label; the check of the
+output sees that, and withholds it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.anonymized import Anonymized
+from veil.engines.lookups import Digit, Listed, Lookup, Packing, as_released, free_prefix
+from veil.errors import InputError
+from veil.hierarchies import Hierarchy
+from veil.published import is_text
+
+if TYPE_CHECKING:
+    import ibis
+
+    from veil.engines.source import EngineSource
+
+
+class Transform:
+    """Makes rows of a release out of rows that the engine holds: all of them, or some."""
+
+    # The column `part` tells which part of the release a row belongs to; -1 if it is suppressed.
+
+    def __init__(self, release: Anonymized, source: EngineSource) -> None:
+        self.plan, self.flag = release.plan, source.flag_of(release)
+        tag = free_prefix(source.relation.table.columns)
+        self.part = f"{tag}_part"
+        self.subset = source.chosen(release)
+        prepared = release._prepared
+        left = (
+            np.ones(prepared.table.num_rows, np.bool_) if prepared.subset is None else prepared.subset.copy()
+        )
+        members = []
+        for part in release._parts:
+            inside = np.zeros(left.size, np.bool_)
+            inside[part.rows] = True
+            members.append((inside, left & ~inside))
+            left &= ~inside
+        needed = [number for number, (_, others) in enumerate(members) if others.any()]
+        self.columns = [
+            _Column(
+                f"{tag}_{j}",
+                name,
+                source,
+                prepared.encoding.hierarchies[j],
+                prepared.codes[j],
+                [part.levels[j] for part in release._parts],
+                needed,
+            )
+            for j, name in enumerate(prepared.encoding.names)
+        ]
+        self.parts = [
+            _Membership(f"{tag}_k{number}", self.columns, number, *members[number])
+            if number in needed
+            else None
+            for number in range(len(members))
+        ]
+
+    def __call__(self, table: ibis.Table) -> ibis.Table:
+        names = table.columns
+        if self.subset is not None:
+            table = self.subset.chosen(table)
+        for column in self.columns:
+            table = column.lookup.joined(table)
+        table = self._divided(table)
+        position = {column.name: column for column in self.columns}
+        made = {}
+        for name in names:
+            role = self.plan.role_of(name)
+            if role == "dropped" or self.plan.identifying.get(name) == "remove":
+                continue
+            if role == "identifying":
+                made[name] = _literal(self.plan.marker, "string")
+            elif name in position:
+                made[name] = self._cell(table, position[name])
+            else:
+                made[name] = as_released(table[name])
+        if self.flag is not None:
+            made[self.flag] = table[self.part] < 0
+        return table.select(**made)
+
+    def _divided(self, table: ibis.Table) -> ibis.Table:
+        """Tell which part each row belongs to, where there is more than one possibility."""
+        import ibis
+
+        if self.parts == [None]:
+            return table
+        found: list[Any] = []
+        for membership in self.parts:
+            inside: Any = ibis.literal(True)
+            if membership is not None:
+                table, inside = membership.joined(table)
+            found.append(inside)
+        part: Any = ibis.literal(-1)
+        for number, inside in reversed(list(enumerate(found))):
+            part = ibis.ifelse(inside, ibis.literal(number), part)
+        table = table.mutate(**{self.part: part})
+        return table.filter(table[self.part] >= 0) if self.plan.suppressed_rows == "drop" else table
+
+    def _cell(self, table: ibis.Table, column: _Column) -> Any:
+        """What a quasi-identifier shows in each row."""
+        import ibis
+
+        if column.is_kept:
+            respelled = "spelling" in column.lookup.payload
+            value = column.lookup.cell(table, "spelling") if respelled else as_released(table[column.name])
+            blank = _literal(self.plan.marker if column.is_text else None, value.type())
+        else:
+            value = column.lookup.cell(table, column.label(len(self.parts) - 1))
+            for number in reversed(range(len(self.parts) - 1)):
+                if column.levels[number] != column.levels[number + 1]:
+                    shown = column.lookup.cell(table, column.label(number))
+                    value = ibis.ifelse(table[self.part] <= number, shown, value)
+            blank = _literal(self.plan.marker, "string")
+        return value if self.parts == [None] else ibis.ifelse(table[self.part] < 0, blank, value)
+
+
+class _Column:
+    """A quasi-identifier: the level that it has in each part, and what the engine has to look up for that."""
+
+    def __init__(
+        self,
+        tag: str,
+        name: str,
+        source: EngineSource,
+        hierarchy: Hierarchy,
+        codes: NDArray[np.int32],
+        levels: list[int],
+        numbered: list[int],
+    ) -> None:
+        self.name, self.hierarchy, self.codes, self.levels = name, hierarchy, codes, levels
+        seen = source.dictionary(name)
+        self.is_text = is_text(seen.type)
+        known = hierarchy.encode(seen, name)
+        payload = {f"c{part}": pa.array(hierarchy.label_map(levels[part])[known]) for part in numbered}
+        if not self.is_kept:
+            for level in sorted(set(levels)):
+                labels = pa.array(hierarchy.labels[level], pa.string())
+                payload[f"l{level}"] = labels.take(pa.array(hierarchy.label_map(level)[known]))
+        missing = np.array(seen.is_null(), dtype=np.bool_)
+        if self.is_kept:
+            payload |= _one_spelling(source, name, known, missing)
+        self.lookup = Lookup(tag, name, source.condensed.engine_values[name], missing, payload)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether every record shows its original value."""
+        return not any(self.levels)
+
+    def label(self, part: int) -> str:
+        """Name of the labels of a part in the look-up."""
+        return f"l{self.levels[part]}"
+
+    def digit(self, part: int) -> Digit:
+        """The numbers of the labels of a part, in the look-up."""
+        return Digit(self.lookup, f"c{part}", len(self.hierarchy.labels[self.levels[part]]))
+
+    def numbers(self, part: int) -> NDArray[np.int32]:
+        """The numbers of the labels of a part, in the condensed table."""
+        return self.hierarchy.label_map(self.levels[part])[self.codes]
+
+
+def _one_spelling(
+    source: EngineSource, name: str, codes: NDArray[np.int32], missing: NDArray[np.bool_]
+) -> dict[str, pa.Array]:
+    """Spell values that are counted as one in one way (1.5 and 1.50 in a CSV file), or nobody would take them for one."""
+    values, column = source.condensed.engine_values[name], source.relation.table[name]
+    _, first, place = np.unique(codes, return_index=True, return_inverse=True)
+    spelling = first[place]
+    differs = np.flatnonzero((spelling != np.arange(codes.size)) & ~missing)
+    if not differs.size or not pa.types.is_string(values.type):
+        return {}
+    if not column.type().is_string():
+        one, other = values[int(spelling[differs[0]])], values[int(differs[0])]
+        raise InputError(
+            f"{source.relation.name}: column {name!r} spells one value in several ways, such as {str(one)!r} and "
+            f"{str(other)!r}. Spell them alike, or generalize the column"
+        )
+    return {"spelling": values.take(pa.array(spelling))}
+
+
+class _Membership:
+    """The classes of a part, by those that are in it or those that are not, whichever are fewer."""
+
+    def __init__(
+        self,
+        tag: str,
+        columns: list[_Column],
+        part: int,
+        inside: NDArray[np.bool_],
+        others: NDArray[np.bool_],
+    ) -> None:
+        packing = Packing(tag, [column.digit(part) for column in columns])
+        numbers = [column.numbers(part) for column in columns]
+        both = Listed(packing, numbers, inside), Listed(packing, numbers, others)
+        self.listed = min(both, key=len)
+        self.accepts = self.listed is both[0]
+
+    def joined(self, table: ibis.Table) -> tuple[ibis.Table, Any]:
+        table, found = self.listed.joined(table)
+        return table, found if self.accepts else ~found
+
+
+class Chosen:
+    """The rows of a research subset, by the values of the columns that its query reads."""
+
+    def __init__(self, source: EngineSource, columns: list[str], subset: NDArray[np.bool_]) -> None:
+        digits, numbers = [], []
+        tag = free_prefix(source.relation.table.columns)
+        for number, name in enumerate(columns):
+            seen = source.dictionary(name)
+            codes = np.arange(len(seen), dtype=np.int32)
+            missing = np.array(seen.is_null(), dtype=np.bool_)
+            codes[missing] = codes[missing].min(initial=len(seen))  # a missing value is one value
+            values = source.condensed.engine_values[name]
+            lookup = Lookup(f"{tag}_s{number}", name, values, missing, {"c": pa.array(codes)})
+            rows = np.array(source.condensed.table[name].combine_chunks().indices)
+            digits.append(Digit(lookup, "c", len(seen)))
+            numbers.append(codes[rows])
+        self.listed = Listed(Packing(f"{tag}_s", digits), numbers, subset)
+
+    def chosen(self, table: ibis.Table) -> ibis.Table:
+        names = table.columns
+        for digit in self.listed.packing.digits:
+            table = digit.lookup.joined(table)
+        table, found = self.listed.joined(table)
+        return table.filter(found).select(names)
+
+
+def _literal(value: Any, kind: Any) -> Any:
+    import ibis
+
+    return ibis.literal(value, type=kind)

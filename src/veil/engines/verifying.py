@@ -1,0 +1,161 @@
+"""Checks of what an engine has written, by counting it: nothing of how it was made is used again.
+
+The output is condensed as the input was. Every privacy model is verified on what is there, and every combination of
+cells must occur exactly as often as in the release that the driver has verified cell by cell. Columns that no model
+looks at pass through the engine unseen; they are compared by aggregates over all their values.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.engines.condense import condense
+from veil.engines.lookups import as_released, key
+from veil.engines.reading import collect
+from veil.engines.transform import Transform
+from veil.local_recoding import RecodedRelease
+from veil.models import Profitability
+from veil.models.base import Finding
+from veil.models.subset import row_numbers
+from veil.published import counted
+from veil.verification import Verification, as_published, verify_models
+
+if TYPE_CHECKING:
+    import ibis
+
+    from veil.anonymized import Anonymized
+    from veil.engines.files import Scan
+    from veil.engines.relation import Relation
+    from veil.engines.source import EngineSource
+
+_MODULUS = 2**31 - 1
+"""Hashes are added up modulo this, so that no engine's integers overflow."""
+
+
+def verify_output(release: Anonymized, source: EngineSource, staged: ibis.Table) -> Verification:
+    """Check the written rows against the plan, and against the release."""
+    plan, flag = release.plan, source.flag_of(release)
+    planned = [
+        name
+        for name in source.relation.table.columns
+        if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
+    ]
+    planned += [flag] if flag is not None else []
+    found = list(staged.columns)
+    fits = sorted(found) == sorted(planned)
+    findings = [Finding("the table has the columns of the plan and no others", fits, f"{len(found)} columns")]
+    if not fits:
+        return Verification(tuple(findings))
+    renamed = [flag if flag and name == release._flag else name for name in release.arrow.column_names]
+    expected = release.arrow.rename_columns(renamed)
+    relation = dataclasses.replace(
+        source.relation, table=staged, backend=staged._find_backend(), scan=_without_labels(source, release)
+    )
+    written = condense(relation, expected.column_names)
+    findings += _verify_models(release, written.table, written.weights, flag)
+    weights = release._prepared.weights_of(release._rows)
+    findings.append(compare_counts(expected, weights, written.table, written.weights))
+    for name, treatment in plan.identifying.items():
+        if treatment == "mask" and name in found:
+            column = staged[name]
+            wrong = staged.filter(
+                column.notnull() if plan.marker is None else column.isnull() | (column != plan.marker)
+            )
+            number = int(collect(relation.backend, wrong.aggregate(cells=wrong.count()))["cells"][0].as_py())
+            findings.append(
+                Finding(
+                    f"identifying column {name!r} is masked", number == 0, f"{number} cells show something"
+                )
+            )
+    passed = [name for name in planned if name not in expected.column_names and name not in plan.identifying]
+    if passed:
+        everything = source.relation.table
+        due = everything if release._rows is None else Transform(release, source)(everything)
+        findings += compare_passed(source.relation, due, staged, passed)
+    return Verification(tuple(findings))
+
+
+def _without_labels(source: EngineSource, release: Anonymized) -> Scan | None:
+    """How text of files is read, except in columns that hold labels now: those are what they are."""
+    scan, names = source.relation.scan, release._prepared.encoding.names
+    labels = {names[j] for part in release._parts for j, level in enumerate(part.levels) if level}
+    if scan is None:
+        return None
+    return dataclasses.replace(scan, texts=tuple(name for name in scan.texts if name not in labels))
+
+
+def _verify_models(release: Anonymized, written: pa.Table, weights: Any, flag: str | None) -> list[Finding]:
+    prepared, names = release._prepared, release._prepared.encoding.names
+    recoded = isinstance(release, RecodedRelease)
+    published = as_published(
+        prepared.table,
+        written,
+        release.plan,
+        dict(zip(names, release._parts[0].levels, strict=True)),
+        dict(zip(names, prepared.encoding.hierarchies, strict=True)),
+        subset=prepared.subset,
+        flag=flag,
+        weights=prepared.weights,
+        released_weights=weights,
+    )
+    # What a class earns depends on the levels of its labels, of which there are several after local recoding.
+    models = [each for each in release.plan.models if not (recoded and isinstance(each, Profitability))]
+    return verify_models(published, models)
+
+
+def compare_counts(
+    expected: pa.Table,
+    expected_weights: NDArray[np.int64] | None,
+    written: pa.Table,
+    weights: NDArray[np.int64],
+) -> Finding:
+    """Count each combination of released cells, as planned and as written."""
+    planned, there = row_numbers([expected, written], expected.column_names)
+    size = int(max(planned.max(initial=-1), there.max(initial=-1))) + 1
+    due = counted(planned, size, expected_weights)
+    found = counted(there, size, weights)
+    wrong = int(np.abs(due - found).sum())
+    measured = f"{wrong} rows differ" if wrong else f"{int(found.sum())} rows in {size} combinations"
+    return Finding("every combination of cells occurs as often as it should", wrong == 0, measured)
+
+
+def compare_passed(
+    relation: Relation, original: ibis.Table, staged: ibis.Table, names: list[str]
+) -> list[Finding]:
+    """Compare columns that should be unchanged, by aggregates over all their values."""
+    engines = relation.backend, staged._find_backend()
+    hashed = engines[0].name == engines[1].name and engines[0].has_operation(_hash())
+    findings = []
+    for name in names:
+        before, after = (
+            collect(engine, table.aggregate(**_aggregates(table[name], hashed=hashed))).to_pylist()[0]
+            for engine, table in zip(engines, (original, staged), strict=True)
+        )
+        told = "equal" if before == after else "different"
+        compared = "number and sum of hashes" if hashed else "number and extremes"
+        findings.append(Finding(f"column {name!r} is unchanged", before == after, f"{told} in {compared}"))
+    return findings
+
+
+def _aggregates(column: Any, *, hashed: bool) -> dict[str, Any]:
+    """Numbers that do not depend on the order of rows, and where there are no hashes, not on the engine."""
+    column = as_released(column)
+    found = {"missing": column.isnull().sum()}
+    if hashed:
+        found["sum"] = (column.hash() % _MODULUS).sum()
+    elif column.type().is_string():
+        found |= {"sum": column.length().sum(), "different": key(column).nunique()}
+    elif column.type().is_numeric() or column.type().is_temporal():
+        found |= {"least": column.min(), "greatest": column.max(), "different": column.nunique()}
+    return found
+
+
+def _hash() -> Any:
+    import ibis.expr.operations as operations
+
+    return operations.Hash

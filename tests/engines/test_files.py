@@ -1,0 +1,404 @@
+"""Files and folders through DuckDB: the same values as in memory."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import gc
+import gzip
+import io
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from veil.engines import Relation, Settings, relation_of
+from veil.engines.reading import collect
+from veil.engines.settings import available_memory
+from veil.errors import InputError, ParameterError
+from veil.tables import Csv, Excel, read
+
+
+def opened(path: str | Path, **options: Any) -> Relation:
+    relation = relation_of(path, engine="duckdb", **options)
+    assert relation is not None
+    return relation
+
+
+def seen(relation: Relation) -> dict[str, pa.Array]:
+    """Every column as Veil sees it through the engine: the distinct values, which are all that is asked for."""
+    table = relation.table
+    return {
+        name: relation.arrow_view(name, collect(relation.backend, table.select(name).distinct())[name])
+        for name in table.columns
+    }
+
+
+def same_as_in_memory(path: Path, format: Csv) -> None:
+    expected = read(path, format=format).table
+    found = seen(opened(path, format=format))
+    assert list(found) == expected.column_names
+    for name, values in found.items():
+        column = expected[name].combine_chunks()
+        assert values.type == column.type, name
+        # A value may have been spelled in several ways, so distinct values can come twice.
+        assert _distinct(values) == _distinct(column), name
+
+
+def _distinct(values: pa.Array) -> set[Any]:
+    return set(pc.unique(values).to_pylist())
+
+
+# Cells that look alike and are not, and that tempt a reader to lose something.
+_CELLS = st.sampled_from(
+    [
+        "", "", "NA", "02139", "2139", "0", "-0", "1", "39", "1.5", "1.50", "2.25", "1e5", "1.5e-07", "+5", "true", "false",
+        "True", "2020-01-31", "2020-02-30", "2020-01-31 10:00:00", "2020-01-31T10:00:00", "x,y", "x;y", 'say "hi"',
+        "two\nlines", " padded ", "é", "日本", "'", "#", "9223372036854775808", "0.1234567890123456789", "a\tb",
+    ]
+)  # fmt: skip
+_COLUMNS = st.one_of(
+    st.lists(_CELLS, min_size=1, max_size=6),
+    st.lists(st.integers(-5, 120).map(str) | st.just(""), min_size=1, max_size=6),
+    st.lists(st.decimals(-5, 5, places=2).map(str) | st.just(""), min_size=1, max_size=6),
+    st.lists(st.dates().map(str), min_size=1, max_size=6),
+    st.lists(st.datetimes().map(lambda each: each.isoformat(" ", "seconds")), min_size=1, max_size=6),
+    st.lists(st.datetimes().map(lambda each: each.isoformat("T", "seconds")), min_size=1, max_size=6),
+)
+
+
+@st.composite
+def files(draw: st.DrawFn) -> tuple[bytes, str, Csv]:
+    """Bytes of a CSV file, its ending, and what is said about it."""
+    separator = draw(st.sampled_from([",", ";", "\t", "|"]))
+    width = draw(st.integers(1, 4))
+    columns = [draw(_COLUMNS) for _ in range(width)]
+    rows = [[column[row % len(column)] for column in columns] for row in range(max(map(len, columns)))]
+    quoting = draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]))
+    end = draw(st.sampled_from(["\n", "\r\n"]))
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=separator, quoting=quoting, lineterminator=end)
+    header = draw(st.booleans())
+    if header:
+        writer.writerow([f"column {number}" for number in range(width)])
+    for row in rows:
+        # Written by hand where the csv module would quote an empty field that is the only one.
+        writer.writerow(row) if row != [""] or quoting != csv.QUOTE_MINIMAL else text.write(end)
+    encoding = draw(st.sampled_from(["utf-8", "utf-8", "utf-8-sig", "utf-16"]))
+    data = text.getvalue().encode(encoding)
+    packed = draw(st.booleans())
+    format = Csv(
+        separator=draw(st.sampled_from([None, separator])) if width > 1 else separator,
+        header=header,
+        missing=draw(st.sampled_from([("",), ("", "NA"), ("NA",), ()])),
+        decimal=draw(st.sampled_from([".", "."])),
+    )
+    return gzip.compress(data) if packed else data, ".csv.gz" if packed else ".csv", format
+
+
+@settings(max_examples=60, deadline=None)
+@given(files())
+def test_an_engine_sees_a_csv_file_as_memory_does(file: tuple[bytes, str, Csv]) -> None:
+    data, ending, format = file
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"table{ending}")
+        path.write_bytes(data)
+        try:
+            read(path, format=format)
+        except InputError:
+            # What memory refuses, an engine may refuse as well, but never reads as something else.
+            return
+        if len(read(path, format=format).table.column_names) == 1 and "" not in format.missing:
+            with pytest.raises(
+                InputError, match="has one column, where DuckDB takes a blank line for no line"
+            ):
+                opened(path, format=format)
+        else:
+            same_as_in_memory(path, format)
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        ("a,b\n1,\n2,\"\"\n", Csv()),
+        ("\n\na,b\n1,2\n", Csv()),
+        ('"a\nb",c\n"x\ny",2\n', Csv()),
+        ("a,b\n\n1,2\n\n3,4\n", Csv()),
+        ("a\n1\n\n2\n", Csv()),
+        ("a,,c\n1,2,3\n", Csv()),
+        ("a;b\n1,5;2\n2,25;3\n", Csv(decimal=",")),
+        ("a,b\n007,x\n8,y\n", Csv(types={"a": "integer"})),
+        ("a,b\n1,x\n", Csv(columns=("It's", 'a "name"'))),
+        ("1,x\n2,y\n", Csv(header=False)),
+        ('a,b\n"1,x\n', Csv(quote=None)),
+        ("a|b\n'x|y'|1\n", Csv(quote="'")),
+        ("from,until\n2020-01-01T00:00:00,2020-01-01 00:00:00\n", Csv()),
+        ("from,until\n2020-01-01T00:00:00,2020-01-01 00:00:00\n", Csv(time_separator=" ")),
+        ("a,b\r1,2\r3,4\r", Csv()),
+    ],
+)  # fmt: skip
+def test_dialects(text: str, format: Csv, tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text(text, newline="")
+    same_as_in_memory(tmp_path / "table.csv", format)
+
+
+def test_encodings(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    text = "name,age\nJosé,30\n"
+    for encoding, format in [
+        ("utf-8", Csv()),
+        ("utf-8-sig", Csv()),
+        ("utf-16", Csv()),
+        ("utf-16-le", Csv(encoding="utf-16-le")),
+        ("latin-1", Csv(encoding="latin-1")),
+    ]:
+        path.write_bytes(text.encode(encoding))
+        same_as_in_memory(path, format)
+    for encoding, format in [
+        ("cp1252", Csv(encoding="cp1252")),
+        ("utf-16-be", Csv(encoding="utf-16-be")),
+        ("utf-32", Csv()),
+    ]:
+        path.write_bytes(text.encode(encoding))
+        with pytest.raises(InputError, match="DuckDB reads UTF-8, Latin-1 and little-endian UTF-16"):
+            opened(path, format=format)
+    path.write_bytes("\ufeffname\nJosé\n".encode("utf-16-be"))
+    with pytest.raises(InputError, match="little-endian UTF-16"):
+        opened(path)
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match="line 2: the bytes .* are not UTF-8"):
+        opened(path)
+
+
+def test_a_long_file_in_utf_16_is_sampled_between_characters(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    for shift in ("", "x"):
+        path.write_text(f"name{shift}\n" + "日本\n" * 180_000, encoding="utf-16")
+        assert set(seen(opened(path))[f"name{shift}"].to_pylist()) == {"日本"}
+        path.write_text(f"name{shift}\n" + "\U0001f600\n" * 180_000, encoding="utf-16")
+        with pytest.raises(InputError, match="characters that DuckDB does not read in this encoding"):
+            opened(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\nsecret,4,5\n", "line 3: 3 fields, where 2 are expected"),
+        ('a,b\n1,2\nsecret,"5\n', "line 3: a quote is opened and never closed"),
+        ('a,b\n1,2\nsecret,"5"x\n', "line 3: a quote is opened and never closed, or text follows it"),
+        ("a,b\r\n1,2\r\nsecret,5\n", "perhaps the lines end in different ways"),
+        ("a,b\n1,2\nsecret\0,5\n", "a NUL byte at offset"),
+        ('a,b\n1, "2"\n', "line 2: a space before a quote"),
+        ("a,A\n1,2\n", "columns 'a' and 'A' differ only in case, which DuckDB cannot tell apart"),
+        ("a,a\n1,2\n", "more than one column is named 'a'"),
+        ("a,b\n", "has no rows"),
+        ("", "the file is empty"),
+    ],
+)
+def test_files_at_fault(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text(text, newline="")
+    with pytest.raises(InputError, match=message) as raised:
+        seen(opened(tmp_path / "table.csv"))
+    assert "table.csv" in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+def test_a_fault_far_behind_is_found_while_reading(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n" + "1,2\n" * 300_000 + "secret,1,2\n")
+    relation = opened(path)
+    with (
+        pytest.raises(InputError, match="line 300002: 3 fields, where 2 are expected") as raised,
+        relation.told(),
+    ):
+        seen(relation)
+    assert "secret" not in str(raised.value)
+
+
+def test_an_escape_character_is_for_memory(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="cannot read CSV with an escape character"):
+        opened(tmp_path / "table.csv", format=Csv(escape="\\"))
+
+
+def test_a_value_that_is_not_of_the_type_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("age\n30\nforty\n")
+    relation = opened(tmp_path / "table.csv", format=Csv(types={"age": "integer"}))
+    with pytest.raises(InputError, match="table.csv: column 'age', row .*'forty' is not of type integer"):
+        seen(relation)
+    with pytest.raises(InputError, match="`types` names a column 'agee' that is absent"):
+        opened(tmp_path / "table.csv", format=Csv(types={"agee": "integer"}))
+
+
+def test_a_broken_gzip_file(tmp_path: Path) -> None:
+    (tmp_path / "table.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n")[:-6])
+    with pytest.raises(InputError, match="is not a whole gzip file"):
+        opened(tmp_path / "table.csv.gz")
+
+
+# Folders and patterns.
+
+
+def test_a_folder_of_parquet_files(tmp_path: Path) -> None:
+    for number in range(3):
+        pq.write_table(pa.table({"age": [number, None]}), tmp_path / f"part-{number}.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / ".part.crc").write_text("x")
+    for source in (tmp_path, str(tmp_path / "*.parquet"), str(tmp_path / "**" / "part-?.parquet")):
+        relation = relation_of(source)
+        assert relation is not None
+        assert relation.scan is not None
+        assert len(relation.scan.files) == 3
+        assert Path(relation.scan.root) == tmp_path
+        found = collect(relation.backend, relation.table)["age"].to_pylist()
+        assert sorted(each for each in found if each is not None) == [0, 1, 2]
+        assert found.count(None) == 3
+    with pytest.raises(InputError, match="no file matches"):
+        relation_of(str(tmp_path / "*.csv"))
+
+
+def test_a_file_that_comes_later_is_no_part_of_the_table(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"age": [1]}), tmp_path / "a.parquet")
+    relation = relation_of(tmp_path)
+    assert relation is not None
+    pq.write_table(pa.table({"age": [2]}), tmp_path / "b.parquet")
+    assert collect(relation.backend, relation.table).num_rows == 1
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_columns_in_the_names_of_folders_keep_their_zeros(ending: str, tmp_path: Path) -> None:
+    table = pa.table(
+        {"zip": ["02139", "02139", "10001", None], "year": [2019, 2020, 2020, 2020], "age": [1, 2, 3, 4]}
+    )
+    pyarrow.dataset.write_dataset(
+        table, tmp_path, format=ending, partitioning=["zip", "year"], partitioning_flavor="hive"
+    )
+    relation = relation_of(tmp_path)
+    assert relation is not None
+    found = seen(relation)
+    assert found["zip"].type == pa.string()
+    assert _distinct(found["zip"]) == {"02139", "10001", None}
+    assert found["year"].type == pa.int64()
+    assert _distinct(found["year"]) == {2019, 2020}
+    assert found["age"].type == pa.int64()
+
+
+def test_a_folder_above_the_table_spells_no_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "run=5"
+    folder.mkdir()
+    pq.write_table(pa.table({"age": [1]}), folder / "a.parquet")
+    for source in (folder, folder / "a.parquet", folder / "*.parquet", "*.parquet", "."):
+        monkeypatch.chdir(folder)
+        relation = opened(source)
+        monkeypatch.chdir(tmp_path)
+        assert collect(relation.backend, relation.table).to_pydict() == {"age": [1]}
+
+
+def test_row_numbers_are_those_of_the_files(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        pq.write_table(
+            pa.table({"x": [f"{name}{number}" for number in range(5)]}), tmp_path / f"{name}.parquet"
+        )
+    relation = relation_of(tmp_path)
+    assert relation is not None
+    assert relation.scan is not None
+    second = relation.scan.open(relation.backend, files=relation.scan.files[1:], row_numbers=True)
+    picked = collect(relation.backend, second.filter(second.file_row_number >= 3).order_by("file_row_number"))
+    assert picked["x"].to_pylist() == ["b3", "b4"]
+
+
+def test_names_with_wildcards_stand_for_themselves(tmp_path: Path) -> None:
+    for name, age in (("a[1].parquet", 1), ("a1.parquet", 2), ("b*.parquet", 3), ("bb.parquet", 4)):
+        pq.write_table(pa.table({"age": [age]}), tmp_path / name)
+    for name, age in (("a[1].parquet", 1), ("b*.parquet", 3)):
+        relation = opened(tmp_path / name)
+        assert collect(relation.backend, relation.table)["age"].to_pylist() == [age]
+
+
+def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
+    def folder(name: str, **files: Callable[[Path], Any]) -> Path:
+        made = tmp_path / name
+        for file, write in files.items():
+            path = made / file.replace("__", "/").replace("_eq_", "=").replace("_dot_", ".")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(path)
+        return made
+
+    def parquet(**columns: list[Any]) -> Callable[[Path], Any]:
+        return lambda path: pq.write_table(pa.table(columns), path)
+
+    def text(content: str) -> Callable[[Path], Any]:
+        return lambda path: path.write_text(content)
+
+    for made, message in [
+        (folder("types", a_dot_parquet=parquet(x=[1]), b_dot_parquet=parquet(x=[1.5])), "b.parquet: column 'x' is DOUBLE"),
+        (folder("columns", a_dot_parquet=parquet(x=[1]), b_dot_parquet=parquet(y=[1])), "column 'x' is absent, but in"),
+        (folder("case", a_dot_parquet=parquet(x=[1], X=[2])), "'x' and 'X' differ only in case"),
+        (folder("mixed", a_dot_parquet=parquet(x=[1]), b_dot_csv=text("x\n1\n")), "the files have different formats"),
+        (folder("headers", a_dot_csv=text("x,y\n1,2\n"), b_dot_csv=text("y,x\n1,2\n")), "has the columns 'y', 'x', but"),
+        (folder("blank", a_dot_csv=text("x,y\n1,2\n"), b_dot_csv=text("\nx,y\n1,2\n")), "other blank lines at its start"),
+        (folder("empty"), "no such file|holds no files"),
+        (folder("unknown", a_dot_dat=text("x")), "the file format is unclear"),
+        (folder("deep", y_eq_1__a_dot_parquet=parquet(x=[1]), z_eq_1__a_dot_parquet=parquet(x=[1])), "spell the same columns"),
+        (folder("damaged", a_dot_parquet=text("PAR1 and no more")), "not a readable Parquet file"),
+    ]:  # fmt: skip
+        made.mkdir(exist_ok=True)
+        with pytest.raises(InputError, match=message):
+            relation_of(made)
+
+
+def test_what_only_memory_reads(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Excel files are read into memory only"):
+        opened(tmp_path / "t.xlsx", format=Excel())
+    with pytest.raises(InputError, match="no such file"):
+        opened(tmp_path / "t.parquet")
+
+
+# What DuckDB may take of the machine.
+
+
+def test_settings_reach_duckdb_and_nothing_is_left_behind(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"age": [1]}), tmp_path / "a.parquet")
+    spill = tmp_path / "spill"
+    spill.mkdir()
+    relation = opened(tmp_path / "a.parquet", settings=Settings(memory="200MB", threads=1, temporary=spill))
+    known: Any = relation.backend
+    assert int(known.settings["threads"]) == 1
+    assert known.settings["memory_limit"] == "190.7 MiB"
+    (folder,) = spill.iterdir()
+    assert known.settings["temp_directory"] == str(folder)
+    assert folder.stat().st_mode & 0o077 == 0
+    del known, relation
+    gc.collect()
+    assert list(spill.iterdir()) == []
+
+
+def test_more_rows_than_memory_are_grouped_on_disk(tmp_path: Path) -> None:
+    names = pc.binary_join_element_wise("person number ", pa.array(range(1_500_000)).cast(pa.string()), "")
+    pq.write_table(pa.table({"name": names}), tmp_path / "a.parquet")
+    relation = opened(tmp_path / "a.parquet", settings=Settings(memory="70MB", threads=1, temporary=tmp_path))
+    table = relation.table
+    counted = table.group_by("name").agg(n=table.count()).agg(groups=lambda each: each.count())
+    assert collect(relation.backend, counted)["groups"].to_pylist() == [1_500_000]
+
+
+def test_settings_are_checked(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"age": [1]}), tmp_path / "a.parquet")
+    for bad in ("2", "GB", "-1GB", "2 XB"):
+        with pytest.raises(ParameterError, match="should be a size such as '2GB'"):
+            Settings(memory=bad)
+    with pytest.raises(ParameterError, match="`threads` of Settings should be greater than or equal to 1"):
+        Settings(threads=0)
+    with pytest.raises(InputError, match="no temporary files can be made there"):
+        opened(tmp_path / "a.parquet", settings=Settings(temporary=tmp_path / "none"))
+    assert Settings(memory="1.5GiB").bytes == 3 << 29
+    assert 0 < Settings().bytes <= available_memory()
+    assert dataclasses.replace(Settings(), threads=2).threads == 2

@@ -1,0 +1,189 @@
+"""Cutting on an engine: the cuts are those that Mondrian makes in memory, and the engine counts what it should."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from masking.partition_support import Case, cases, classes_of, promises
+from veil import models as m
+from veil.engines import relation_of
+from veil.engines.labelled import Labelled
+from veil.engines.numbered import Box, Marginals, Numbered, coupled, entries
+from veil.engines.partitions import divided
+from veil.errors import VeilError
+from veil.masking import Mondrian
+from veil.masking.mondrian import partition
+from veil.masking.partition import Workpiece
+from veil.masking.partition_columns import Scheme
+from veil.tables.arrow import normalized
+
+often = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+seldom = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@given(st.integers(1, 40), st.lists(st.lists(st.integers(1, 39), max_size=6), min_size=1, max_size=4))
+def test_made_up_rows_have_the_counts_they_should(total: int, bounds: list[list[int]]) -> None:
+    counts = [np.diff([0, *sorted({each for each in some if each < total}), total]) for some in bounds]
+    places, weights = coupled(counts)
+    assert weights.min() > 0
+    assert weights.size <= sum(map(len, counts))
+    for place, expected in zip(places, counts, strict=True):
+        assert np.bincount(place, weights).tolist() == expected.tolist()
+
+
+class Rows:
+    """What `Numbered` knows, counted row by row in plain Python."""
+
+    def __init__(self, table: pa.Table, method: Mondrian) -> None:
+        self.work = Workpiece(table, method.quasi_identifiers, method.models)
+        self.scheme = Scheme.of(self.work.columns)
+        self.domains = [len(each.values) for each in self.work.attributes]
+        self.whole = Box((0,) * len(self.work.columns), tuple(each.size - 1 for each in self.work.columns))
+        self.whole_marginals = Marginals(self.work.ranks, self.work.weights)
+        self.ranks = self.work.ranks[self.work.item_of_row].tolist()
+        self.codes = [each.codes.tolist() for each in self.work.attributes]
+        self.asked = 0
+
+    def rows(self, box: Box) -> list[int]:
+        return [
+            row
+            for row, ranks in enumerate(self.ranks)
+            if all(low <= rank <= high for low, rank, high in zip(box.lows, ranks, box.highs, strict=True))
+        ]
+
+    def marginals(self, boxes: list[Box]) -> list[Marginals]:
+        self.asked += 1
+        made = [np.array([self.ranks[row] for row in self.rows(box)], np.int32) for box in boxes]
+        return [Marginals(each, np.ones(len(each), np.int64)) for each in made]
+
+    def histograms(self, boxes: list[Box]) -> Any:
+        pairs = [(p, row) for p, box in enumerate(boxes) for row in self.rows(box)]
+        part, ones = np.array([p for p, _ in pairs]), np.ones(len(pairs), np.int64)
+        return tuple(
+            entries(part, np.array([codes[row] for _, row in pairs]), ones, len(boxes), domain)
+            for codes, domain in zip(self.codes, self.domains, strict=True)
+        )
+
+    def combinations(self, boxes: list[Box]) -> Any:
+        return np.array([len({self.cells(row) for row in self.rows(box)}) for box in boxes])
+
+    def cells(self, row: int) -> tuple[int, ...]:
+        return (*self.ranks[row], *(codes[row] for codes in self.codes))
+
+    def classes(self, box: Box) -> list[frozenset[int]]:
+        """The classes that Mondrian makes of a part in memory; every row is an item."""
+        rows = self.rows(box)
+        ones = np.ones(len(rows), np.int64)
+        held = tuple(
+            entries(np.arange(len(rows)), np.array([codes[row] for row in rows]), ones, len(rows), domain)
+            for codes, domain in zip(self.codes, self.domains, strict=True)
+        )
+        found = partition(self.work.some(np.array([self.ranks[row] for row in rows], np.int32), ones, held))
+        return [
+            frozenset(rows[item] for item in found.order[begin:end].tolist())
+            for begin, end in zip(found.begins, found.ends, strict=True)
+        ]
+
+
+@often
+@given(cases(max_rows=40), promises(), st.integers(1, 12))
+def test_the_first_cuts_are_those_of_mondrian(case: Case, models: Any, most: int) -> None:
+    """Cut on the engine as far as needed and finished part by part, the classes are those of the whole table."""
+    method = Mondrian(case.hierarchies, models[1])
+    try:
+        numbered: Any = Rows(case.table, method)
+    except VeilError:
+        return
+    made: list[frozenset[int]] = []
+    for part in divided(numbered, most):
+        rows = numbered.rows(part.box)
+        assert part.records == len(rows)
+        if part.final is None:
+            assert numbered.combinations([part.box])[0] <= most
+            made += numbered.classes(part.box)
+        else:
+            made.append(frozenset(rows))
+            assert numbered.classes(part.box) == [frozenset(rows)]
+    assert len(made) == len(set(made))
+    assert set(made) == classes_of(numbered.work)
+
+
+def test_a_table_that_fits_is_not_cut() -> None:
+    table = pa.table({"a": [1, 2, 3, 4], "b": [1, 1, 2, 2]})
+    numbered: Any = Rows(table, Mondrian(["a", "b"], m.KAnonymity(1)))
+    assert [part.box for part in divided(numbered, 4)] == [numbered.whole]
+    assert numbered.asked == 0
+    assert len(divided(numbered, 3)) == 2
+
+
+def test_few_combinations_fit_however_many_records_there_are() -> None:
+    table = pa.table({"a": [1, 1, 1, 2] * 10, "b": [1, 1, 2, 2] * 10})
+    numbered: Any = Rows(table, Mondrian(["a", "b"], m.KAnonymity(1)))
+    assert len(divided(numbered, 3)) == 1
+
+
+# --- what the engine counts -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def connection() -> Any:
+    import ibis
+
+    return ibis.duckdb.connect()
+
+
+@st.composite
+def boxes(draw: st.DrawFn, sizes: list[int]) -> Box:
+    pairs = [sorted(draw(st.tuples(*[st.integers(0, size - 1)] * 2))) for size in sizes]
+    return Box(tuple(low for low, _ in pairs), tuple(high for _, high in pairs))
+
+
+@seldom
+@given(cases(), st.data())
+def test_the_engine_counts_what_is_in_a_part(connection: Any, case: Case, data: st.DataObject) -> None:
+    table = normalized(case.table)
+    method = Mondrian(
+        case.hierarchies, [m.KAnonymity(1), m.DistinctLDiversity("S", 1), m.DistinctLDiversity("T", 1)]
+    )
+    rows = Rows(table, method)
+    relation = relation_of(connection.create_table("counted", table, overwrite=True))
+    assert relation is not None
+    numbered = Numbered(relation, method)
+    box = data.draw(boxes(numbered.sizes))
+    inside = rows.rows(box)
+    if not inside:
+        return
+    (found,) = numbered.marginals([box])
+    for j in range(len(numbered.sizes)):
+        expected = Counter(rows.ranks[row][j] for row in inside)
+        counts = np.bincount(found.ranks[:, j], found.weights)
+        assert {rank: int(count) for rank, count in enumerate(counts) if count} == expected
+    for ours, theirs in zip(numbered.histograms([box]), rows.histograms([box]), strict=True):
+        assert [each.tolist() for each in ours[:3]] == [each.tolist() for each in theirs[:3]]
+    assert numbered.combinations([box]).tolist() == rows.combinations([box]).tolist()
+    held = numbered.fetch(box)
+    fetched: Counter[tuple[int, ...]] = Counter()
+    for row, (item, weight) in enumerate(zip(held.item_of_row.tolist(), held.weights.tolist(), strict=True)):
+        cells = (*held.work.ranks[item].tolist(), *(int(codes[row]) for codes in held.codes))
+        fetched[cells] += weight
+    assert fetched == Counter(rows.cells(row) for row in inside)
+
+
+def test_only_rows_of_a_part_get_its_labels(connection: Any) -> None:
+    table = pa.table({"a": [1, 2, 3, 4], "b": ["x", "x", "y", None]})
+    relation = relation_of(connection.create_table("parts", table, overwrite=True))
+    assert relation is not None
+    numbered = Numbered(relation, Mondrian(["a", "b"], m.KAnonymity(2)))
+    parts = divided(numbered, 2)
+    shown = [Labelled.by_mondrian(numbered, part)(relation.table).to_pyarrow().to_pylist() for part in parts]
+    assert shown == [
+        [{"a": "[1, 2]", "b": "x"}] * 2,
+        [{"a": "[3, 4]", "b": "{y, NULL}"}] * 2,
+    ]

@@ -1,0 +1,104 @@
+"""A release as an expression: whatever the problem, DuckDB's rows are those of memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ibis
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import oracle
+import strategies
+import veil
+from engines.people import records
+from quality.support import names_of
+from test_condensed import WITH_SUBSET, drawn_plan, minds_order
+from test_local_recoding import any_models, modes, table_of
+from veil.anonymized import Anonymized
+from veil.api import carry_out
+from veil.engines.reading import collect
+from veil.engines.verifying import verify_output
+
+often = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def connection() -> Any:
+    return ibis.duckdb.connect()
+
+
+def held_and_memory(connection: Any, plan: veil.Plan, table: pa.Table) -> tuple[Any, Any]:
+    """Carry out a plan on a table of DuckDB and in memory; either both are refused, or none."""
+    connection.create_table("people", table, overwrite=True)
+    try:
+        memory = carry_out(plan, table, progress=False, threads=1)
+    except veil.VeilError as refused:
+        with pytest.raises(type(refused)):
+            carry_out(plan, connection.table("people"), progress=False, threads=1)
+        assume(False)
+        raise
+    return carry_out(plan, connection.table("people"), progress=False, threads=1), memory
+
+
+def assert_same(connection: Any, held: Anonymized, memory: Anonymized) -> None:
+    shown = collect(connection, held.table)
+    assert sorted(shown.column_names) == sorted(memory.arrow.column_names)
+    assert records(shown.select(memory.arrow.column_names)) == records(memory.arrow)
+    assert (held.records, held.suppressed) == (memory.records, memory.suppressed)
+    assert held.risk() == memory.risk()
+    connection.create_table("staged", shown, overwrite=True)
+    found = verify_output(held, held._source, connection.table("staged"))
+    assert found.holds, str(found)
+
+
+@often
+@given(st.data())
+def test_any_problem(connection: Any, data: st.DataObject) -> None:
+    problem = data.draw(strategies.problems(sensitive=True, subset=False))
+    models = data.draw(st.lists(strategies.models(problem), min_size=1, max_size=2))
+    plan = drawn_plan(data, problem, models, data.draw(strategies.qualities(problem)))
+    assume(not minds_order(plan))
+    held, memory = held_and_memory(connection, plan, table_of(problem))
+    assert (held.transformation, held.score) == (memory.transformation, memory.score)
+    levels = data.draw(st.sampled_from([memory._levels, data.draw(strategies.nodes(problem))]))
+    try:
+        memory = memory.apply(levels)
+    except veil.VeilError:  # no release
+        return
+    assert_same(connection, held.apply(levels), memory)
+
+
+@often
+@given(st.data())
+def test_any_research_subset_that_a_query_gives(connection: Any, data: st.DataObject) -> None:
+    problem = data.draw(strategies.problems(sensitive=True, subset=False))
+    size = len(problem.rows)
+    member = data.draw(st.lists(st.sampled_from(["yes", "no", None]), min_size=size, max_size=size))
+    table = table_of(problem).append_column("member", pa.array(member, pa.string()))
+    first = data.draw(st.sampled_from(WITH_SUBSET))
+    plan = drawn_plan(data, problem, [first], oracle.Quality("Loss"), insensitive=("member",))
+    held, memory = held_and_memory(connection, plan, table)
+    assert (held.transformation, held.score) == (memory.transformation, memory.score)
+    assert_same(connection, held, memory)
+
+
+@often
+@given(st.data())
+def test_any_local_recoding(connection: Any, data: st.DataObject) -> None:
+    problem = data.draw(strategies.problems(sensitive=True, subset=False))
+    models = data.draw(st.lists(any_models(problem), min_size=1, max_size=1))
+    plan = drawn_plan(data, problem, models, oracle.Quality("Loss"), suppression_limit=1.0)
+    assume(not minds_order(plan))
+    held, memory = held_and_memory(connection, plan, table_of(problem))
+    bottom = dict.fromkeys(names_of(problem), 0)
+    try:
+        memory = memory.apply(bottom)
+    except veil.VeilError:  # no release
+        return
+    mode = data.draw(modes())
+    held, memory = (each.local_recoding(mode, threads=1) for each in (held.apply(bottom), memory))
+    assert held.passes == memory.passes
+    assert_same(connection, held, memory)

@@ -172,7 +172,11 @@ def measured(source: Path, target: Path, engine: str) -> dict[str, Any]:
 
         command = [sys.executable, __file__, "--run", str(source), str(target), engine]
         done = subprocess.run(
-            command, stdout=subprocess.PIPE, text=True, check=False, preexec_fn=enter if engine != "spark" else None
+            command,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+            preexec_fn=enter if engine != "spark" else None,
         )
     if done.returncode:
         return {"failed": done.returncode}

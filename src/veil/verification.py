@@ -95,7 +95,7 @@ def verify_release(
     stands for, if not one.
     """
     before = original if rows is None else original.take(pa.array(rows))
-    shape = _verify_shape(original, before, released, plan, flag)
+    shape = _verify_shape(original, before, released, plan, flag, condensed=weights is not None)
     if not all(finding.holds for finding in shape):
         return Verification((*shape, *verify_roles(released, plan)))
     published = as_published(
@@ -166,7 +166,7 @@ def as_published(
 
 
 def _verify_shape(
-    original: pa.Table, before: pa.Table, released: pa.Table, plan: Plan, flag: str | None
+    original: pa.Table, before: pa.Table, released: pa.Table, plan: Plan, flag: str | None, *, condensed: bool
 ) -> list[Finding]:
     """Check that the table has the columns and rows it should have, so that cells can be compared."""
     planned = [
@@ -186,11 +186,12 @@ def _verify_shape(
             if names
         )
     fits = sorted(found) == sorted(planned)
-    promise = f"the table has the {before.num_rows} rows that stay"
+    what = "combinations of cells" if condensed else "rows"
+    promise = f"the table has the {before.num_rows} {what} that stay"
     same_length = released.num_rows == before.num_rows
     return [
         Finding("the table has the columns of the plan and no others", fits, measured),
-        Finding(promise, same_length, f"{released.num_rows} rows"),
+        Finding(promise, same_length, f"{released.num_rows} {what}"),
     ]
 
 

@@ -166,7 +166,12 @@ def mysql_server(programs: tuple[str, str]) -> Iterator[MySQL]:
     data, log = folder / "data", folder / "log"
     if user is not None:
         os.chown(folder, user.pw_uid, user.pw_gid)
-    small = ["--no-defaults", f"--datadir={data}", "--innodb-buffer-pool-size=32M", "--innodb-log-file-size=8M"]
+    small = [
+        "--no-defaults",
+        f"--datadir={data}",
+        "--innodb-buffer-pool-size=32M",
+        "--innodb-log-file-size=8M",
+    ]
     try:
         _run(user, folder, install, *small, "--auth-root-authentication-method=normal", "--skip-test-db")
         port, socket_path = _free_port(), folder / "s"

@@ -45,7 +45,7 @@ def target_place(text: str) -> str | Database:
 
 def warn_about_passwords(*places: object) -> None:
     """Tell users who give a password where others can see it."""
-    if any(isinstance(place, Database) and vars(place)["_secrets"] for place in places):
+    if any(isinstance(place, Database) and place.has_password for place in places):
         failures.say(
             "note: others on this machine can see a password on the command line. Leave it to the driver (PGPASSWORD, "
             "~/.pgpass), or name a variable in a recipe with `password_variable`"

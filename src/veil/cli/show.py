@@ -171,7 +171,8 @@ def assessment(console: Console, found: Assessment) -> None:
 def written(console: Console, made: Anonymized, done: Written, relation: Relation) -> None:
     """Show where an engine has put a release, and what was looked at there."""
     before = f", {done.continued} of them by a run before" if done.continued else ""
-    checked = "every promise, and the number of every combination of cells, on the rows as written"
+    promises = "" if done.verification is None else f" ({len(done.verification.findings)} promises hold)"
+    checked = f"every promise, and the number of every combination of cells, on the rows as written{promises}"
     rows = [
         ("from", relation.name),
         ("to", done.name),

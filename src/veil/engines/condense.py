@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from veil.engines import mysql
 from veil.engines.lookups import Digit, Lookup, Packing, free_prefix, key
 from veil.engines.reading import collect
 from veil.errors import InputError
@@ -58,6 +59,7 @@ def condense(relation: Relation, columns: Sequence[str]) -> Condensed:
     """
     # DuckDB reads single columns cheaply, and in our own memory: there, combinations are counted by number. Elsewhere
     # every column asked for would be one more walk through all rows.
+    _refuse_collations(relation, columns)
     counted = _by_number if relation.kind == "duckdb" else _by_value
     values, codes, weights = counted(relation, columns)
     if not weights.size:
@@ -91,6 +93,8 @@ def _by_value(relation: Relation, columns: Sequence[str]) -> _Counted:
     for name in columns if counts else ():
         known = chunks.pop(name)
         values[name], places = _sorted(pa.chunked_array([each.dictionary for each in known]))
+        if relation.kind == "mysql" and pa.types.is_binary(values[name].type):
+            mysql.check_lengths(relation.backend, name, values[name])
         starts = np.cumsum([0, *(len(each.dictionary) for each in known)])
         codes.append(
             np.concatenate(
@@ -105,7 +109,9 @@ def _by_number(relation: Relation, columns: Sequence[str]) -> _Counted:
     values, digits, tag = {}, [], free_prefix(columns)
     table = relation.table.select(list(columns))
     for number, name in enumerate(columns):
-        cells = collect(relation.backend, relation.table.select(name).distinct()).column(0)
+        cells = collect(
+            relation.backend, relation.table.select(**{name: key(relation.table[name])}).distinct()
+        ).column(0)
         values[name] = _sorted(
             pa.chunked_array([_plain(each, name) for each in cells.chunks], _kind(cells.type))
         )[0]
@@ -126,9 +132,25 @@ def _by_number(relation: Relation, columns: Sequence[str]) -> _Counted:
     return values, packing.unpack(words), weights
 
 
+_TOLD_APART = ("duckdb", "postgres", "sqlite", "mysql", "pyspark")
+"""Engines that Veil makes tell all texts apart."""
+
+
+def _refuse_collations(relation: Relation, columns: Sequence[str]) -> None:
+    schema = relation.table.schema()
+    for name in columns:
+        if relation.kind not in _TOLD_APART and schema[name].is_string():
+            raise InputError(
+                f"{relation.name}: column {name!r} is text, and {relation.kind} may take texts for equal that differ in "
+                "case, accents or blanks. Copy the table to Parquet files or to another engine, or number its values"
+            )
+
+
 def _seen(relation: Relation, name: str, values: pa.Array) -> pa.Array:
     """Return values of the engine as Veil sees them."""
     kind = relation.table.schema()[name]
+    if pa.types.is_binary(values.type):
+        values = values.cast(pa.string())
     if pa.types.is_string(values.type) and not kind.is_string():
         values = _read(values, kind, f"{relation.name}: column {name!r}")
     return normalized(pa.table({name: relation.arrow_view(name, values)}))[name].combine_chunks()
@@ -137,7 +159,7 @@ def _seen(relation: Relation, name: str, values: pa.Array) -> pa.Array:
 def _read(texts: pa.Array, kind: Any, name: str) -> pa.Array:
     """Return values that the engine stores as text as what it says they are."""
     try:
-        return texts.cast(kind.to_pyarrow())
+        return mysql.parsed(texts, kind.to_pyarrow())
     except pa.ArrowException as error:
         raise InputError(
             f"{name} should hold values of type {kind}, but: {error}. Correct such values, or give a view that has the "

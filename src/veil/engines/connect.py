@@ -4,8 +4,8 @@ A password never leaves this module but to the driver. It is taken out of a URL 
 that no representation, recipe, manifest or message can hold it; and what a driver says is repeated only where
 it does not hold the password either.
 
-DuckDB, SQLite, PostgreSQL and Spark are tested against the real thing. MySQL and SQL Server are opened through
-Ibis in the same way, but no test has a server of theirs.
+DuckDB, SQLite, PostgreSQL, MariaDB and Spark are tested against the real thing. SQL Server is opened through Ibis in
+the same way, but no test has a server of it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from pydantic import Field, model_validator
 
 from veil.declare import declared
+from veil.engines import mysql
 from veil.engines.failures import from_driver, reason, told
 from veil.engines.settings import Settings
 from veil.errors import InputError, MissingDependencyError, VeilError, did_you_mean
@@ -118,6 +119,11 @@ class Database:
         object.__setattr__(other, "_secrets", self.__dict__["_secrets"])
         return other
 
+    @property
+    def has_password(self) -> bool:
+        """Whether the password stands in the URL that was given."""
+        return bool(self.__dict__["_secrets"])
+
     def secrets(self) -> dict[str, str]:
         """Return what only the driver may see."""
         secrets: dict[str, str] = self.__dict__["_secrets"]
@@ -165,7 +171,8 @@ def connect(database: Database, settings: Settings | None = None) -> BaseBackend
     try:
         if database.file is not None:
             return _opened(driver, database, database.file, settings or Settings())
-        return _ours(driver.connect(**_arguments(database), **secrets))
+        arguments = {**_arguments(database), **secrets}
+        return _ours(mysql.connected(driver, arguments) if kind == "mysql" else driver.connect(**arguments))
     except VeilError:
         raise
     except Exception as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from veil.engines import mysql
 
 if TYPE_CHECKING:
     import ibis
@@ -41,8 +43,12 @@ class Lookup:
 
     def joined(self, table: ibis.Table) -> ibis.Table:
         """Join what is not the same for all values."""
-        known = self._table
-        return table if known is None else table.left_join(known, key(table[self.column]) == known[self.tag])
+        known = self._handed(_engine_of(table))
+        return table if known is None else table.left_join(known, self._key(table) == known[self.tag])
+
+    def _key(self, table: ibis.Table) -> Any:
+        column = table[self.column]
+        return exact(column) if pa.types.is_binary(self.values.type) else key(column)
 
     def cell(self, table: ibis.Table, name: str) -> Any:
         """What a row of the joined table has of the payload."""
@@ -67,9 +73,10 @@ class Lookup:
         return len(pc.unique(self.payload[name].filter(pa.array(~self.missing)))) <= 1
 
     @functools.cached_property
-    def _table(self) -> ibis.Table | None:
-        import ibis
+    def _handed(self) -> Callable[[Any], ibis.Table | None]:
+        return functools.cache(self._table)  # once to each engine
 
+    def _table(self, engine: Any) -> ibis.Table | None:
         there = pa.array(~self.missing)
         varying = {
             f"{self.tag}_{name}": values.filter(there)
@@ -78,7 +85,7 @@ class Lookup:
         }
         if not varying:
             return None
-        return ibis.memtable(pa.table({self.tag: self.values.filter(there), **varying}))
+        return handed(engine, pa.table({self.tag: self.values.filter(there), **varying}), [self.tag])
 
 
 class Digit(NamedTuple):
@@ -150,29 +157,97 @@ class Listed:
         if not len(self):
             return table, ibis.literal(False)
         table = table.mutate(**self.packing.words(table))
-        table = table.left_join(self._table, [(name, f"{name}_listed") for name in self.packing.names])
+        table = table.left_join(
+            self._handed(_engine_of(table)), [(name, f"{name}_listed") for name in self.packing.names]
+        )
         return table, table[f"{self.packing.tag}_hit"].notnull()
 
     @functools.cached_property
-    def _table(self) -> ibis.Table:
-        import ibis
+    def _handed(self) -> Callable[[Any], ibis.Table]:
+        return functools.cache(self._table)
 
-        columns = dict(zip([f"{name}_listed" for name in self.packing.names], self.combinations, strict=True))
+    def _table(self, engine: Any) -> ibis.Table:
+        names = [f"{name}_listed" for name in self.packing.names]
+        columns = dict(zip(names, self.combinations, strict=True))
         columns[f"{self.packing.tag}_hit"] = np.ones(len(self), np.int64)
-        return ibis.memtable(pa.table(columns))
+        return handed(engine, pa.table(columns), names)
+
+
+def handed(engine: Any, table: pa.Table, keys: Sequence[str]) -> ibis.Table:
+    """Hand a table of the driver over to an engine, to be joined by some of its columns."""
+    import ibis
+
+    return mysql.handed(engine, table, keys) if engine.name == "mysql" else ibis.memtable(table)
 
 
 def key(column: Any) -> Any:
-    """What the engine tells values of a column apart by: the values, or their text where SQLite knows no more.
+    """What the engine tells values of a column apart by: the values, or their bytes or text where it knows no more.
 
-    SQLite stores dates, times and decimals in whatever spelling they came, and may take texts for equal that are not.
+    Collations take texts for equal that are not. SQLite stores dates, times and decimals in whatever spelling they
+    came, and MySQL dates that are none.
     """
-    kind = column.type()
-    if _engine_of(column).name != "sqlite":
-        return column
-    if kind.is_string():
+    kind, engine = column.type(), _engine_of(column)
+    if kind.is_string() and engine.name == "sqlite":
         return column + ""  # which has no collation
-    return column.cast("string") if kind.is_temporal() or kind.is_decimal() else column
+    if kind.is_string():
+        return exact(column) if may_collate(engine, column) else _as_text(column, engine)
+    if engine.name == "mysql":
+        return (
+            exact(column) if kind.is_temporal() else column.cast("float64") if kind.is_float32() else column
+        )
+    if engine.name == "sqlite" and (kind.is_temporal() or kind.is_decimal()):
+        return column.cast("string")
+    return column
+
+
+def exact(text: Any, engine: Any = None) -> Any:
+    """The bytes of a text: equal if and only if the texts are the same."""
+    import ibis
+
+    engine = _engine_of(text) if engine is None else engine
+    if engine.name == "mysql":
+        return mysql.exact(text)
+    if engine.name == "postgres":
+        return ibis.udf.scalar.builtin(_convert_to, name="convert_to")(_as_text(text, engine), "UTF8")
+    return ibis.udf.scalar.builtin(_encode, name="encode")(text)
+
+
+def is_not(column: Any, text: str) -> Any:
+    """Tell of each row whether a column shows anything but a text."""
+    import ibis
+
+    engine = _engine_of(column)
+    if not may_collate(engine, column):
+        return column.isnull() | (column != text)
+    return column.isnull() | (exact(column) != exact(ibis.literal(text), engine))
+
+
+def may_collate(engine: Any, column: Any) -> bool:
+    """Whether an engine may take different texts of a column for equal. Seldom so, but where it is, classes melt away."""
+    if engine.name == "mysql":
+        return True
+    if engine.name == "postgres":
+        return bool(engine.raw_sql(_COLLATING_POSTGRES).fetchone()[0])
+    if engine.name == "duckdb":
+        spelled = "collate" in engine.compile(column.as_table()).lower()
+        return spelled or bool(engine.raw_sql(_COLLATING_DUCKDB).fetchone()[0])
+    return False
+
+
+_COLLATING_POSTGRES = (
+    "SELECT EXISTS (SELECT FROM pg_collation WHERE NOT collisdeterministic) "
+    "OR EXISTS (SELECT FROM pg_type WHERE typname = 'citext')"
+)
+_COLLATING_DUCKDB = (
+    "SELECT current_setting('default_collation') <> '' "
+    "OR EXISTS (SELECT 1 FROM duckdb_tables() WHERE sql ILIKE '%collate%') "
+    "OR EXISTS (SELECT 1 FROM duckdb_views() WHERE NOT internal AND sql ILIKE '%collate%')"
+)
+
+
+def _as_text(column: Any, engine: Any) -> Any:
+    """PostgreSQL compares values of its enumerations with nothing else."""
+    return column.cast("!string") if engine.name == "postgres" else column
 
 
 def is_missing(column: Any) -> Any:
@@ -201,6 +276,12 @@ def _may_be_nan(column: Any) -> bool:
 
 def _engine_of(column: Any) -> Any:
     return column._find_backend(use_default=True)
+
+
+def _convert_to(text: str, encoding: str) -> bytes: ...  # type: ignore[empty-body]
+
+
+def _encode(text: str) -> bytes: ...  # type: ignore[empty-body]
 
 
 def free_prefix(columns: Sequence[str]) -> str:

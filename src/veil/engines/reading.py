@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from veil.engines import mysql
 from veil.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def batches(backend: Any, expression: Table, rows: int = _ROWS) -> pa.RecordBatc
         # By way of pandas, as Ibis does it, integers with a missing value would become floats.
         table = spark_frame(backend, expression).toArrow()
         return pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=rows))
+    if backend.name == "mysql":
+        return mysql.batches(backend, expression, rows)
     if backend.name == "sqlite":
         schema = expression.schema().to_pyarrow()
         return pa.RecordBatchReader.from_batches(schema, _of_sqlite(backend, expression, schema, rows))

@@ -71,12 +71,14 @@ def _digest(relation: Relation, key: str, number: Any) -> Any:
         known = {"convert_to": _convert_to, "sha256": _sha256_of, "encode": _encode}
         call = {name: ibis.udf.scalar.builtin(each, name=name) for name, each in known.items()}
         return call["encode"](call["sha256"](call["convert_to"](text, "UTF8")), "hex")
+    if relation.kind == "mysql":
+        return ibis.udf.scalar.builtin(_sha2, name="sha2")(text, _BITS)
     if relation.kind == "sqlite":
         backend.con.create_function("veil_sha256", 1, _sha256, deterministic=True)
         return ibis.udf.scalar.builtin(_veil_sha256, name="veil_sha256")(text)
     raise PlanError(
         f"no random sample can be drawn by {relation.kind}, as Ibis knows no SHA-256 there. Copy the table to DuckDB, "
-        "PostgreSQL or Spark, or read it into memory"
+        "PostgreSQL, MySQL or Spark, or read it into memory"
     )
 
 
@@ -117,6 +119,9 @@ def _sha256_of(data: bytes) -> bytes: ...  # type: ignore[empty-body]
 
 
 def _encode(data: bytes, form: str) -> str: ...  # type: ignore[empty-body]
+
+
+def _sha2(text: str, bits: int) -> str: ...  # type: ignore[empty-body]
 
 
 def _veil_sha256(text: str) -> str: ...  # type: ignore[empty-body]

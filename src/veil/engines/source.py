@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,10 @@ from veil.randomness import Randomness
 from veil.tables.source import Source
 
 if TYPE_CHECKING:
+    import ibis
+
     from veil.anonymized import Anonymized
+    from veil.verification import Verification
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,16 +63,24 @@ class EngineSource(Source):
 
     def save(self, release: Anonymized, target: Any, *, progress: Any = None, **options: Any) -> Any:
         """Let the engine write the release, check what it has written, and put it in its place."""
+        found: Verification | None = None
+
+        def check(staged: ibis.Table) -> None:
+            nonlocal found
+            found = verify_output(release, self, staged)
+            found.require()
+
         with following(progress) as told:
-            return write(
+            made = write(
                 self.relation,
                 Transform(release, self),
                 target,
-                check=lambda staged: verify_output(release, self, staged).require(),
+                check=check,
                 token=self._token(release),
                 progress=told,
                 **options,
             )
+        return replace(made, verification=found)
 
     def drawn(self, probability: Fraction, randomness: Randomness) -> EngineSource:
         """Return a random sample of the rows, condensed to the same columns."""

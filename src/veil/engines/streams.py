@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import csv
 
+from veil.engines import mysql
 from veil.engines.settings import Settings
 from veil.tables.csv.writer import write_csv
 from veil.tables.formats import Csv
@@ -32,6 +33,8 @@ def batches_of(backend: Any, table: ir.Table) -> pa.RecordBatchReader:
         return backend.con.execute(backend.compile(table)).to_arrow_reader(_BATCH)
     if backend.name == "postgres" and all(map(_plain_in_csv, table.schema().to_pyarrow().types)):
         return _copied(backend, table)
+    if backend.name == "mysql":
+        return mysql.batches(backend, table, _BATCH)
     return backend.to_pyarrow_batches(table, chunk_size=_BATCH)
 
 
@@ -137,7 +140,8 @@ def load(backend: Any, table: str, columns: Sequence[str], rows: pa.RecordBatchR
 def _plain(column: pa.Array) -> list[Any]:
     """Return values that every driver takes: numbers, text, and text for the rest."""
     kind = column.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_string(kind):
+    is_a = pa.types
+    if is_a.is_integer(kind) or is_a.is_floating(kind) or is_a.is_string(kind) or is_a.is_binary(kind):
         return list(column.to_pylist())
     if pa.types.is_boolean(kind):
         return list(column.cast(pa.int8()).to_pylist())

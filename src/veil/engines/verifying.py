@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.engines.condense import condense
-from veil.engines.lookups import as_released, key
+from veil.engines.lookups import as_released, is_not, key
 from veil.engines.reading import collect
 from veil.engines.transform import Transform
 from veil.local_recoding import RecodedRelease
@@ -63,9 +63,7 @@ def verify_output(release: Anonymized, source: EngineSource, staged: ibis.Table)
     for name, treatment in plan.identifying.items():
         if treatment == "mask" and name in found:
             column = staged[name]
-            wrong = staged.filter(
-                column.notnull() if plan.marker is None else column.isnull() | (column != plan.marker)
-            )
+            wrong = staged.filter(column.notnull() if plan.marker is None else is_not(column, plan.marker))
             number = int(collect(relation.backend, wrong.aggregate(cells=wrong.count()))["cells"][0].as_py())
             findings.append(
                 Finding(

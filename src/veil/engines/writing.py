@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from veil.engines.chunks import Chunk, chunks, fingerprint
@@ -22,6 +22,7 @@ from veil.engines.targets import Target, target_of
 from veil.errors import InputError, OutputError, VeilError
 from veil.progress import Progress
 from veil.tables.formats import Format
+from veil.verification import Verification
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -29,11 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Written:
-    """What has been written: where, in how many pieces, and how many of them a run before had done already."""
+    """What has been written: where, in how many pieces, and how many of them a run before had done already.
+
+    `verification` is what was found on the written rows of a release; None if a run before had checked them.
+    """
 
     name: str
     pieces: int
     continued: int
+    verification: Verification | None = field(default=None, repr=False)
 
 
 def write(

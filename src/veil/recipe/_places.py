@@ -174,7 +174,7 @@ def _source(value: Any) -> Any:
 
 
 def _refuse_password(value: Any) -> Any:
-    if isinstance(value, Database) and vars(value)["_secrets"]:
+    if isinstance(value, Database) and value.has_password:
         raise ValueError(
             "a password does not belong into a recipe: name an environment variable that holds it with "
             "`password_variable`, or leave it to the driver (PGPASSWORD, ~/.pgpass)"

@@ -35,6 +35,8 @@ class Grouped:
         Which cells of the classes show what suppressed cells show. Nothing is, in a table that nobody touched.
     missing
         Which cells are blank or hold no value.
+    everybody
+        Number of records, suppressed ones included.
     """
 
     names: tuple[str, ...]
@@ -43,6 +45,7 @@ class Grouped:
     codes: NDArray[np.int32]
     blank: NDArray[np.bool_]
     missing: NDArray[np.bool_]
+    everybody: int
 
     @property
     def records(self) -> int:
@@ -84,7 +87,8 @@ def grouped(published: Published, *, untouched: bool = False) -> Grouped:
         if not untouched:
             blank[:, j] = published.blank(name)[member]
         missing[:, j] = np.array(pc.is_null(values), dtype=np.bool_)[codes[:, j]] | blank[:, j]
-    return Grouped(tuple(published.names), of_record, published.sizes, codes, blank, missing)
+    names = tuple(published.names)
+    return Grouped(names, of_record, published.sizes, codes, blank, missing, published.records)
 
 
 def published_of(

@@ -63,6 +63,8 @@ class Suda:
         Estimated chance that a match with a unique record is right; 0 if no record is unique.
     largest
         Size up to which minimal sample uniques were looked for.
+    records
+        Number of records. Of a table that an engine holds, rows are combinations of cells, which may be several records.
     """
 
     names: tuple[str, ...]
@@ -72,6 +74,7 @@ class Suda:
     attribute_contributions: dict[str, float]
     dis: float
     largest: int
+    records: int
     _parts: tuple[NDArray[np.int64], NDArray[np.float64]]
 
     @functools.cached_property
@@ -98,6 +101,7 @@ class Suda:
         """
         ends = np.arange(8) / 10
         counts = np.bincount(np.searchsorted(ends, self.dis_scores), minlength=9)
+        counts[0] = self.records - counts[1:].sum()
         return {
             "largest": self.largest,
             "dis": self.dis,
@@ -217,6 +221,7 @@ class Hunt:
             dict(zip(made.names, (parts.sum(axis=0) / (total or 1.0)).tolist(), strict=True)),
             dis,
             self.largest,
+            made.everybody,
             (self.rows[special], parts[special]),
         )
 

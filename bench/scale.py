@@ -33,7 +33,7 @@ import generate
 
 MILLION = 1_000_000
 LIMIT = 4 << 30
-DUCKDB = "1200MB"
+DUCKDB = "800MB"
 
 
 def made(folder: Path, millions: int) -> Path:

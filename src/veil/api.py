@@ -15,6 +15,7 @@ from veil.engines.relation import Engine as EngineName
 from veil.engines.relation import Relation, relation_of
 from veil.engines.settings import Settings
 from veil.errors import NoSolutionError, PlanError, did_you_mean
+from veil.flags import flags_among
 from veil.hierarchies import Hierarchy
 from veil.lattice import Strategy
 from veil.lattice.evaluator import Evaluator
@@ -25,7 +26,7 @@ from veil.plan import Aggregation, Plan, hierarchy_builder
 from veil.population import population_of
 from veil.preparation import Prepared, distinct_values, prepare
 from veil.progress import Progress, following
-from veil.published import FLAG, Published
+from veil.published import Published
 from veil.quality import QualityModel
 from veil.randomness import Randomness
 from veil.release import Release
@@ -291,7 +292,7 @@ def verify(source: Any, plan: Plan, *, format: Format | None = None, engine: Eng
         if name not in table.column_names:
             plan.check_columns(table.column_names if found.columns is None else found.columns)
     taken = {name for names in plan.roles.values() for name in names}
-    flags = [name for name in (f"veil_{FLAG}", FLAG) if name in table.column_names and name not in taken]
+    flags = flags_among(table.column_names, taken)
     published = Published(
         table,
         list(plan.roles["quasi-identifying"]),

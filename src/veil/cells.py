@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.classes.encoding import Levels
+from veil.flags import free_flag
 from veil.preparation import Prepared
-from veil.published import FLAG
 from veil.tables.arrow import dictionary_encoded
 
 
@@ -47,7 +47,7 @@ def applied(
             columns[name] = table[name]
     flag = None
     if plan.suppressed_rows == "keep" and ambiguous and suppressed.any():
-        flag = FLAG if FLAG not in table.column_names else f"veil_{FLAG}"
+        flag = free_flag(table.column_names)
         columns[flag] = hidden
     if prepared.weights is None:
         columns = {name: _decoded(column) if name in treated else column for name, column in columns.items()}

@@ -233,9 +233,9 @@ def _unprivileged(name: str) -> pwd.struct_passwd | None:
     """Servers refuse to run as root; Debian's packages have made users for them."""
     if os.geteuid() != 0:
         return None
-    for name in (name, "nobody"):
+    for each in (name, "nobody"):
         with contextlib.suppress(KeyError):
-            return pwd.getpwnam(name)
+            return pwd.getpwnam(each)
     return None
 
 

@@ -17,7 +17,7 @@ from veil.engines import relation_of
 from veil.engines.labelled import Labelled
 from veil.engines.numbered import Box, Marginals, Numbered, coupled, entries
 from veil.engines.partitions import divided
-from veil.errors import VeilError
+from veil.errors import InputError, VeilError
 from veil.masking import Mondrian
 from veil.masking.mondrian import partition
 from veil.masking.partition import Workpiece
@@ -187,3 +187,14 @@ def test_only_rows_of_a_part_get_its_labels(connection: Any) -> None:
         [{"a": "[1, 2]", "b": "x"}] * 2,
         [{"a": "[3, 4]", "b": "{y, NULL}"}] * 2,
     ]
+
+
+def test_a_table_that_changes_meanwhile_is_noticed(connection: Any) -> None:
+    connection.create_table("changing", pa.table({"a": [1, 2, 3, 4]}), overwrite=True)
+    relation = relation_of(connection.table("changing"))
+    assert relation is not None
+    numbered = Numbered(relation, Mondrian(["a"], m.KAnonymity(2)))
+    connection.raw_sql("INSERT INTO changing VALUES (7)")
+    for ask in (numbered.fetch, lambda box: numbered.marginals([box])):
+        with pytest.raises(InputError, match="was changed while it was being read"):
+            ask(numbered.whole)

@@ -215,6 +215,7 @@ def test_text_of_a_file_is_what_it_is_in_memory(tmp_path: Path) -> None:
 
 TRAPS = {
     "suppressed": pa.array(["x", None] * 10),
+    "Veil_suppressed": pa.array(["x", "y"] * 10),
     "veil_part": pa.array(range(20)),
     "veil_0": pa.array(range(20)),
     "veil_0_l1": pa.array(["y"] * 20),

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from veil.engines.connect import _tables
+from veil.engines.connect import table_names
 from veil.engines.exchange import take_place
 from veil.engines.relation import Relation, relation_of
 from veil.engines.writing import Written, write
@@ -151,7 +151,7 @@ def test_remains_in_a_database(people: Relation, tmp_path: Path) -> None:
     run(people, f"{url}#other", stop=3)
     run(people, f"{url}#release", stop=3, token="one")
     run(people, f"{url}#release", token="two")
-    left = _tables(opened(f"{url}#release").backend, {})
+    left = table_names(opened(f"{url}#release").backend, {})
     assert len(left) == 3
     assert all(name == "release" or name.startswith("other__veil_") for name in left)
 

@@ -11,20 +11,36 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from veil.engines.by_part import RecodedByPart, anonymize_by_part
     from veil.engines.connect import Database
     from veil.engines.files import Files
+    from veil.engines.mondrian import EngineMasked
     from veil.engines.relation import Relation, relation_of
     from veil.engines.settings import Settings
     from veil.engines.writing import Written, write
 
-__all__ = ["Database", "Files", "Relation", "Settings", "Written", "relation_of", "write"]
+__all__ = [
+    "Database",
+    "EngineMasked",
+    "Files",
+    "RecodedByPart",
+    "Relation",
+    "Settings",
+    "Written",
+    "anonymize_by_part",
+    "relation_of",
+    "write",
+]
 
 _HOMES = {
     "Database": "connect",
+    "EngineMasked": "mondrian",
     "Files": "files",
+    "RecodedByPart": "by_part",
     "Relation": "relation",
     "Settings": "settings",
     "Written": "writing",
+    "anonymize_by_part": "by_part",
     "relation_of": "relation",
     "write": "writing",
 }

@@ -189,9 +189,9 @@ class RecodedByPart(EngineMasked):
             )
             if best is None:
                 raise NoSolutionError(
-                    f"a part of {part.records} records has no transformation within the plan: raise "
-                    "`maximum_levels` or `suppression_limit`, or allow more `most_combinations`, so that parts are "
-                    "larger"
+                    f"a part of {part.records} records has no transformation within the plan: give hierarchies one "
+                    "label above all values, raise `maximum_levels` or `suppression_limit`, or allow more "
+                    "`most_combinations`, so that parts are larger"
                 )
             self._levels[part] = best.levels
             self.suppressed += evaluator.judge(best.levels, sample.table).node.tally.suppressed

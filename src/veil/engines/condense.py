@@ -153,6 +153,8 @@ def _seen(relation: Relation, name: str, values: pa.Array) -> pa.Array:
         values = values.cast(pa.string())
     if pa.types.is_string(values.type) and not kind.is_string():
         values = _read(values, kind, f"{relation.name}: column {name!r}")
+    elif kind.is_float32():
+        values = values.cast(pa.float32())
     return normalized(pa.table({name: relation.arrow_view(name, values)}))[name].combine_chunks()
 
 

@@ -10,6 +10,7 @@ the same way, but no test has a server of it.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import re
@@ -355,8 +356,13 @@ def _opened(driver: Any, database: Database, file: Path, settings: Settings) -> 
 
 def _ours(backend: Any) -> BaseBackend:
     """Close the connection when nobody needs it any more."""
-    weakref.finalize(backend, backend.con.close)
+    weakref.finalize(backend, _close, backend.con)
     return cast("BaseBackend", backend)
+
+
+def _close(connection: Any) -> None:
+    with contextlib.suppress(Exception):  # closed already, or lost
+        connection.close()
 
 
 def active_spark_session() -> Any:

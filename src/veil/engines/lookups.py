@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.engines import mysql
+from veil.engines.reading import spark_frame
 
 if TYPE_CHECKING:
     import ibis
@@ -209,6 +210,8 @@ def exact(text: Any, engine: Any = None) -> Any:
         return mysql.exact(text)
     if engine.name == "postgres":
         return ibis.udf.scalar.builtin(_convert_to, name="convert_to")(_as_text(text, engine), "UTF8")
+    if engine.name == "pyspark":
+        return text.cast("binary")
     return ibis.udf.scalar.builtin(_encode, name="encode")(text)
 
 
@@ -231,9 +234,13 @@ def may_collate(engine: Any, column: Any) -> bool:
     if engine.name == "duckdb":
         spelled = "collate" in engine.compile(column.as_table()).lower()
         return spelled or bool(engine.raw_sql(_COLLATING_DUCKDB).fetchone()[0])
+    if engine.name == "pyspark":
+        kind = spark_frame(engine, column.as_table()).schema[0].dataType
+        return getattr(kind, "collation", _SPARK_EXACT) != _SPARK_EXACT
     return False
 
 
+_SPARK_EXACT = "UTF8_BINARY"
 _COLLATING_POSTGRES = (
     "SELECT EXISTS (SELECT FROM pg_collation WHERE NOT collisdeterministic) "
     "OR EXISTS (SELECT FROM pg_type WHERE typname = 'citext')"
@@ -246,8 +253,9 @@ _COLLATING_DUCKDB = (
 
 
 def _as_text(column: Any, engine: Any) -> Any:
-    """PostgreSQL compares values of its enumerations with nothing else."""
-    return column.cast("!string") if engine.name == "postgres" else column
+    """PostgreSQL compares and mixes values of an enumeration with nothing else."""
+    # Ibis would leave a cast to the same type out.
+    return column.cast("!string").cast("string") if engine.name == "postgres" else column
 
 
 def is_missing(column: Any) -> Any:
@@ -258,10 +266,13 @@ def is_missing(column: Any) -> Any:
 def as_released(column: Any) -> Any:
     """The values as they are shown: what was counted as one value must not look like two.
 
-    Engines take -0.0 and 0.0 for equal, and for Veil not-a-number is a missing value.
+    Engines take -0.0 and 0.0 for equal, and for Veil not-a-number is a missing value. And where there is a marker among
+    them, values of an enumeration are texts.
     """
     import ibis
 
+    if column.type().is_string():
+        return _as_text(column, _engine_of(column))
     if not column.type().is_floating():
         return column
     unsigned = (column == 0).ifelse(ibis.literal(0.0, type=column.type()), column)
@@ -271,7 +282,10 @@ def as_released(column: Any) -> Any:
 def _may_be_nan(column: Any) -> bool:
     import ibis.expr.operations as operations
 
-    return bool(column.type().is_floating() and _engine_of(column).has_operation(operations.IsNan))
+    engine = _engine_of(column)
+    if not column.type().is_floating() or engine.name in ("mysql", "mssql"):  # where every float is a number
+        return False
+    return bool(engine.has_operation(operations.IsNan))
 
 
 def _engine_of(column: Any) -> Any:

@@ -8,6 +8,7 @@ part after the other is fetched, cut, written and forgotten. The classes are the
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,12 +18,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.engines.labelled import Labelled
-from veil.engines.mondrian_output import check_staged, together, write_parts
+from veil.engines.mondrian_output import check_staged, together
 from veil.engines.numbered import Numbered
 from veil.engines.partitions import Part, divided
 from veil.engines.relation import Relation
 from veil.engines.settings import available_memory
-from veil.engines.writing import write
+from veil.engines.writing import Piece, write, write_pieces
 from veil.errors import ParameterError, PlanError
 from veil.masking.base import Method
 from veil.masking.mondrian import Mondrian
@@ -161,11 +162,13 @@ class EngineMasked(Masked):
 
     def _check_merged(self, shown: Published, part_of_class: NDArray[np.int64]) -> None:
         """Check classes of different parts that got the same labels, if a model might not survive that."""
+        if self._numbered.work.judge.monotone:
+            return
         low, high = np.full(shown.sizes.size, len(self._parts)), np.full(shown.sizes.size, -1)
         np.minimum.at(low, shown.classes, part_of_class)
         np.maximum.at(high, shown.classes, part_of_class)
         merged = (low < high)[shown.classes]
-        if self._numbered.work.judge.monotone or not merged.any():
+        if not merged.any():
             return
         found = []
         for number, part in enumerate(self._parts):
@@ -201,13 +204,13 @@ class EngineMasked(Masked):
             }
             if self._only is not None:
                 return write(numbered.relation, self._only, path, **common)
-            return write_parts(
-                numbered.relation,
-                [(f"part {number}", part.records) for number, part in enumerate(self._parts, 1)],
-                lambda number: self._expression(self._parts[number], numbered.relation.table),
-                path,
-                **common,
-            )
+            table = numbered.relation.table
+            pieces = [
+                # The rows of a part are found when their turn has come, and forgotten before the next.
+                Piece(f"part {number}", part.records, functools.partial(self._expression, part, table))
+                for number, part in enumerate(self._parts, 1)
+            ]
+            return write_pieces(numbered.relation, lambda: pieces, pieces[0].make, path, **common)
 
     def _expression(self, part: Part, table: ibis.Table) -> ibis.Table:
         return (self._only or self._labelled(part))(table)

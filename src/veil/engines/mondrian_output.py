@@ -8,26 +8,20 @@ classes are looked at in turns, by the labels of one column.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.engines.chunks import Chunk, fingerprint
 from veil.engines.condense import Condensed, condense
 from veil.engines.lookups import Lookup
 from veil.engines.relation import Relation
-from veil.engines.targets import target_of
 from veil.engines.verifying import compare_counts, compare_passed
-from veil.engines.writing import Written, _append, _keeping, _key
-from veil.errors import InputError, OutputError, VeilError
 from veil.models.base import Finding
-from veil.progress import Progress
 from veil.published import counted, encoded
-from veil.tables.formats import Format
 from veil.verification import Verification, verify_models
 
 if TYPE_CHECKING:
@@ -36,61 +30,6 @@ if TYPE_CHECKING:
     from veil.engines.mondrian import EngineMasked
 
 _COLUMNS = "the table has the columns it should have and no others"
-
-
-def write_parts(
-    relation: Relation,
-    parts: Sequence[tuple[str, int]],
-    made: Callable[[int], ibis.Table],
-    target: Any,
-    *,
-    check: Callable[[ibis.Table], None],
-    token: str,
-    overwrite: bool = False,
-    resume: bool = True,
-    format: Format | None = None,
-    progress: Progress | None = None,
-) -> Written:
-    """Write parts of a table one after the other, as `veil.engines.writing.write` writes pieces.
-
-    `parts` are labels and numbers of records. `made` makes the rows of a part when their turn has come, and they are
-    forgotten before the next are made.
-    """
-    progress = progress or Progress()
-    place = target_of(target, relation, token=token, overwrite=overwrite, format=format)
-    labels = [label for label, _ in parts]
-    with place.told(), place.locked():
-        with relation.told():
-            state = fingerprint(relation)
-        example = made(0)
-        key = _key(token, labels, example, state if resume else None)
-        if place.finished(key):
-            return Written(place.name, len(parts), len(parts))
-        if place.exists() and not overwrite:
-            raise OutputError(f"{place.name}: is there already. Choose another name, or say overwrite=True")
-        done = place.begin(key, labels, example)
-        continued = len(done)
-        del example
-        pieces = [Chunk(label, records, cast("Any", n)) for n, (label, records) in enumerate(parts)]
-        with _keeping(place, done, len(parts)):
-            _append(place, pieces, cast("Any", made), done, progress)
-        with relation.told():
-            unchanged = fingerprint(relation) == state
-        if not unchanged:
-            place.abandon()
-            raise InputError(
-                f"{relation.name}: was changed while it was being written, so that rows may be missing or "
-                "doubled. Nothing was written. Run it again when nobody changes the table"
-            )
-        progress.phase("checking what was written")
-        try:
-            check(place.staged())
-        except VeilError:
-            place.abandon()
-            raise
-        progress.phase("putting it in place")
-        place.commit()
-    return Written(place.name, len(parts), continued)
 
 
 def check_staged(masked: EngineMasked, staged: ibis.Table, most: int) -> Verification:

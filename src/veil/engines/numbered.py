@@ -6,7 +6,6 @@ ranks and codes: how often each occurs in a part of the table, and which combina
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -98,10 +97,7 @@ class Numbered:
         check_columns(relation, names)
         with relation.told():
             found = {name: condense(relation, [name]) for name in names}
-        if len({int(each.weights.sum()) for each in found.values()}) > 1:
-            raise InputError(
-                f"{relation.name}: was changed while it was being read. Run it again when nobody changes the table"
-            )
+        self._require_unchanged(len({int(each.weights.sum()) for each in found.values()}) == 1)
         self.seen = found
         self._require_finite(found)
         places, self.weights = coupled([each.weights for each in found.values()])
@@ -126,6 +122,12 @@ class Numbered:
         }
         self.keys = Packing(f"{self.tag}_k", self._digits(self.names, self.sizes))
         self._values = Packing(f"{self.tag}_v", self._digits(self.attributes, self.domains))
+
+    def _require_unchanged(self, is_unchanged: bool) -> None:
+        if not is_unchanged:
+            raise InputError(
+                f"{self.relation.name}: was changed while it was being read. Run it again when nobody changes the table"
+            )
 
     def _require_finite(self, found: dict[str, Condensed]) -> None:
         for name, hierarchy in self.method.quasi_identifiers.items():
@@ -160,7 +162,7 @@ class Numbered:
         """The box that everything is in."""
         return Box((0,) * len(self.sizes), tuple(size - 1 for size in self.sizes))
 
-    @functools.cached_property
+    @property
     def whole_marginals(self) -> Marginals:
         """How often each rank occurs in the whole table."""
         return Marginals(self.work.ranks, self.work.weights)
@@ -217,6 +219,7 @@ class Numbered:
         with self.relation.told():
             for batch in self.relation.batches(grouped, _BATCH):
                 for each, column in zip(found, batch.columns, strict=True):
+                    self._require_unchanged(not column.null_count)  # every value had a number
                     each.append(np.array(column.cast(pa.int64())))
         return [np.concatenate(each or [np.empty(0, np.int64)]) for each in found]
 
@@ -236,6 +239,7 @@ class Numbered:
                 counts[p].append(records[part == p])
         made = []
         for ranks_of_part, counts_of_part in zip(ranks, counts, strict=True):
+            self._require_unchanged(len({int(each.sum()) for each in counts_of_part}) == 1)
             places, weights = coupled(counts_of_part)
             columns = [each[place] for each, place in zip(ranks_of_part, places, strict=True)]
             made.append(Marginals(np.stack(columns, axis=1).astype(np.int32), weights))
@@ -273,11 +277,7 @@ class Numbered:
         table = table.select(**self.keys.words(table), **self._values.words(table))
         *found, weights = self._counted(table, table.columns)
         split = len(self.keys.names)
-        words, item_of_row = np.unique(np.stack(found[:split]), axis=1, return_inverse=True)
-        if split == 1:
-            flat, item_of_row = np.unique(found[0], return_inverse=True)
-            words = flat[None, :]
-        item_of_row = item_of_row.reshape(-1)
+        words, item_of_row = _distinct(np.stack(found[:split]))
         codes = self._values.unpack(found[split:])
         items = words.shape[1]
         held = tuple(
@@ -287,6 +287,15 @@ class Numbered:
         ranks = np.stack(self.keys.unpack(list(words)), axis=1)
         work = self.work.some(ranks, counted(item_of_row, items, weights), held)
         return Combinations(words, work, item_of_row, codes, weights)
+
+
+def _distinct(words: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the different columns of an array, and which of them each column is."""
+    if len(words) == 1:
+        flat, number = np.unique(words[0], return_inverse=True)
+        return flat[None, :], number
+    different, number = np.unique(words, axis=1, return_inverse=True)
+    return different, number.reshape(-1)
 
 
 def entries(

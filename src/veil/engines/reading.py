@@ -36,6 +36,9 @@ def batches(backend: Any, expression: Table, rows: int = _ROWS) -> pa.RecordBatc
     if backend.name == "sqlite":
         schema = expression.schema().to_pyarrow()
         return pa.RecordBatchReader.from_batches(schema, _of_sqlite(backend, expression, schema, rows))
+    if any(kind.is_decimal() and kind.scale is None for kind in expression.schema().types):
+        schema = expression.schema().to_pyarrow()
+        return pa.RecordBatchReader.from_batches(schema, _of_unbounded(backend, expression, rows))
     return backend.to_pyarrow_batches(expression, chunk_size=rows)
 
 
@@ -48,6 +51,21 @@ def spark_frame(backend: Any, expression: Table) -> Any:
     """Return an expression as a DataFrame of the session that holds its tables."""
     backend._run_pre_execute_hooks(expression)
     return backend._session.sql(backend.compile(expression))
+
+
+def _of_unbounded(backend: Any, expression: Table, rows: int) -> Iterator[pa.RecordBatch]:
+    """PostgreSQL's ``numeric`` has any number of places, and Ibis takes it for one with nine."""
+    try:
+        yield from backend.to_pyarrow_batches(expression, chunk_size=rows)
+    except pa.ArrowInvalid as error:
+        names = [
+            name for name, kind in expression.schema().items() if kind.is_decimal() and kind.scale is None
+        ]
+        raise InputError(
+            f"{'column' if len(names) == 1 else 'one of the columns'} {', '.join(map(repr, names))} of type numeric holds "
+            f"a number with more than nine decimals, or none at all ({error}). Make a view that tells how many there "
+            f'are: CAST("{names[0]}" AS numeric(38, 15)), or that makes it text: CAST("{names[0]}" AS text)'
+        ) from None
 
 
 def _of_sqlite(backend: Any, expression: Table, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:

@@ -15,6 +15,7 @@ import weakref
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from veil.engines import mysql
 from veil.engines.relation import Handed, Relation
 from veil.errors import PlanError
 from veil.randomness import Randomness
@@ -90,6 +91,8 @@ def _kept(relation: Relation, table: ibis.Table) -> ibis.Table:
         # Numbers of rows may differ when Spark computes them again; now it has no reason to.
         backend._session.sql(backend.compile(table)).localCheckpoint().createOrReplaceTempView(name)
         return backend.table(name)
+    if relation.kind == "mysql":
+        return mysql.kept(backend, table)
     made = backend.create_table(name, table, temp=True)
     weakref.finalize(made, _drop, backend, name).atexit = False
     return made

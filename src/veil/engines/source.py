@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,12 @@ from veil.engines.transform import Chosen, Transform
 from veil.engines.verifying import verify_output
 from veil.engines.writing import write
 from veil.errors import PlanError
+from veil.flags import flags_among, free_flag
 from veil.models.query import Query
 from veil.models.subset import Where
 from veil.plan import Plan
 from veil.preparation import columns_read
 from veil.progress import following
-from veil.published import FLAG
 from veil.randomness import Randomness
 from veil.tables.source import Source
 
@@ -48,7 +48,7 @@ class EngineSource(Source):
         """Name of the column that tells which rows are suppressed, if the release needs one."""
         if release._flag is None:
             return None
-        return FLAG if FLAG not in self.relation.table.columns else f"veil_{FLAG}"
+        return free_flag(self.relation.table.columns)
 
     def chosen(self, release: Anonymized) -> Chosen | None:
         """How to find the rows of the research subset, if there is one."""
@@ -116,11 +116,19 @@ def for_verifying(relation: Relation, plan: Plan) -> EngineSource:
     wanted = [
         *plan.roles["quasi-identifying"],
         *columns_read(plan, ()),
-        f"veil_{FLAG}",
-        FLAG,
         *plan.identifying,
     ]
-    return condensed_source(relation, [name for name in wanted if name in relation.table.columns])
+    return of_release(relation, [name for name in wanted if name in relation.table.columns])
+
+
+def of_release(relation: Relation, columns: Sequence[str]) -> EngineSource:
+    """Condense a published table to some columns, and those that may tell which rows are suppressed."""
+    table, schema = relation.table, relation.table.schema()
+    flags = flags_among(table.columns, columns)
+    if relation.kind == "mysql":  # which has no truth values, only small numbers
+        told = {name: table[name] != 0 for name in flags if schema[name].is_int8()}
+        relation = replace(relation, table=table.mutate(**told))
+    return condensed_source(relation, [*columns, *flags])
 
 
 def for_columns(relation: Relation, columns: Iterable[str], subset: object | None) -> EngineSource:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import csv
 
-from veil.engines import mysql
+from veil.engines.reading import batches
 from veil.engines.settings import Settings
 from veil.tables.csv.writer import write_csv
 from veil.tables.formats import Csv
@@ -33,8 +33,8 @@ def batches_of(backend: Any, table: ir.Table) -> pa.RecordBatchReader:
         return backend.con.execute(backend.compile(table)).to_arrow_reader(_BATCH)
     if backend.name == "postgres" and all(map(_plain_in_csv, table.schema().to_pyarrow().types)):
         return _copied(backend, table)
-    if backend.name == "mysql":
-        return mysql.batches(backend, table, _BATCH)
+    if backend.name in ("mysql", "postgres"):
+        return batches(backend, table, _BATCH)
     return backend.to_pyarrow_batches(table, chunk_size=_BATCH)
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlglot
 
+from veil.engines import mysql
 from veil.engines.connect import Database, connect, driver_of, import_ibis, table_names
 from veil.engines.exchange import busy, file_lock
 from veil.engines.relation import Relation
@@ -29,9 +30,14 @@ from veil.engines.targets import Target
 from veil.errors import InputError, OutputError
 
 if TYPE_CHECKING:
+    import ibis
     import ibis.expr.types as ir
 
 _LONGEST = 38  # letters of the name that fit into PostgreSQL's 63 bytes with what is added
+_IDENTITY = {
+    "postgres": "SELECT oid, current_database(), pg_postmaster_start_time() FROM pg_database WHERE datname = current_database()",
+    "mysql": "SELECT @@hostname, @@port, @@datadir, @@pid_file",
+}
 _PATIENCE = 3.0  # seconds in which a server notices that the run before has been killed
 
 
@@ -96,6 +102,7 @@ class TableTarget(Target):
         self.temporary = f"{self.prefix}{mark}"
         self.progress = f"{self.temporary}_done"
         self.key = ""
+        self.kinds: ibis.Schema
 
     @property
     def staging(self) -> str:
@@ -107,21 +114,19 @@ class TableTarget(Target):
 
         if self.relation.backend is not self.backend and not self._same_server():
             return False
-        here = self.database.schema or self._current_schema()
+        here = self.database.schema or _current_schema(self.backend)
+        there = _current_schema(self.relation.backend)
         for table in self.relation.table.op().find(ops.DatabaseTable):
-            if table.name == self.table and (table.namespace.database or self._current_schema()) == here:
+            if table.name == self.table and (table.namespace.database or there) == here:
                 return True
         return False
 
     def _same_server(self) -> bool:
-        """Whether two connections lead to one database: the same PostgreSQL server, however it is spelled."""
-        if self.backend.name != "postgres" or self.relation.kind != "postgres":
+        """Whether two connections lead to one PostgreSQL database or MySQL server, however it is spelled."""
+        ask = _IDENTITY.get(self.backend.name)
+        if ask is None or self.backend.name != self.relation.kind:
             return False
-        ask = "SELECT oid, current_database(), pg_postmaster_start_time() FROM pg_database WHERE datname = current_database()"
         return self._rows(ask) == list(self.relation.backend.raw_sql(ask).fetchall())
-
-    def _current_schema(self) -> str | None:
-        return getattr(self.backend, "current_database", None)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -159,8 +164,11 @@ class TableTarget(Target):
         return self.table in table_names(self.backend, self.place)
 
     def begin(self, key: str, labels: Sequence[str], example: ir.Table) -> set[str]:
+        import ibis
+
         self.key, tables = key, set(table_names(self.backend, self.place))
-        pattern = re.compile(re.escape(self.prefix) + "[0-9a-f]{12}(_done)?")
+        self.kinds = ibis.schema({name: kind.copy(nullable=True) for name, kind in example.schema().items()})
+        pattern = re.compile(re.escape(self.prefix) + "[0-9a-f]{12}(_done|_old)?")
         for each in tables:
             if pattern.fullmatch(each) and each not in (self.temporary, self.progress):
                 self._drop(each)
@@ -169,16 +177,21 @@ class TableTarget(Target):
             if key in done and done <= {key, *labels}:
                 return done - {key}
         self.abandon()
-        self._create(example)
+        self._create()
         return set()
 
-    def _create(self, example: ir.Table) -> None:
+    def _create(self) -> None:
         import ibis
 
-        kinds = {name: kind.copy(nullable=True) for name, kind in example.schema().items()}
+        tables = {self.temporary: self.kinds, self.progress: ibis.schema({"label": "string"})}
         with self._transaction():
-            self.backend.create_table(self.temporary, schema=ibis.schema(kinds), **self.place)
-            self.backend.create_table(self.progress, schema=ibis.schema({"label": "string"}), **self.place)
+            for name, schema in tables.items():
+                if self.backend.name == "mysql":
+                    self._run(
+                        f"CREATE TABLE {self._quoted(name)} ({mysql.definitions(schema)}) ENGINE = InnoDB"
+                    )
+                else:
+                    self.backend.create_table(name, schema=schema, **self.place)
             self._note(self.key)
 
     def append(self, label: str, piece: ir.Table) -> None:
@@ -200,6 +213,8 @@ class TableTarget(Target):
             self._note(label)
 
     def staged(self) -> ir.Table:
+        if self.backend.name == "mysql":  # which has no truth values, only numbers
+            return mysql.table_of(self.backend, self.temporary, self.kinds, self.database.schema)
         return self.backend.table(self.temporary, **self.place)
 
     def commit(self) -> None:
@@ -280,6 +295,10 @@ class SparkTable(TableTarget):
 
     def abandon(self) -> None:
         self._run(f"DROP TABLE IF EXISTS {self._quoted(self.temporary)}")
+
+
+def _current_schema(backend: Any) -> str | None:
+    return getattr(backend, "current_database", None)
 
 
 def _text(value: str) -> str:

@@ -21,8 +21,7 @@ from veil.engines.transform import Transform
 from veil.local_recoding import RecodedRelease
 from veil.models import Profitability
 from veil.models.base import Finding
-from veil.models.subset import row_numbers
-from veil.published import counted
+from veil.models.subset import numbers_with_gaps
 from veil.verification import Verification, as_published, verify_models
 
 if TYPE_CHECKING:
@@ -113,13 +112,29 @@ def compare_counts(
     weights: NDArray[np.int64],
 ) -> Finding:
     """Count each combination of released cells, as planned and as written."""
-    planned, there = row_numbers([expected, written], expected.column_names)
-    size = int(max(planned.max(initial=-1), there.max(initial=-1))) + 1
-    due = counted(planned, size, expected_weights)
-    found = counted(there, size, weights)
-    wrong = int(np.abs(due - found).sum())
-    measured = f"{wrong} rows differ" if wrong else f"{int(found.sum())} rows in {size} combinations"
+    rows = expected.num_rows
+    numbers = numbers_with_gaps([expected, written], expected.column_names)
+    due = _summed(numbers[:rows], np.ones(rows, np.int64) if expected_weights is None else expected_weights)
+    found = _summed(numbers[rows:], weights)
+    wrong = 0
+    if not all(np.array_equal(*each) for each in zip(due, found, strict=True)):
+        _, gaps = _summed(np.concatenate([due[0], found[0]]), np.concatenate([due[1], -found[1]]))
+        wrong = int(np.abs(gaps).sum())
+    size = found[0].size
+    measured = f"{wrong} rows differ" if wrong else f"{int(weights.sum())} rows in {size} combinations"
     return Finding("every combination of cells occurs as often as it should", wrong == 0, measured)
+
+
+def _summed(
+    numbers: NDArray[np.int64], weights: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the different numbers in ascending order, and the sum of the weights of each."""
+    order = np.argsort(numbers)
+    ranked = numbers[order]
+    first = np.flatnonzero(np.diff(ranked, prepend=ranked[:1] - 1))
+    if not first.size:
+        return ranked, weights[order]
+    return ranked[first], np.add.reduceat(weights[order], first)
 
 
 def compare_passed(

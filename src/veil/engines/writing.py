@@ -7,15 +7,16 @@ done is kept beside it, and the same call goes on from there; after a failed che
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from veil.engines.chunks import Chunk, chunks, fingerprint
+from veil.engines.chunks import chunks, fingerprint
 from veil.engines.connect import Database
 from veil.engines.relation import Relation
 from veil.engines.targets import Target, target_of
@@ -79,23 +80,66 @@ def write(
     30
     60
     """
+
+    def pieces() -> list[Piece]:
+        return [
+            Piece(each.label, each.rows, functools.partial(transform, each.table))
+            for each in chunks(relation, chunk_rows)
+        ]
+
+    return write_pieces(
+        relation,
+        pieces,
+        lambda: transform(relation.table),
+        target,
+        check=check,
+        token=token,
+        overwrite=overwrite,
+        resume=resume,
+        format=format,
+        progress=progress,
+    )
+
+
+class Piece(NamedTuple):
+    """Rows that are written at once: a label of their own, their number if it is known, and what makes them."""
+
+    label: str
+    rows: int | None
+    make: Callable[[], ir.Table]
+
+
+def write_pieces(
+    relation: Relation,
+    find: Callable[[], list[Piece]],
+    example: Callable[[], ir.Table],
+    target: str | os.PathLike[str] | Database,
+    *,
+    check: Callable[[ir.Table], None],
+    token: str,
+    overwrite: bool = False,
+    resume: bool = True,
+    format: Format | None = None,
+    progress: Progress | None = None,
+) -> Written:
+    """Write pieces of any kind, as `write` does; `example` makes rows of their columns and types."""
     progress = progress or Progress()
     place = target_of(target, relation, token=token, overwrite=overwrite, format=format)
     with place.told(), place.locked():
         with relation.told():
-            pieces = chunks(relation, chunk_rows)
+            pieces = find()
             state = fingerprint(relation)
-        example = transform(relation.table)
-        key = _key(token, [piece.label for piece in pieces], example, state if resume else None)
+        labels, model = [piece.label for piece in pieces], example()
+        key = _key(token, labels, model, state if resume else None)
         if place.finished(key):
             return Written(place.name, len(pieces), len(pieces))
         if place.exists() and not overwrite:
             raise OutputError(f"{place.name}: is there already. Choose another name, or say overwrite=True")
-        done = place.begin(key, [piece.label for piece in pieces], example)
+        done = place.begin(key, labels, model)
         continued = len(done)
         kept = done if resume and state is not None else None
         with _keeping(place, kept, len(pieces)):
-            _append(place, pieces, transform, done, progress)
+            _append(place, pieces, done, progress)
         with relation.told():
             unchanged = fingerprint(relation) == state
         if not unchanged:
@@ -116,13 +160,7 @@ def write(
     return Written(place.name, len(pieces), continued)
 
 
-def _append(
-    place: Target,
-    pieces: list[Chunk],
-    transform: Callable[[ir.Table], ir.Table],
-    done: set[str],
-    progress: Progress,
-) -> None:
+def _append(place: Target, pieces: list[Piece], done: set[str], progress: Progress) -> None:
     progress.phase("writing")
     sizes = [piece.rows for piece in pieces]
     steps = [1 if None in sizes else size or 0 for size in sizes]
@@ -130,7 +168,7 @@ def _append(
     for number, (piece, step) in enumerate(zip(pieces, steps, strict=True), 1):
         progress.advance(passed, sum(steps), f"piece {number} of {len(pieces)}")
         if piece.label not in done:
-            place.append(piece.label, transform(piece.table))
+            place.append(piece.label, piece.make())
             done.add(piece.label)
         passed += step
     progress.advance(passed, sum(steps))

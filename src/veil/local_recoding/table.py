@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from veil.anonymized import Part, taken
 from veil.cells import applied, blanked
 from veil.classes.encoding import Levels
+from veil.flags import free_flag
 from veil.models import KAnonymity, Profitability
 from veil.models.base import Finding
 from veil.preparation import Prepared
-from veil.published import FLAG, Published, is_text
+from veil.published import Published, is_text
 from veil.verification import Verification, verify_release
 
 
@@ -83,7 +84,7 @@ def assemble(prepared: Prepared, parts: Sequence[Part], hidden: NDArray[np.bool_
         return Assembled(pa.table(columns).take(pa.array(rows)), rows, None)
     flag = None
     if ambiguous:
-        flag = FLAG if FLAG not in prepared.table.column_names else f"veil_{FLAG}"
+        flag = free_flag(prepared.table.column_names)
         columns[flag] = blank
     return Assembled(pa.table(columns), None, flag)
 

@@ -357,6 +357,12 @@ def row_numbers(tables: Sequence[pa.Table], names: Sequence[str]) -> list[NDArra
     >>> [each.tolist() for each in row_numbers([pa.table({"a": ["1", "2"]}), pa.table({"a": [2]})], ["a"])]
     [[0, 1], [1]]
     """
+    numbers, _ = _dense(numbers_with_gaps(tables, names))
+    return np.split(numbers, np.cumsum([table.num_rows for table in tables])[:-1])
+
+
+def numbers_with_gaps(tables: Sequence[pa.Table], names: Sequence[str]) -> NDArray[np.int64]:
+    """Number the rows of all tables, one table after the other, such that equal rows have equal numbers."""
     numbers = np.zeros(sum(table.num_rows for table in tables), np.int64)
     different = 1
     for name in names:
@@ -371,8 +377,7 @@ def row_numbers(tables: Sequence[pa.Table], names: Sequence[str]) -> list[NDArra
         for known, places in columns:
             numbers[row : row + places.size] += codes[first : first + len(known)][places]
             row, first = row + places.size, first + len(known)
-    numbers, _ = _dense(numbers)
-    return np.split(numbers, np.cumsum([table.num_rows for table in tables])[:-1])
+    return numbers
 
 
 def _dense(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:

@@ -185,8 +185,11 @@ class _Page:
         least, wanted = [], []
         for column, heading in enumerate(block.headings):
             cells = [row[column] for row in block.rows]
-            texts = [each if isinstance(each, str) else each.text for each in cells]
-            fonts = [(heading, "DejaVuSans-Bold"), *((text, "DejaVuSans") for text in texts)]
+            fonts = [(heading, "DejaVuSans-Bold")]
+            for each in cells:
+                plain = isinstance(each, str) or not each.mark
+                text = each if isinstance(each, str) else each.text
+                fonts.append((text, "DejaVuSans" if plain else "DejaVuSans-Bold"))
             words = [stringWidth(word, font, size) for text, font in fonts for word in text.split()]
             whole = [stringWidth(text, font, size) for text, font in fonts]
             least.append(min(110.0, max(words, default=0.0)) + 10.0)

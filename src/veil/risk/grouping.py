@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from veil.engines.relation import relation_of
 from veil.errors import PlanError, did_you_mean
-from veil.published import FLAG, Published
+from veil.flags import flags_among
+from veil.published import Published
 from veil.tables import read
 
 
@@ -113,7 +114,7 @@ def published_of(
     names = named(quasi_identifiers)
     table, weights = _rows(source, names)
     check_columns(table, names)
-    flags = [each for each in (f"veil_{FLAG}", FLAG) if each in table.column_names and each not in names]
+    flags = flags_among(table.column_names, names)
     flags = [each for each in flags if pa.types.is_boolean(table[each].type)]
     return Published(
         table,
@@ -131,11 +132,9 @@ def _rows(source: Any, names: Iterable[str]) -> tuple[pa.Table, NDArray[np.int64
     relation = relation_of(source)
     if relation is None:
         return table_of(source), None
-    from veil.engines.source import condensed_source
+    from veil.engines.source import of_release
 
-    there = set(relation.table.columns)
-    flags = [each for each in (f"veil_{FLAG}", FLAG) if each in there and each not in names]
-    found = condensed_source(relation, [*(each for each in names if each in there), *flags])
+    found = of_release(relation, [each for each in names if each in relation.table.columns])
     return found.table, found.weights
 
 

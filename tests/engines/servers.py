@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import pwd
 import secrets
@@ -126,9 +127,7 @@ class MySQL:
 
     def connect(self, **options: Any) -> Any:
         """A connection of the driver's own, as the superuser, for setting the stage."""
-        import MySQLdb
-
-        return MySQLdb.connect(
+        return importlib.import_module("MySQLdb").connect(
             unix_socket=self.socket, user="root", charset="utf8mb4", autocommit=True, **options
         )
 

@@ -64,7 +64,9 @@ def collated(postgres: Any) -> Any:
     postgres.execute("DROP EXTENSION citext CASCADE", "DROP COLLATION loose CASCADE")
 
 
-@pytest.mark.parametrize("kind", ["citext", "text COLLATE loose", "varchar(9) COLLATE loose"])
+@pytest.mark.parametrize(
+    "kind", ["citext", "text COLLATE loose", "varchar(9) COLLATE loose", "char(1) COLLATE loose"]
+)
 def test_postgres(collated: Any, tmp_path: Path, kind: str) -> None:
     collated.execute(
         "DROP TABLE IF EXISTS words, shown",

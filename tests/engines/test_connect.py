@@ -294,24 +294,24 @@ def test_a_missing_database(postgres: Postgres) -> None:
 
 def test_tables_and_schemas_of_a_server(postgres: Postgres) -> None:
     postgres.execute(
-        "CREATE SCHEMA clinic",
-        "CREATE TABLE clinic.patients (age int)",
-        "CREATE TABLE clinic.secret AS SELECT 1 AS age",
-        'CREATE TABLE clinic."Odd.Name" AS SELECT 1 AS age',
-        "CREATE MATERIALIZED VIEW clinic.seen AS SELECT 2 AS age",
-        "GRANT USAGE ON SCHEMA clinic TO veil",
-        'GRANT SELECT ON clinic.patients, clinic.seen, clinic."Odd.Name" TO veil',
+        "CREATE SCHEMA ward",
+        "CREATE TABLE ward.patients (age int)",
+        "CREATE TABLE ward.secret AS SELECT 1 AS age",
+        'CREATE TABLE ward."Odd.Name" AS SELECT 1 AS age',
+        "CREATE MATERIALIZED VIEW ward.seen AS SELECT 2 AS age",
+        "GRANT USAGE ON SCHEMA ward TO veil",
+        'GRANT SELECT ON ward.patients, ward.seen, ward."Odd.Name" TO veil',
     )
-    with pytest.raises(InputError, match="there is no schema 'clinik'. Did you mean 'clinic'"):
-        relation_of(postgres.url("clinik.patients"))
-    with pytest.raises(InputError, match="no table 'patient' in schema 'clinic'. Did you mean 'patients'"):
-        relation_of(postgres.url("clinic.patient"))
-    with pytest.raises(InputError, match="table clinic.secret of .*: no right to do this. Ask the owner"):
-        relation_of(postgres.url("clinic.secret"))
-    with pytest.raises(InputError, match="table clinic.patients of .* has no rows"):
-        relation_of(postgres.url("clinic.patients"))
-    assert relation_of(postgres.url("clinic.seen")) is not None
-    assert relation_of(Database(postgres.url(), "Odd.Name", "clinic")) is not None
+    with pytest.raises(InputError, match="there is no schema 'warb'. Did you mean 'ward'"):
+        relation_of(postgres.url("warb.patients"))
+    with pytest.raises(InputError, match="no table 'patient' in schema 'ward'. Did you mean 'patients'"):
+        relation_of(postgres.url("ward.patient"))
+    with pytest.raises(InputError, match="table ward.secret of .*: no right to do this. Ask the owner"):
+        relation_of(postgres.url("ward.secret"))
+    with pytest.raises(InputError, match="table ward.patients of .* has no rows"):
+        relation_of(postgres.url("ward.patients"))
+    assert relation_of(postgres.url("ward.seen")) is not None
+    assert relation_of(Database(postgres.url(), "Odd.Name", "ward")) is not None
 
 
 def test_a_connection_that_breaks(postgres: Postgres) -> None:

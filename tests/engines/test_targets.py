@@ -493,11 +493,11 @@ def test_a_file_system_that_cannot_be_written(people: Relation) -> None:
 
 def test_a_role_without_the_right_to_create_tables(people: Relation, postgres: Any) -> None:
     postgres.execute(
-        "DROP ROLE IF EXISTS reader",
-        "CREATE ROLE reader LOGIN PASSWORD 'permission'",
+        "DROP ROLE IF EXISTS visitor",
+        "CREATE ROLE visitor LOGIN PASSWORD 'permission'",
         "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
     )
-    target = postgres.url("release", user="reader", password="permission")
+    target = postgres.url("release", user="visitor", password="permission")
     with pytest.raises(OutputError, match="ask for the right to create tables") as caught:
         sent(people, target)
     assert ":permission" not in str(caught.value)

@@ -163,13 +163,16 @@ def condensed(
     """
     import pyarrow as pa
 
-    from veil.engines.source import condensed_source
-    from veil.published import FLAG, Published
+    from veil.engines.source import of_release
+    from veil.flags import flags_among
+    from veil.published import Published
 
-    schema = relation.table.schema()
-    flags = [each for each in (f"veil_{FLAG}", FLAG) if each in schema and each not in columns]
-    flags = [each for each in flags if schema[each].is_boolean()][:1]
-    source = condensed_source(relation, [*columns, *flags])
+    source = of_release(relation, columns)
+    flags = [
+        name
+        for name in flags_among(source.table.column_names, columns)
+        if pa.types.is_boolean(source.dictionary(name).type)
+    ]
     everybody = people if isinstance(people, pa.Table) else None
     published = Published(
         source.table,

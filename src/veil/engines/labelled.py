@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.engines.lookups import as_released
+from veil.engines.lookups import as_released, handed
 from veil.engines.numbered import Box, Combinations, Marginals, Numbered, coupled
 from veil.engines.partitions import Part
 from veil.masking.mondrian import Named, partition
@@ -110,20 +110,17 @@ class Labelled:
     @functools.cached_property
     def _classes(self) -> ibis.Table:
         """The numbers of the labels of each combination."""
-        import ibis
-
         assert self.found is not None
         tag, keys = self.numbered.tag, self.numbered.keys.names
         columns = dict(zip([f"{key}_of" for key in keys], self.found.words, strict=True))
         for j in self._labels_that_differ:
             columns[f"{tag}_c{j}"] = self.named.labels[j].of_class[self.named.class_of_item].astype(np.int32)
-        return ibis.memtable(pa.table(columns))
+        keys = [f"{key}_of" for key in keys]
+        return handed(self.numbered.relation.backend, pa.table(columns), keys)
 
     @functools.cached_property
     def _labels_that_differ(self) -> dict[int, ibis.Table]:
         """The labels of each column in which classes have different ones, by number."""
-        import ibis
-
         tag, made = self.numbered.tag, {}
         for j, each in enumerate(self.named.labels):
             used = np.unique(each.of_class)
@@ -131,9 +128,8 @@ class Labelled:
                 # A missing label stays away: it is what a row gets that finds none, and Spark would take it for text.
                 used = used[np.array(each.labels.take(pa.array(used)).is_valid(), dtype=np.bool_)]
                 labels = each.labels.take(pa.array(used))
-                made[j] = ibis.memtable(
-                    pa.table({f"{tag}_c{j}_of": used.astype(np.int32), f"{tag}_l{j}": labels})
-                )
+                known = pa.table({f"{tag}_c{j}_of": used.astype(np.int32), f"{tag}_l{j}": labels})
+                made[j] = handed(self.numbered.relation.backend, known, [f"{tag}_c{j}_of"])
         return made
 
 

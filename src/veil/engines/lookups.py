@@ -49,7 +49,7 @@ class Lookup:
 
     def _key(self, table: ibis.Table) -> Any:
         column = table[self.column]
-        return exact(column) if pa.types.is_binary(self.values.type) else key(column)
+        return exact(column) if pa.types.is_binary(self.values.type) else _comparable(column)
 
     def cell(self, table: ibis.Table, name: str) -> Any:
         """What a row of the joined table has of the payload."""
@@ -182,23 +182,23 @@ def handed(engine: Any, table: pa.Table, keys: Sequence[str]) -> ibis.Table:
 
 
 def key(column: Any) -> Any:
-    """What the engine tells values of a column apart by: the values, or their bytes or text where it knows no more.
+    """What the engine tells values of a column apart by: the values, or their bytes where it takes texts for equal."""
+    collates = column.type().is_string() and may_collate(_engine_of(column), column)
+    return exact(column) if collates else _comparable(column)
 
-    Collations take texts for equal that are not. SQLite stores dates, times and decimals in whatever spelling they
-    came, and MySQL dates that are none.
-    """
+
+def _comparable(column: Any) -> Any:
+    """SQLite stores dates, times and decimals in whatever spelling they came, and MySQL dates that are none."""
     kind, engine = column.type(), _engine_of(column)
-    if kind.is_string() and engine.name == "sqlite":
-        return column + ""  # which has no collation
-    if kind.is_string():
-        return exact(column) if may_collate(engine, column) else _as_text(column, engine)
+    if engine.name == "sqlite":
+        if kind.is_string():
+            return column + ""  # which has no collation
+        return column.cast("string") if kind.is_temporal() or kind.is_decimal() else column
     if engine.name == "mysql":
-        return (
-            exact(column) if kind.is_temporal() else column.cast("float64") if kind.is_float32() else column
-        )
-    if engine.name == "sqlite" and (kind.is_temporal() or kind.is_decimal()):
-        return column.cast("string")
-    return column
+        if kind.is_temporal():
+            return exact(column)
+        return column.cast("float64") if kind.is_float32() else column
+    return _as_text(column, engine) if kind.is_string() else column
 
 
 def exact(text: Any, engine: Any = None) -> Any:
@@ -209,7 +209,11 @@ def exact(text: Any, engine: Any = None) -> Any:
     if engine.name == "mysql":
         return mysql.exact(text)
     if engine.name == "postgres":
-        return ibis.udf.scalar.builtin(_convert_to, name="convert_to")(_as_text(text, engine), "UTF8")
+        # Spelled as they are shown, with the blanks of CHAR(n); but a missing value would be spelled "".
+        spelled = ibis.udf.scalar.builtin(_concat, name="concat")(text)
+        return text.isnull().ifelse(
+            None, ibis.udf.scalar.builtin(_convert_to, name="convert_to")(spelled, "UTF8")
+        )
     if engine.name == "pyspark":
         return text.cast("binary")
     return ibis.udf.scalar.builtin(_encode, name="encode")(text)
@@ -254,8 +258,10 @@ _COLLATING_DUCKDB = (
 
 def _as_text(column: Any, engine: Any) -> Any:
     """PostgreSQL compares and mixes values of an enumeration with nothing else."""
-    # Ibis would leave a cast to the same type out.
-    return column.cast("!string").cast("string") if engine.name == "postgres" else column
+    # A text with a length is no enumeration, and CHAR(n) would lose its blanks.
+    if engine.name != "postgres" or column.type().length is not None:
+        return column
+    return column.cast("!string").cast("string")  # Ibis would leave a cast to the same type out
 
 
 def is_missing(column: Any) -> Any:
@@ -290,6 +296,9 @@ def _may_be_nan(column: Any) -> bool:
 
 def _engine_of(column: Any) -> Any:
     return column._find_backend(use_default=True)
+
+
+def _concat(text: str) -> str: ...  # type: ignore[empty-body]
 
 
 def _convert_to(text: str, encoding: str) -> bytes: ...  # type: ignore[empty-body]

@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.errors import InputError, PlanError, did_you_mean
+from veil.flags import flags_among
 from veil.masking.cells import groups
-from veil.published import FLAG
 from veil.tables import read
 from veil.tables.arrow import normalized
 from veil.tables.frames import check_names, frame_of
@@ -121,9 +121,8 @@ class Comparison:
         absent: NDArray[np.bool_] = self.place < 0
         blank: NDArray[np.bool_] = np.logical_and.reduce([each.blank for each in cells])
         names = self.original.column_names
-        flags = [name for name in (f"veil_{FLAG}", FLAG) if name in self.released.column_names]
-        for name in flags:
-            if name not in names and pa.types.is_boolean(self.released[name].type):
+        for name in flags_among(self.released.column_names, names):
+            if pa.types.is_boolean(self.released[name].type):
                 told = np.array(self.released[name].fill_null(False), dtype=np.bool_)
                 return absent | blank & told[self.place] if told.size else absent
         changed: NDArray[np.bool_] = ~np.logical_and.reduce([each.unchanged for each in cells])

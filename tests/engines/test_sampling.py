@@ -132,3 +132,30 @@ def test_a_private_release_is_written_and_checked(people: Any, tmp_path: Any) ->
     release.save(tmp_path / "release.parquet")
     written = pq.read_table(tmp_path / "release.parquet")
     assert written.num_rows == release.records - release.suppressed
+
+
+def test_the_layout_of_files_does_not_tell_how_many_rows_were_suppressed(tmp_path: Any) -> None:
+    def sizes(outliers: int) -> list[int]:
+        rows = 30_000
+        ages = ["1"] * rows + ["39"] * outliers
+        backend = ibis.duckdb.connect()
+        people = backend.create_table("people", pa.table({"age": ages, "sex": ["f"] * len(ages)}))
+        model = SafePub(2, 1e-4, generalization={"sex": 0, "age": 0})
+        release = veil.anonymize(people, quasi_identifiers=HIERARCHIES, models=model)
+        release.save(tmp_path / f"release-{outliers}", chunk_rows=5000)
+        files = sorted((tmp_path / f"release-{outliers}").glob("*.parquet"))
+        found = [pq.read_metadata(file).num_rows for file in files]
+        assert sum(found) == release.records - release.suppressed
+        return found
+
+    for outliers in (0, 5):
+        assert set(sizes(outliers)[:-1]) == {5000}
+
+
+def test_an_empty_sample_is_an_empty_release() -> None:
+    backend = ibis.duckdb.connect()
+    people = backend.create_table("people", pa.table({"age": ["1"] * 40, "sex": ["f"] * 40}))
+    model = SafePub("0.01", 1e-4, generalization={"sex": 0, "age": 0})  # draws hardly ever
+    release = veil.anonymize(people, quasi_identifiers=HIERARCHIES, models=model)
+    assert release.records < 37
+    assert release.table.to_pyarrow().num_rows == 0

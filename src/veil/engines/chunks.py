@@ -92,7 +92,7 @@ def _of_files(relation: Relation, scan: Scan, rows: int) -> list[Chunk]:
     for group in _gathered(spans, rows):
         names = [span.start for span in group]
         total = sum(span.rows for span in group)
-        if isinstance(scan.format, Csv) or total <= rows:
+        if isinstance(scan.format, Csv) or total <= rows or "file_row_number" in relation.table.columns:
             label = names[0] if len(names) == 1 else f"{len(names)} files from {names[0]} to {names[-1]}"
             count = None if isinstance(scan.format, Csv) else total
             pieces.append(Chunk(label, count, scan.open(relation.backend, files=names)))

@@ -64,7 +64,9 @@ def condense(relation: Relation, columns: Sequence[str]) -> Condensed:
     values, codes, weights = counted(relation, columns)
     if not weights.size:
         nothing = relation.table.select(list(columns)).schema().to_pyarrow().empty_table()
-        return Condensed(nothing, weights, {name: nothing[name].combine_chunks() for name in columns})
+        values = {name: pa.array([], _kind(nothing[name].type)) for name in columns}
+        empty = {name: each.dictionary_encode() for name, each in values.items()}
+        return Condensed(pa.table(empty), weights, values)
     order = _order(codes, [len(values[name]) for name in columns])
     made = {}
     for name in columns:

@@ -47,7 +47,7 @@ SCHEMES: dict[str, Kind] = {
 }
 _EXTRAS = {"duckdb": "engines", "pyspark": "spark"}
 _URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):(?://|#|(?<=spark:)|(?<=duckdb:)|(?<=sqlite:))")
-_SECRET = re.compile(r"pass|pwd|secret|token", re.IGNORECASE)
+_SECRET = re.compile(r"pass|pwd|secret|token|key|credential", re.IGNORECASE)
 _TIMEOUT = {"postgres": ("connect_timeout", 10), "mysql": ("connect_timeout", 10), "mssql": ("timeout", 10)}
 
 
@@ -265,6 +265,11 @@ def _taken_apart(url: str) -> _Parts:
         location, _, fragment = rest.partition("#")
         if not location.strip("/") or location.strip("/") == ":memory:":
             raise ValueError(f"`url` of Database should name a file: {scheme}:///folder/file.db#table")
+        if "?" in location:
+            raise ValueError(
+                f"`url` of Database ({scheme}:) should name a file and a table, and no options after a question mark. "
+                "Open the connection yourself with Ibis, and give its table"
+            )
         return _Parts(f"{scheme}:{location}", *_table(fragment, scheme), {})
     return _server(scheme, url)
 

@@ -41,7 +41,11 @@ def told(
             raise
         if not isinstance(place, str):
             secrets = place.secrets()
-        raise error(f"{place}: {_query_reason(raised, str(place), secrets or {})}") from None
+        why = _query_reason(raised, str(place), secrets or {})
+    else:
+        return
+    # Outside of the handler, so that nothing holds on to what the driver said.
+    raise error(f"{place}: {why}")
 
 
 def interrupted(error: BaseException) -> bool:

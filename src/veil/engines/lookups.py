@@ -182,7 +182,9 @@ def handed(engine: Any, table: pa.Table, keys: Sequence[str]) -> ibis.Table:
 
 
 def key(column: Any) -> Any:
-    """What the engine tells values of a column apart by: the values, or their bytes where it takes texts for equal."""
+    """What the engine tells values of a column apart by: the values as they are shown, or their bytes where it takes
+    texts for equal. What is counted as one value must not be shown as two.
+    """
     collates = column.type().is_string() and may_collate(_engine_of(column), column)
     return exact(column) if collates else _comparable(column)
 
@@ -190,15 +192,13 @@ def key(column: Any) -> Any:
 def _comparable(column: Any) -> Any:
     """SQLite stores dates, times and decimals in whatever spelling they came, and MySQL dates that are none."""
     kind, engine = column.type(), _engine_of(column)
-    if engine.name == "sqlite":
-        if kind.is_string():
-            return column + ""  # which has no collation
-        return column.cast("string") if kind.is_temporal() or kind.is_decimal() else column
+    if engine.name == "sqlite" and (kind.is_temporal() or kind.is_decimal()):
+        return column.cast("string")
     if engine.name == "mysql":
         if kind.is_temporal():
             return exact(column)
-        return column.cast("float64") if kind.is_float32() else column
-    return _as_text(column, engine) if kind.is_string() else column
+        column = column.cast("float64") if kind.is_float32() else column
+    return as_released(column)
 
 
 def exact(text: Any, engine: Any = None) -> Any:
@@ -257,9 +257,15 @@ _COLLATING_DUCKDB = (
 
 
 def _as_text(column: Any, engine: Any) -> Any:
-    """PostgreSQL compares and mixes values of an enumeration with nothing else."""
+    """Text and nothing but text.
+
+    PostgreSQL compares and mixes values of an enumeration with nothing else, and DuckDB would write all values of one
+    into a Parquet file, also those that no row has. SQLite may keep bytes or numbers in a column of text.
+    """
+    if engine.name == "sqlite":
+        return column + ""  # which has no collation, either
     # A text with a length is no enumeration, and CHAR(n) would lose its blanks.
-    if engine.name != "postgres" or column.type().length is not None:
+    if engine.name not in ("postgres", "duckdb") or column.type().length is not None:
         return column
     return column.cast("!string").cast("string")  # Ibis would leave a cast to the same type out
 
@@ -272,13 +278,15 @@ def is_missing(column: Any) -> Any:
 def as_released(column: Any) -> Any:
     """The values as they are shown: what was counted as one value must not look like two.
 
-    Engines take -0.0 and 0.0 for equal, and for Veil not-a-number is a missing value. And where there is a marker among
-    them, values of an enumeration are texts.
+    Engines take -0.0 and 0.0 for equal, and for Veil not-a-number is a missing value. To SQLite, truth is any number
+    but 0. Values of an enumeration are texts.
     """
     import ibis
 
     if column.type().is_string():
         return _as_text(column, _engine_of(column))
+    if column.type().is_boolean() and _engine_of(column).name == "sqlite":
+        return column.cast("int64") != 0
     if not column.type().is_floating():
         return column
     unsigned = (column == 0).ifelse(ibis.literal(0.0, type=column.type()), column)

@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from veil.engines import mysql
+from veil.engines.reading import spark_frame
 from veil.engines.relation import Handed, Relation
 from veil.errors import PlanError
 from veil.randomness import Randomness
@@ -47,6 +48,11 @@ def sampled(relation: Relation, probability: Fraction, randomness: Randomness) -
         location=Handed(relation.kind),
         scan=None,
     )
+
+
+def stored(relation: Relation, table: ibis.Table) -> Relation:
+    """Keep what was made of a sample: as one piece, so that nothing tells how many rows are gone."""
+    return dataclasses.replace(relation, table=_kept(relation, table, pieces=1))
 
 
 def _row_number(relation: Relation) -> Any:
@@ -83,13 +89,15 @@ def _digest(relation: Relation, key: str, number: Any) -> Any:
     )
 
 
-def _kept(relation: Relation, table: ibis.Table) -> ibis.Table:
-    """Store rows in the engine, for this session."""
+def _kept(relation: Relation, table: ibis.Table, pieces: int | None = None) -> ibis.Table:
+    """Store rows in the engine, for this session; in Spark in so many partitions."""
     backend: Any = relation.backend
     name = f"veil_sample_{secrets.token_hex(6)}"
     if relation.kind == "pyspark":
         # Numbers of rows may differ when Spark computes them again; now it has no reason to.
-        backend._session.sql(backend.compile(table)).localCheckpoint().createOrReplaceTempView(name)
+        frame = spark_frame(backend, table)
+        frame = frame if pieces is None else frame.coalesce(pieces)
+        frame.localCheckpoint().createOrReplaceTempView(name)
         return backend.table(name)
     if relation.kind == "mysql":
         return mysql.kept(backend, table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from veil.engines.condense import Condensed, condense
 from veil.engines.relation import Relation, check_columns, no_rows
-from veil.engines.sampling import sampled
+from veil.engines.sampling import sampled, stored
 from veil.engines.transform import Chosen, Transform
 from veil.engines.verifying import verify_output
 from veil.engines.writing import write
@@ -39,6 +39,7 @@ class EngineSource(Source):
 
     relation: Relation
     condensed: Condensed
+    is_sample: bool = False
 
     def dictionary(self, name: str) -> pa.Array:
         """The different values of a column as Veil sees them, in the order of the condensed table's codes."""
@@ -59,7 +60,8 @@ class EngineSource(Source):
 
     def released(self, release: Anonymized) -> Any:
         """Return the release as an expression of the engine: a Spark DataFrame, or an Ibis table."""
-        return self.relation.restore(Transform(release, self)(self.relation.table))
+        relation, transform = self._rows(release)
+        return relation.restore(transform(relation.table))
 
     def save(self, release: Anonymized, target: Any, *, progress: Any = None, **options: Any) -> Any:
         """Let the engine write the release, check what it has written, and put it in its place."""
@@ -70,10 +72,11 @@ class EngineSource(Source):
             found = verify_output(release, self, staged)
             found.require()
 
+        relation, transform = self._rows(release)
         with following(progress) as told:
             made = write(
-                self.relation,
-                Transform(release, self),
+                relation,
+                transform,
                 target,
                 check=check,
                 token=self._token(release),
@@ -86,11 +89,29 @@ class EngineSource(Source):
         """Return a random sample of the rows, condensed to the same columns."""
         with self.relation.told():
             some = sampled(self.relation, probability, randomness)
-        return condensed_source(some, self.condensed.table.column_names)
+            condensed = condense(some, self.condensed.table.column_names)
+        return _source(some, condensed, is_sample=True)
+
+    def _rows(self, release: Anonymized) -> tuple[Relation, Callable[[ibis.Table], ibis.Table]]:
+        """Return rows of the engine, and what makes rows of the release out of them.
+
+        Of a random sample, suppressed rows go first: pieces and row groups that were cut while they are there would be
+        as much shorter, and who is missing is nobody's business.
+        """
+        transform = Transform(release, self)
+        if not self.is_sample:
+            return self.relation, transform
+        return stored(self.relation, transform(self.relation.table)), lambda table: table
 
     def _token(self, release: Anonymized) -> str:
         """Tell releases apart: what one has written, only the same one may go on with."""
         digest = hashlib.sha256(repr((release.plan, str(self.relation.location))).encode())
+        for hierarchy in release._prepared.encoding.hierarchies:
+            digest.update(repr(hierarchy.labels).encode())
+            for each in hierarchy.maps:
+                digest.update(each.tobytes())
+        for values in self.condensed.engine_values.values():
+            digest.update(repr(values.to_pylist()).encode())
         for part in release._parts:
             digest.update(repr(part.levels).encode())
             digest.update(part.rows.tobytes())
@@ -144,6 +165,10 @@ def condensed_source(relation: Relation, columns: Iterable[str]) -> EngineSource
         condensed = condense(relation, names)
     if not condensed.weights.size:
         raise no_rows(relation)
+    return _source(relation, condensed)
+
+
+def _source(relation: Relation, condensed: Condensed, *, is_sample: bool = False) -> EngineSource:
     return EngineSource(
         condensed.table,
         "engine",
@@ -151,6 +176,7 @@ def condensed_source(relation: Relation, columns: Iterable[str]) -> EngineSource
         columns=tuple(relation.table.columns),
         relation=relation,
         condensed=condensed,
+        is_sample=is_sample,
     )
 
 

@@ -33,9 +33,7 @@ def batches_of(backend: Any, table: ir.Table) -> pa.RecordBatchReader:
         return backend.con.execute(backend.compile(table)).to_arrow_reader(_BATCH)
     if backend.name == "postgres" and all(map(_plain_in_csv, table.schema().to_pyarrow().types)):
         return _copied(backend, table)
-    if backend.name in ("mysql", "postgres"):
-        return batches(backend, table, _BATCH)
-    return backend.to_pyarrow_batches(table, chunk_size=_BATCH)
+    return batches(backend, table, _BATCH)
 
 
 def _plain_in_csv(kind: pa.DataType) -> bool:

@@ -43,7 +43,12 @@ from veil.tables.arrow import dictionary_encoded, used_categories
 
 often = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
-OF_THE_TABLE = ("rows that stay", "every row that stays", "columns of the plan")
+OF_THE_TABLE = (
+    "rows that stay",
+    "combinations of cells that stay",
+    "every row that stays",
+    "columns of the plan",
+)
 """Findings that speak of the table at hand, which has fewer rows and columns, and not of records."""
 
 

@@ -794,10 +794,37 @@ def test_the_verifier_looks_at_every_cell() -> None:
     recoded = e1().local_recoding(SinglePass())
     assert tampered(recoded, "S", 0, "flu") == []
     (promise,) = tampered(recoded, "S", 0, "cold")
-    assert promise.startswith("2 records are generalized to {'A': 0, 'G': 0, 'Z': 0}")
+    assert promise.startswith("2 records are generalized to A 0, G 0, Z 0, and")
     assert len(tampered(recoded, "A", 4, "40-49")) == 2  # a cell of its pass, and a class of one
     assert "2 records show nothing" in tampered(recoded, "A", 1, "20-29")
     assert tampered(recoded, "S", 1, "gout") == ["2 records are suppressed, and else unchanged"]
+
+
+def test_the_verifier_looks_at_the_columns() -> None:
+    table = pa.table({"who": list("abcdef"), "A": [21, 22, 23, 34, 35, 51], "S": list("xyxyxy")})
+    options: dict[str, Any] = {"sensitive": "S", "identifying": "who", "quality": Loss(factor=0)}
+    plan = {
+        "quasi_identifiers": {"A": h.intervals(10, 20)},
+        "models": m.KAnonymity(2),
+        "suppression_limit": 1,
+    }
+    recoded = veil.anonymize(table, **plan, **options, progress=False).local_recoding(SinglePass())
+    roles, shape = (
+        "identifying column 'who' is removed",
+        "the table has the columns of the plan and no others",
+    )
+    kept = {finding.promise: finding for finding in recoded.verification.findings}
+    assert (kept[roles].holds, kept[roles].measured) == (True, "gone")
+    assert (kept[shape].holds, kept[shape].measured) == (True, f"{recoded.arrow.num_columns} columns")
+
+    def broken(released: pa.Table) -> dict[str, str]:
+        made = Assembled(released, recoded._rows, recoded._flag)
+        found = verify_recoded(recoded._prepared, made, recoded._parts, recoded.suppressed_rows, 6)
+        return {finding.promise: finding.measured for finding in found.findings if not finding.holds}
+
+    assert broken(recoded.arrow) == {}
+    assert broken(recoded.arrow.append_column("who", table["who"])) == {roles: "there", shape: "also 'who'"}
+    assert broken(recoded.arrow.drop_columns("S")) == {shape: "without 'S'"}
 
 
 def test_the_verifier_counts_rows_and_suppressed_records() -> None:

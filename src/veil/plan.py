@@ -152,7 +152,10 @@ class Plan:
     ] = None
     suppressed_rows: Annotated[
         Literal["keep", "drop"],
-        Field(description="whether suppressed rows stay, without their values, or go"),
+        Field(
+            description="whether suppressed rows stay, with blank quasi-identifiers and all other columns as published, "
+            "or go"
+        ),
     ] = "keep"
     marker: Annotated[
         str | None,

@@ -178,7 +178,7 @@ def _verify_shape(
     found = released.column_names
     lacking = [name for name in planned if name not in found]
     further = [name for name in found if name not in planned]
-    measured = f"{len(found)} columns"
+    measured = f"{len(found)} columns{' that the plan looks at' if condensed else ''}"
     if lacking or further:
         measured = "; ".join(
             f"{what} {', '.join(map(repr, names))}"

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -20,6 +21,8 @@ import pytest
 import yaml
 
 from cli.support import Ran, contents, process, python, veil
+from veil.errors import InputError
+from veil.report import check_certificate
 from veil.synthetic import patients
 from veil.tables import read, write
 
@@ -111,6 +114,38 @@ def test_a_duckdb_file_to_a_table_of_it_and_back(folder: Path) -> None:
     kept = veil("verify", "duckdb://clinic.db#released", "--recipe", "recipe.yaml")
     assert (kept.code, "5-anonymity" in kept.out) == (0, True)
     assert veil("verify", "duckdb://clinic.db#patients", "--recipe", "recipe.yaml").code == 1
+
+
+@pytest.mark.parametrize("place", ["release/", "duckdb://clinic.db#released", "sqlite://new.sqlite#released"])
+def test_a_recipient_checks_the_certificate_of_what_an_engine_has_written(folder: Path, place: str) -> None:
+    models = ("--model", "distinct-l-diversity:l=2,attribute=diagnosis")
+    assert veil("anonymize", "data", *PLAN, *models, "-o", place, "--certificate", "c.json", "-q").code == 0
+    kept = veil("verify", place, "--certificate", "c.json")
+    assert (kept.code, kept.err) == (0, "")
+    for told in ("5-anonymity", "distinct 2-diversity of 'diagnosis'", f"{ROWS} rows", "4 columns"):
+        assert told in kept.out
+    assert "certificate has no fingerprint" in re.sub(r"\s+", " ", kept.out)
+    other = veil("verify", "duckdb://clinic.db#patients", "--certificate", "c.json")
+    assert (other.code, "also 'name'" in other.out, "k = 1" in other.out) == (1, True, True)
+    text = Path("c.json").read_text()
+    assert '"k": 5' in text
+    Path("forged.json").write_text(text.replace('"k": 5', '"k": 4'))
+    assert veil("verify", place, "--certificate", "forged.json").code == 1
+
+
+def test_a_fingerprint_is_not_passed_over_because_an_engine_holds_the_table(folder: Path) -> None:
+    assert veil("anonymize", "patients.csv", *PLAN, "-o", "x.csv", "--certificate", "c.json", "-q").code == 0
+    (folder / "files").mkdir()
+    shutil.copy("x.csv", "files/x.csv")
+    assert veil("verify", "x.csv", "--certificate", "c.json").code == 0
+    assert check_certificate("c.json", "x.csv").holds
+    with pytest.raises(InputError, match="the certificate has a fingerprint of all rows"):
+        check_certificate("c.json", "files/")
+    ran = veil("verify", "files", "--certificate", "c.json")
+    assert (ran.code, "files: an engine holds it, and the certificate has a fingerprint" in ran.err) == (
+        2,
+        True,
+    )
 
 
 def test_an_sqlite_file_to_a_parquet_file(folder: Path) -> None:
@@ -230,7 +265,6 @@ REFUSED = {
     "anonymize data -o r.csv --report r.csv": "should end in",
     "anonymize data -o r.json --report report.json": "the ending '.json' is unknown",
     "anonymize data -o old --report old/report.html --overwrite": "would lie in the folder of the release",
-    "verify data --certificate c.json": "Check it against the recipe: --recipe FILE",
     "risk data --qi age --weights age": "--weights tells of single records",
     "risk data --qi age --household zip": "--household tells of single records",
     "risk data --qi age --subset age>30": "--subset tells of single records",

@@ -19,6 +19,7 @@ from veil.errors import VerificationError
 from veil.local_recoding import FastIterative
 from veil.models.subset import Where
 from veil.quality import Loss
+from veil.report import check_certificate
 
 COUNTS = "every combination of cells occurs as often as it should"
 COLUMNS = "the table has the columns of the plan and no others"
@@ -68,7 +69,7 @@ def test_what_is_right_is_found_right(connection: Any, options: dict[str, Any], 
 
 TAMPERING = {
     "a cell is changed": ("UPDATE staged SET age = '[50, 60[' WHERE rowid = 0", [COUNTS]),
-    "a cell shows the original": ("UPDATE staged SET age = '31' WHERE rowid = 0", ["3-anonymity", COUNTS]),
+    "a cell shows the original": ("UPDATE staged SET age = '99' WHERE rowid = 0", ["3-anonymity", COUNTS]),
     "a cell is emptied": ("UPDATE staged SET city = NULL WHERE rowid = 0", [COUNTS]),
     "a sensitive cell is changed": ("UPDATE staged SET diagnosis = 'plague' WHERE rowid = 3", ["column 'diagnosis' is unchanged"]),
     "a row is missing": ("DELETE FROM staged WHERE rowid = 2", [COUNTS]),
@@ -283,3 +284,50 @@ def test_sqlite_and_postgres_write_files_that_pass(
             veil.tables.read(tmp_path / f"{each}{suffix}").table for each in (name, "memory")
         )
         assert records(written.select(expected.column_names)) == records(expected)
+
+
+# --- by those who get it, with its certificate -----------------------------------------------------
+
+CERTIFIED = {
+    "nothing": ("SELECT 1", []),
+    "a row is gone": ("DELETE FROM staged WHERE rowid = 0", ["the table has 20 rows"]),
+    "a name is told": ("UPDATE staged SET name = 'person 3' WHERE rowid = 3", [MASKED]),
+    "a column is added": (
+        "ALTER TABLE staged ADD COLUMN phone TEXT",
+        ["the table has the certified columns and no others"],
+    ),
+    "a column is gone": (
+        "ALTER TABLE staged DROP COLUMN city",
+        ["the table has the certified columns and no others", "the quasi-identifiers are there"],
+    ),
+    "a cell is told": ("UPDATE staged SET age = '99' WHERE rowid = 0", ["3-anonymity"]),
+}
+
+
+@pytest.mark.parametrize("tampering", CERTIFIED)
+@pytest.mark.parametrize("options", [KEPT, GENERALIZED])
+def test_a_certificate_is_checked_on_what_an_engine_holds(
+    connection: Any, tmp_path: Path, options: dict[str, Any], tampering: str
+) -> None:
+    statement, expected = CERTIFIED[tampering]
+    release = staged(connection, options)
+    release.certificate(tmp_path / "certificate.json")
+    connection.raw_sql(statement)
+    table = connection.table("staged")
+    for published in (table, collect(connection, table)):
+        found = check_certificate(tmp_path / "certificate.json", published)
+        assert [finding.promise for finding in found.findings if not finding.holds] == expected, str(found)
+
+
+def test_a_certificate_names_the_flag_that_the_engine_writes(connection: Any, tmp_path: Path) -> None:
+    """A column that no promise is about has the usual name of the flag, and must not be taken for it."""
+    taken = people(suppressed=[False] * 20)
+    connection.create_table("people", taken, overwrite=True)
+    release = veil.anonymize(connection.table("people"), **KEPT)
+    assert release._flag == "suppressed"
+    connection.create_table("staged", obj=collect(connection, release.table), overwrite=True)
+    release.certificate(tmp_path / "certificate.json")
+    found = check_certificate(tmp_path / "certificate.json", connection.table("staged"))
+    assert found.holds, str(found)
+    assert "3-anonymity" in str(found)
+    assert '"flag": "veil_suppressed"' in (tmp_path / "certificate.json").read_text()

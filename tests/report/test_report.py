@@ -26,17 +26,18 @@ from veil.errors import OutputError
 from veil.models import DistinctLDiversity, Inclusion, PopulationUniqueness
 from veil.recipe import Recipe
 from veil.report import check_certificate, content_digest, facts
-from veil.report.aggregates import is_safe
+from veil.report.aggregates import change, is_safe
 from veil.report.association import associations, codes_of, cramers_v
 from veil.report.blocks import Picture, Table, Text
 from veil.report.document import sections
 from veil.report.drawing import picture
+from veil.report.findings import Findings
 from veil.report.html import html
 from veil.report.measured import MOST_DRAWN
 from veil.report.pdf import pdf
 from veil.report.pictures import A_PAGE
 from veil.synthetic import patients
-from veil.tables import write
+from veil.tables import Csv, write
 
 
 def demo(**changes: Any) -> Anonymized:
@@ -186,6 +187,58 @@ def test_a_recipe_without_values_does_it_again(tmp_path: Path) -> None:
     assert Recipe.read(tmp_path / "recipe.yaml").plan() == release.plan
 
 
+def test_the_recipe_tells_how_to_read_the_input(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_bytes("Straße;sex\nÖ;f\nÖ;f\n".encode("latin-1"))
+    release = veil.anonymize(
+        path,
+        quasi_identifiers={"Straße": "suppression", "sex": "suppression"},
+        models=KAnonymity(2),
+        format=Csv(separator=";", encoding="latin-1"),
+    )
+    (tmp_path / "recipe.yaml").write_text(facts(release)["recipe_text"], encoding="utf-8")
+    read = Recipe.read(tmp_path / "recipe.yaml").input
+    assert (read.separator, read.encoding) == (";", "iso8859-1")  # type: ignore[union-attr]
+
+
+def test_columns_kept_without_a_role_are_listed() -> None:
+    table = patients(100).select(["sex", "stay", "cost"])
+    release = veil.anonymize(
+        table,
+        quasi_identifiers={"sex": "suppression"},
+        insensitive="cost",
+        models=KAnonymity(2),
+        others="keep",
+    )
+    found = facts(release)
+    roles = {"quasi-identifying": ["sex"], "insensitive": ["cost", "stay"]}
+    assert found["asked"]["roles"] == found["certificate"]["promises"]["roles"] == roles
+
+
+def test_a_mode_is_exact_and_alone() -> None:
+    table = pa.table({"a": ["x"] * 5, "pay": [1234567.25, 1234567.25, 2.0, 3.0, 4.0], "tie": [1, 1, 2, 2, 3]})
+    release = veil.anonymize(
+        table, quasi_identifiers={"a": "identity"}, insensitive=["pay", "tie"], models=KAnonymity(5)
+    )
+    found = facts(release)
+    after = {each["column"]: each["after"] for each in found["utility"]["statistics"]}
+    assert after["pay"]["mode"] == 1234567.25
+    assert "mode" not in after["tie"]
+    assert "1,234,567.25" in html(found)
+
+
+def test_what_stays_of_suppressed_rows_is_told(found: dict[str, Any]) -> None:
+    page = html(found)
+    assert "their quasi-identifiers are blanked, and their sensitive and other columns are published" in page
+    assert "without their values" not in page
+    assert "show nothing" not in page
+
+
+def test_the_page_names_its_own_file(release: Anonymized, tmp_path: Path) -> None:
+    path = release.report(tmp_path / "for the board.html")
+    assert "--certificate 'for the board.html'" in everything_in(path)
+
+
 def test_a_hierarchy_file_is_named_with_its_fingerprint(tmp_path: Path) -> None:
     path = tmp_path / "sex.csv"
     path.write_text("f;*\nm;*\n")
@@ -232,6 +285,109 @@ def test_what_a_difference_would_tell_is_withheld(hidden: list[int], told: bool)
     before = found["utility"]["statistics"][0]["before"]
     assert ("mean" in before) is told
     assert bool(found["utility"]["preservation"]["columns"]) is told
+
+
+def crossed(shared: list[int], alone: list[int]) -> Anonymized:
+    """A release at level 0 of a hundred ages in Ulm; further people are suppressed, as nobody lives where they do.
+
+    Ages in `shared` and `alone` are those of the suppressed.
+    """
+    hidden = shared + alone
+    table = pa.table(
+        {
+            "age": [20, 21, 22, 23] * 25 + hidden,
+            "town": ["Ulm"] * 100 + [f"town {i}" for i in range(len(hidden))],
+        }
+    )
+    return veil.anonymize(
+        table,
+        quasi_identifiers={"age": h.intervals(5), "town": "suppression"},
+        maximum_levels={"age": 0, "town": 0},
+        models=KAnonymity(5),
+        suppression_limit=0.5,
+    )
+
+
+SHARED = [20, 21, 22, 23] * 5
+
+
+@pytest.mark.parametrize(
+    ("alone", "told"),
+    [
+        ([], True),
+        ([97], False),  # twenty-one are hidden, the counts tell twenty, and the mean would tell the last one
+        ([97, 31], False),
+        ([50, 51, 52, 53, 54, 55, 56, 57, 58], False),
+        ([50, 51, 52, 53, 54, 55, 56, 57, 58, 59], True),
+        ([1, 1, 1, 1, 1, 1, 1, 1, 1, 95], False),
+    ],
+)
+def test_counts_and_means_together_tell_no_value(alone: list[int], told: bool) -> None:
+    found = facts(crossed(SHARED, alone))
+    age, numbers = found["distributions"][0], found["utility"]["preservation"]
+    before = found["utility"]["statistics"][0]["before"]
+    counts = dict(zip(age["values"], age["before"], strict=True))
+    assert counts == {"20": 30, "21": 30, "22": 30, "23": 30}
+    assert age["hidden_before"] == len(alone)
+    assert ("mean" in before) is ("standard_deviation" in before) is told
+    assert [each["column"] for each in numbers["columns"]] == (["age"] if told else [])
+    assert numbers["withheld"] == ([] if told else ["age"])
+    assert numbers["correlations"]["before"] == ([[1.0]] if told else [])
+
+
+def test_a_report_is_the_same_whatever_the_last_hidden_value_is() -> None:
+    """Nobody can compute from figures what they do not depend on. Fingerprints of the input do, and say so."""
+
+    def told(value: int) -> dict[str, Any]:
+        found = facts(crossed(SHARED, [value]))
+        of_the_input = {key: each for key, each in found["input"].items() if key != "sha256"}
+        left_out = ("date", "certificate", "curve", "input")
+        return {**{key: each for key, each in found.items() if key not in left_out}, "input": of_the_input}
+
+    assert told(97) == told(61) == told(24)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.sampled_from([20, 21, 22, 23]), max_size=24),
+    st.lists(st.integers(1, 99).filter(lambda age: not 20 <= age <= 23), max_size=14),
+)
+def test_what_is_left_when_the_counts_are_subtracted_is_many_values(
+    shared: list[int], alone: list[int]
+) -> None:
+    found = Findings(crossed(shared, alone))
+    if "mean" not in found.worth.statistics[0]["before"]:
+        return
+    unknown = sorted(alone if found.distributions[0]["before"] is not None else shared + alone, reverse=True)
+    assert not unknown or (len(unknown) >= 10 and sum(unknown[2:]) >= 0.0999 * unknown[0])
+
+
+def test_counts_in_intervals_and_means_together_tell_no_value() -> None:
+    ages = [*range(20, 60)] * 5
+    hidden = [*range(20, 60), 9999]
+    towns = ["Ulm"] * 200 + [f"town {i}" for i in range(41)]
+    release = veil.anonymize(
+        pa.table({"age": ages + hidden, "town": towns}),
+        quasi_identifiers={"age": "identity", "town": "identity"},
+        models=KAnonymity(5),
+        suppression_limit=0.5,
+    )
+    found = facts(release)
+    age = found["distributions"][0]
+    assert (age["limits"][0], age["limits"][-1], sum(age["before"]), age["hidden_before"]) == (20, 60, 240, 1)
+    assert "mean" not in found["utility"]["statistics"][0]["before"]
+
+
+def test_changes_tell_no_more_than_the_means() -> None:
+    found = facts(crossed(SHARED, list(range(50, 62))))["utility"]
+    before, after = found["statistics"][0]["before"], found["statistics"][0]["after"]
+    column = found["preservation"]["columns"][0]
+    mean = float(f"{after['mean']:.3g}")
+    assert column["mean_change"] == float(f"{abs(mean - before['mean']) / before['mean']:.3g}")
+    assert (
+        change(21.5, 21.5000001) is None
+    )  # equal means, to three digits, are no reason to say that nothing changed
+    assert "ned" not in column  # with SSE/SST it tells the range of the input
 
 
 @pytest.mark.parametrize(
@@ -323,6 +479,26 @@ def test_columns_of_many_numbers_are_cut() -> None:
     codes = codes_of(numbers)
     assert np.bincount(codes).tolist() == [100] * 10 + [1]
     assert associations([codes, codes_of(pa.chunked_array([["x"] * 1001]))]) == [[1.0, None], [None, None]]
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(-500, 500), st.integers(1, 9)),
+        min_size=25,
+        max_size=60,
+        unique_by=lambda x: x[0],
+    )
+)
+def test_condensed_numbers_are_cut_where_all_of_them_are(rows: list[tuple[int, int]]) -> None:
+    numbers, times = (np.array(each) for each in zip(*rows, strict=True))
+    repeated = np.repeat(numbers, times)
+    limits = np.unique(np.quantile(repeated, np.arange(1, 10) / 10))
+    found = codes_of(pa.chunked_array([numbers]), times)
+    assert np.repeat(found, times).tolist() == codes_of(pa.chunked_array([repeated])).tolist()
+    near = np.abs(numbers[:, None] - limits).min(axis=1) < 1e-9  # rounding may put these on either side
+    expected = np.searchsorted(limits, numbers, side="right")
+    assert found[~near].tolist() == expected[~near].tolist()
 
 
 # --- odd releases -------------------------------------------------------------------------------------
@@ -573,7 +749,20 @@ def test_a_table_that_an_engine_holds_has_the_same_figures(tmp_path: Path) -> No
     shown = [each for each in expected["distributions"] if each["column"] in held.arrow.column_names]
     assert found["distributions"] == shown
     assert found["input"]["sha256"] is None
-    assert "not computed: an engine holds it" in html(found)
+    columns = found["associations"]["columns"]
+    at = [expected["associations"]["columns"].index(name) for name in columns]
+    for when in ("before", "after"):
+        matrix = expected["associations"][when]
+        assert found["associations"][when] == [[matrix[i][j] for j in at] for i in at]
+    page = html(found)
+    assert "not computed: an engine holds it" in page
+    assert "check that it is this table" not in page
+    assert "check that it is this table" in html(expected)
+    assert "checked before writing, on the different rows, by a verifier" in page
+    assert "checked on the released table by a verifier" in html(expected)
+    utility = next(each for each in sections(found) if each.key == "utility").blocks
+    assert isinstance(utility[0], Text)
+    assert "not compared row by row" in utility[0].text
     held.save(tmp_path / "release.parquet")
     assert check_certificate(held.certificate(tmp_path / "c.json"), tmp_path / "release.parquet").holds
 

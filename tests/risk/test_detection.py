@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 
 import pandas as pd
 import pyarrow as pa
@@ -266,9 +267,23 @@ def test_a_column_of_own_values_is_a_key_unless_it_is_known_for_something_else()
     numbers = list(range(1000, 1100))
     assert role_of("c", numbers) == "identifying"
     assert role_of("c", numbers[:10]) == "insensitive"  # ten values prove nothing
-    assert role_of("c", [each / 7 for each in numbers]) == "quasi-identifying"
+    assert (
+        role_of("c", [float(each) for each in numbers]) == "identifying"
+    )  # a key that gaps have made floats of
+    assert role_of("c", [Decimal(each) for each in numbers]) == "identifying"
+    assert role_of("c", [*map(float, numbers), float("nan")]) == "identifying"
     assert role_of("salary", numbers) == "sensitive"
     assert role_of("c", [each // 2 for each in numbers]) == "insensitive"
+
+
+@pytest.mark.parametrize("number", [lambda each: each / 7, lambda each: Decimal(each) / 8])
+def test_measurements_and_amounts_are_no_keys(number):
+    numbers = [number(each) for each in range(1000, 1100)]
+    (proposal,) = propose_roles(pa.table({"c": numbers}))
+    assert (proposal.role, proposal.confidence) == ("sensitive", 0)
+    assert "quasi-identifying if somebody may know them" in proposal.reasons[0]
+    assert role_of("height", numbers) == "quasi-identifying"
+    assert role_of("phone", numbers) == "identifying"
 
 
 def test_reasons_are_told():

@@ -42,6 +42,43 @@ def slow_correlation(rows: list[tuple[float, float]]) -> float | None:
     return statistics.correlation(*zip(*rows, strict=True))
 
 
+@given(st.lists(st.tuples(*[values] * 8), min_size=1, max_size=15))
+@settings(max_examples=60)
+def test_correlations_of_each_pair_are_those_of_the_records_that_have_both(rows):
+    lists = [list(column) for column in zip(*rows, strict=True)]
+    tables = [
+        pa.table({name: pa.array(each, pa.int64()) for name, each in zip("wxyz", half, strict=True)})
+        for half in (lists[:4], lists[4:])
+    ]
+    found = preservation(_compared(*tables))
+    changes = []
+    for i in range(4):
+        for j in range(4):
+            told = []
+            for matrix, half in zip(found.correlations, (lists[:4], lists[4:]), strict=True):
+                both = [pair for pair in zip(half[i], half[j], strict=True) if None not in pair]
+                told.append(slow_correlation(both))
+                assert matrix[i][j] == (None if told[-1] is None else pytest.approx(told[-1], abs=1e-9))
+            if i < j and None not in told:
+                changes.append(abs(told[0] - told[1]))
+    if changes:
+        assert found.correlation_change == pytest.approx(statistics.fmean(changes), abs=1e-9)
+        assert found.largest_correlation_change == pytest.approx(max(changes), abs=1e-9)
+    else:
+        assert found.correlation_change is None
+
+
+def test_a_column_that_is_not_released_leaves_the_correlations_of_others_alone():
+    before = pa.table({"x": [1.0, 2.0, 4.0], "y": [3.0, 1.0, 2.0], "z": [1.0, 5.0, 7.0]})
+    after = before.set_column(2, "z", pa.array([None] * 3, pa.float64()))
+    found = preservation(_compared(before, after))
+    assert found.correlations[1][0][1] == found.correlations[0][0][1] is not None
+    assert found.correlations[1][0][2] is None
+    assert found.correlation_change == found.largest_correlation_change == 0
+    # The variances and the covariance of x and y, which did not change; those with z are not known.
+    assert found.covariance_change == 0
+
+
 @given(st.lists(st.tuples(values, values, values, values), min_size=1, max_size=15))
 @settings(max_examples=80)
 def test_figures_agree_with_the_slow_twin(rows):

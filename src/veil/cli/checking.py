@@ -66,8 +66,8 @@ def verify(
     elif certificate is not None and recipe is None:
         from veil.report import check_certificate
 
-        file = engines.read_into_memory(place, given, engine, "Check it against the recipe: --recipe FILE")
-        found = check_certificate(certificate, read(file, format=given).table)
+        held = engines.opened(place, given, engine)
+        found = check_certificate(certificate, read(Path(text), format=given).table if held is None else held)
     else:
         raise PlanError("say what the table should keep: --recipe FILE or --certificate FILE, one of the two")
     show.verification(show.output(), found)

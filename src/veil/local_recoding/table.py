@@ -19,7 +19,7 @@ from veil.models import KAnonymity, Profitability
 from veil.models.base import Finding
 from veil.preparation import Prepared
 from veil.published import Published, is_text
-from veil.verification import Verification, verify_release
+from veil.verification import Verification, verify_release, verify_roles
 
 
 class Assembled(NamedTuple):
@@ -165,7 +165,10 @@ def verify_recoded(
 
     `allowed` is the largest number of suppressed records; None if that was knowingly passed before.
     """
-    findings = verify_models_on(prepared, made, parts)
+    shape, roles = _verify_columns(prepared, made), verify_roles(made.table, prepared.plan)
+    if not shape.holds:
+        return Verification((shape, *roles))
+    findings = [*verify_models_on(prepared, made, parts), *roles, shape]
     gone, hidden_records = np.flatnonzero(hidden), prepared.records(hidden)
     kept = prepared.plan.suppressed_rows == "keep"
     listed = np.concatenate([*(part.rows for part in parts), *([gone] if kept else [])])
@@ -184,6 +187,23 @@ def verify_recoded(
     return Verification(tuple(findings))
 
 
+def _verify_columns(prepared: Prepared, made: Assembled) -> Finding:
+    """Check the columns of the output; of a table that an engine holds, only some are here."""
+    plan, found = prepared.plan, made.table.column_names
+    planned = [
+        name
+        for name in prepared.table.column_names
+        if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
+    ]
+    planned += [made.flag] if made.flag is not None else []
+    lacking = [f"without {name!r}" for name in planned if name not in found]
+    further = [f"also {name!r}" for name in found if name not in planned]
+    seen = "columns" if prepared.weights is None else "columns that the plan looks at"
+    told = "; ".join([*lacking, *further]) or f"{len(found)} {seen}"
+    promise = "the table has the columns of the plan and no others"
+    return Finding(promise, sorted(found) == sorted(planned), told)
+
+
 def _verify_cells(prepared: Prepared, made: Assembled, part: Part, what: str = "") -> Finding:
     """Check the cells of one part as those of a release of its own, for which nothing else is promised."""
     names, hierarchies = prepared.encoding.names, prepared.encoding.hierarchies
@@ -199,7 +219,7 @@ def _verify_cells(prepared: Prepared, made: Assembled, part: Part, what: str = "
         over_limit=True,
     )
     broken = [str(finding) for finding in checked.findings if not finding.holds]
-    promise = (
-        f"{prepared.records(part.rows)} records are {what or f'generalized to {levels}'}, and else unchanged"
-    )
+    spelled = ", ".join(f"{name} {level}" for name, level in levels.items())
+    done = what or f"generalized to {spelled}"
+    promise = f"{prepared.records(part.rows)} records are {done}, and else unchanged"
     return Finding(promise, not broken, "; ".join(broken) or "every cell")

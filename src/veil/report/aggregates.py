@@ -9,14 +9,16 @@ is shown only if the release shows all of its values anyway, or if of those that
   and by that from the median, so that nobody dominates, and
 - none makes up nine tenths of them or more;
 
-and it is shown with three digits. Counts of the input by label follow the first and the last rule. Minima, maxima,
-medians and modes are somebody's value and are never shown. The first two rules are those of statistical offices
-(Hundepool et al. 2012, "Statistical Disclosure Control", 5.2).
+and it is shown with three digits. Counts of the input by label follow the first and the last rule. Where they are
+shown, they tell values that the release hides, and whoever subtracts these too has fewer unknown ones left: so the
+rules must hold for what is left as well. Minima, maxima, medians and modes are somebody's value and are never shown.
+The first two rules are those of statistical offices (Hundepool et al. 2012, "Statistical Disclosure Control", 5.2).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +40,8 @@ COMMONEST = 0.9
 
 DIGITS = 3
 """Digits of a figure of the original table."""
+
+Told = Callable[[pa.Array], tuple[NDArray[np.bool_], NDArray[np.bool_]]]
 
 
 def is_safe(values: NDArray[np.float64], counts: NDArray[np.int64]) -> bool:
@@ -75,18 +79,29 @@ def are_safe_counts(hidden: NDArray[np.int64]) -> bool:
     return total == 0 or (total >= FEWEST and int(hidden.max()) < COMMONEST * total)
 
 
-def is_safe_column(comparison: Comparison, name: str, *, aggregated: bool = False) -> bool:
-    """Whether figures of an original column of numbers, dates or times tell of nobody.
+def is_safe_column(
+    comparison: Comparison, name: str, *, aggregated: bool = False, told: Told | None = None
+) -> bool:
+    """Whether figures of an original column tell of nobody; of texts, whose places are figures at most, by their counts.
 
-    What the release shows everybody knows. Cells that are `aggregated` look like values and are none.
+    What the release shows everybody knows. Cells that are `aggregated` look like values and are none. `told` says of
+    different values which of them have a label that the input is counted by, and which of these labels are the value
+    itself; without it the input is not counted.
     """
     values, codes = encoded(comparison.original[name])
-    if not len(values) or not is_measured(values.type):
+    if not len(values):
         return False
     hidden = np.ones(codes.size, np.bool_) if aggregated else _differs(comparison, name, values, codes)
     counts = np.bincount(codes[hidden], minlength=len(values))
+    unknown = [counts]
+    if told is not None:
+        labelled, itself = told(values)
+        unknown += [np.where(itself, 0, counts), np.where(labelled, 0, counts)]
+    if not is_measured(values.type):
+        return all(are_safe_counts(left) for left in unknown)
     numbers = measured(pa.chunked_array([values]))
-    return not counts[np.isfinite(numbers)].any() or is_safe(numbers, counts)
+    known = np.isfinite(numbers)
+    return all(not left[known].any() or is_safe(numbers, left) for left in unknown)
 
 
 def _differs(
@@ -104,6 +119,18 @@ def _differs(
     if name in comparison.columns:
         shown[comparison.suppressed] = -1
     return np.asarray(shown != codes)
+
+
+def change(before: float | None, after: float | None) -> float | None:
+    """Return how much a figure changes, by its three digits; None if these do not tell.
+
+    >>> change(45.04, 44.21), change(45.04, 45.03), change(0.0, 1.0)
+    (0.0178, None, None)
+    """
+    old, new = rounded(before), rounded(after)
+    if not old or new is None or old == new:
+        return None
+    return rounded(abs(new - old) / abs(old))
 
 
 def rounded(value: float | None, digits: int = DIGITS) -> float | None:

@@ -56,16 +56,33 @@ def cramers_v(first: Codes, second: Codes, weights: Codes | None = None) -> floa
     return min(1.0, math.sqrt(phi / smaller)) if smaller > 1e-9 else None
 
 
-def codes_of(column: pa.ChunkedArray) -> Codes:
-    """Return a column as codes from 0; many numbers, dates or times are put into parts of about equal size."""
+def codes_of(column: pa.ChunkedArray, weights: Codes | None = None) -> Codes:
+    """Return a column as codes from 0; many numbers, dates or times are put into parts of about equal size.
+
+    `weights` tells how many records each entry stands for, if not one.
+    """
     values, codes = encoded(column)
     if is_measured(values.type) and len(values) > 2 * PARTS:
         numbers = measured(pa.chunked_array([values]))
         known = np.isfinite(numbers)
-        cells = numbers[codes]
-        limits = np.unique(np.quantile(cells[np.isfinite(cells)], np.arange(1, PARTS) / PARTS))
+        limits = _limits(numbers[known], counted(codes, len(values), weights)[known])
         codes = np.where(known, np.searchsorted(limits, numbers, side="right"), limits.size + 1)[codes]
     return codes.astype(np.int64)
+
+
+def _limits(numbers: NDArray[np.float64], counts: Codes) -> NDArray[np.float64]:
+    """Return where numbers that occur `counts` times are cut: at their quantiles, each but once.
+
+    >>> _limits(np.array([3.0, 1.0]), np.array([1, 9])).tolist()
+    [1.0, 1.2]
+    """
+    order = np.argsort(numbers)
+    numbers, ends = numbers[order], np.cumsum(counts[order])
+    place = np.arange(1, PARTS) * (int(ends[-1]) - 1)
+    lower, upper = (
+        numbers[np.searchsorted(ends, at, side="right")] for at in (place // PARTS, -(-place // PARTS))
+    )
+    return np.unique(lower + (upper - lower) * (place % PARTS / PARTS))
 
 
 def associations(columns: Sequence[Codes], weights: Codes | None = None) -> list[list[float | None]]:

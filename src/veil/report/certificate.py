@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +23,9 @@ import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
 import veil
+from veil.engines.relation import Relation, relation_of
 from veil.errors import InputError, VeilError
+from veil.flags import free_flag
 from veil.models.base import Finding, PrivacyModel
 from veil.published import Published
 from veil.report.digest import column_digests, digest_of
@@ -30,6 +33,7 @@ from veil.report.withheld import spell_models
 from veil.tables import atomic, read
 from veil.tables.arrow import normalized
 from veil.tables.frames import frame_of
+from veil.tables.source import Source
 from veil.verification import Verification
 
 if TYPE_CHECKING:
@@ -43,13 +47,16 @@ _EMBEDDED = re.compile(r'<script type="application/json" id="certificate">(.*?)<
 
 def certificate_of(release: Anonymized) -> dict[str, Any]:
     """Return the certificate of a release as plain data."""
-    plan, table = release.plan, normalized(release.arrow)
+    plan, table, flag = release.plan, normalized(release.arrow), _flag_of(release)
+    table = table.rename_columns(
+        [flag if flag and name == release._flag else name for name in table.column_names]
+    )
     promises: dict[str, Any] = {
         "quasi_identifiers": list(release._published.names),
-        "roles": {role: list(names) for role, names in plan.roles.items() if names},
+        "roles": roles_of(release),
         "identifying": dict(plan.identifying),
         "marker": plan.marker,
-        "flag": release._flag,
+        "flag": flag,
         "models": spell_models(plan, release.arrow),
     }
     found = []
@@ -68,12 +75,30 @@ def certificate_of(release: Anonymized) -> dict[str, Any]:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "promises": promises,
         "found": found,
-        "content": _content_of(release, table),
+        "content": _content_of(release, table, flag),
     }
     return {**made, "checksum": _checksum(made)}
 
 
-def _content_of(release: Anonymized, table: pa.Table) -> dict[str, Any]:
+def _flag_of(release: Anonymized) -> str | None:
+    """Name of the flag in what is released, where columns that Veil has not seen may have had the first choice."""
+    columns = release._source.columns
+    return release._flag if release._flag is None or columns is None else free_flag(columns)
+
+
+def roles_of(release: Anonymized) -> dict[str, list[str]]:
+    """Return the columns by role; those that are published without one, by ``others="keep"``, are insensitive."""
+    plan = release.plan
+    made = {str(role): list(names) for role, names in plan.roles.items()}
+    named = {name for names in made.values() for name in names}
+    columns = release._source.columns or release._prepared.table.column_names
+    made["insensitive"] += [
+        name for name in columns if name not in named and plan.role_of(name) == "insensitive"
+    ]
+    return {role: names for role, names in made.items() if names}
+
+
+def _content_of(release: Anonymized, table: pa.Table, flag: str | None) -> dict[str, Any]:
     """Return the fingerprint of the released table. Of what an engine holds, Veil has seen the rows condensed only."""
     if release._prepared.weights is not None:
         names = [
@@ -81,7 +106,7 @@ def _content_of(release: Anonymized, table: pa.Table) -> dict[str, Any]:
             for name in release._source.columns or table.column_names
             if release.plan.role_of(name) != "dropped" and release.plan.identifying.get(name) != "remove"
         ]
-        names += [release._flag] if release._flag else []
+        names += [flag] if flag else []
         return {
             "sha256": None,
             "rows": release._published.records,
@@ -140,12 +165,14 @@ def check_certificate(certificate: str | Path, table: Any) -> Verification:
     certificate
         The file of the certificate, or of a report (HTML or JSON).
     table
-        The released table: a pandas, polars or pyarrow table, or the path of a file.
+        The released table: a pandas, polars or pyarrow table, the path of a file, or what an engine holds: an Ibis
+        table, a Spark DataFrame, a folder or the URL of a table. Of the latter, an engine counts what the promises are
+        about; such releases have no fingerprint.
     """
     path = Path(certificate)
     data = read_certificate(path)
-    released = _table(table)
     try:
+        released = _opened(table, data)
         given = data.pop("checksum", None)
         findings = [
             Finding(
@@ -163,10 +190,39 @@ def check_certificate(certificate: str | Path, table: Any) -> Verification:
     return Verification(tuple(findings))
 
 
-def _table(source: Any) -> pa.Table:
-    """Read a released table, which may be empty where it comes as a frame."""
-    found = frame_of(source)
-    return read(source).table if found is None else normalized(found[1].to_arrow())
+def _opened(source: Any, data: dict[str, Any]) -> Source:
+    """Read a released table, which may be empty where it comes as a frame, or let an engine count its combinations."""
+    certified = data["content"]["sha256"] is not None
+    if isinstance(source, Relation):
+        relation: Relation | None = source
+    else:
+        is_file = isinstance(source, str | os.PathLike) and os.path.isfile(source)
+        relation = relation_of(source, engine="memory" if certified and is_file else "auto")
+    if relation is None:
+        found = frame_of(source)
+        return read(source) if found is None else Source(normalized(found[1].to_arrow()), "pyarrow")
+    if certified:
+        raise InputError(
+            f"{relation.name}: an engine holds it, and the certificate has a fingerprint of all rows in their order. "
+            "Give the file or the frame that was certified, or check the table against the recipe"
+        )
+    from veil.engines.source import of_release
+
+    columns = relation.table.columns
+    wanted = [name for name in _looked_at(data["promises"]) if name in columns]
+    # Without any column there is nothing to count, and a promise about columns is broken anyway.
+    return of_release(relation, wanted or columns[:1])
+
+
+def _looked_at(promises: dict[str, Any]) -> list[str]:
+    """Columns that have to be read to check promises; of those that should be gone, the name is enough."""
+    models = [model for model in map(_model_of, promises["models"]) if model is not None]
+    masked = [name for name, treatment in promises["identifying"].items() if treatment == "mask"]
+    return [
+        *promises["quasi_identifiers"],
+        *(name for model in models for name in model.attribute_names),
+        *masked,
+    ]
 
 
 def _checksum(made: dict[str, Any]) -> str:
@@ -174,21 +230,38 @@ def _checksum(made: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _content(content: dict[str, Any], table: pa.Table) -> list[Finding]:
+def _content(content: dict[str, Any], released: Source) -> list[Finding]:
     """Compare the fingerprint, and say where it differs."""
+    table = released.table
     if content["sha256"] is None:
-        fits = content["rows"] == table.num_rows
-        return [
-            Finding(
-                f"the table has {content['rows']} rows", fits, f"{table.num_rows} rows, without a fingerprint"
-            )
-        ]
+        return _size(content, released)
     columns = column_digests(table)
     same = digest_of(columns, table.num_rows) == content["sha256"]
     promise = f"the table has the content with the SHA-256 {content['sha256'][:16]}…"
     if same:
         return [Finding(promise, True, "equal")]
     return [Finding(promise, False, _difference(content, columns, table))]
+
+
+def _size(content: dict[str, Any], released: Source) -> list[Finding]:
+    """Compare what is certified of a release that an engine has written: number of rows, and names of columns."""
+    rows = released.table.num_rows if released.weights is None else int(released.weights.sum())
+    named, columns = [each["name"] for each in content["columns"]], _columns(released)
+    lacking = [f"without {name!r}" for name in named if name not in columns]
+    further = [f"also {name!r}" for name in columns if name not in named]
+    told = "; ".join([*lacking, *further]) or f"{len(columns)} columns"
+    return [
+        Finding(
+            f"the table has {content['rows']} rows",
+            content["rows"] == rows,
+            f"{rows} rows; their content was not checked, as the certificate has no fingerprint",
+        ),
+        Finding("the table has the certified columns and no others", sorted(named) == sorted(columns), told),
+    ]
+
+
+def _columns(released: Source) -> list[str]:
+    return list(released.table.column_names if released.columns is None else released.columns)
 
 
 def _difference(content: dict[str, Any], columns: dict[str, str], table: pa.Table) -> str:
@@ -211,15 +284,15 @@ def _difference(content: dict[str, Any], columns: dict[str, str], table: pa.Tabl
     return "; ".join(told) or "the rows and columns fit, and the fingerprint does not"
 
 
-def _promises(data: dict[str, Any], table: pa.Table) -> list[Finding]:
-    promises = data["promises"]
+def _promises(data: dict[str, Any], released: Source) -> list[Finding]:
+    promises, table = data["promises"], released.table
     lacking = [name for name in promises["quasi_identifiers"] if name not in table.column_names]
     if lacking:
         names = ", ".join(map(repr, lacking))
         return [Finding("the quasi-identifiers are there", False, f"without {names}")]
     findings = []
     for spec, stated in zip(promises["models"], data["found"], strict=True):
-        checked = _check_model(spec, table, promises)
+        checked = _check_model(spec, table, promises, released.weights)
         checkable = stated["checkable"] or spec["kind"] in _ALWAYS_CHECKABLE
         if checked is not None and (checked.holds or checkable):
             findings.append(checked)
@@ -229,11 +302,13 @@ def _promises(data: dict[str, Any], table: pa.Table) -> list[Finding]:
             promise = f"the certificate states: {stated['promise']}"
             findings.append(Finding(promise, True, "not checked, as that takes the original table"))
     for name, treatment in promises["identifying"].items():
-        there = name in table.column_names
-        values = set(table[name].unique().to_pylist()) if there else set()
+        there = name in _columns(released)
+        values = set(table[name].unique().to_pylist()) if there and treatment == "mask" else set()
         masked = treatment == "mask" and values <= {promises["marker"]}
         gone = "removed" if treatment == "remove" else "masked"
-        told = "gone" if not there else f"{len(values)} distinct value(s)"
+        told = (
+            "gone" if not there else "there" if treatment == "remove" else f"{len(values)} distinct value(s)"
+        )
         findings.append(Finding(f"identifying column {name!r} is {gone}", not there or masked, told))
     return findings
 
@@ -242,10 +317,10 @@ def _check_model(
     spec: dict[str, Any], table: pa.Table, promises: dict[str, Any], weights: Any = None
 ) -> Finding | None:
     """Verify one promise on the table alone; None if it says nothing without the original."""
-    from veil.recipe._parts import ModelSpec
-
+    model = _model_of(spec)
+    if model is None:
+        return None
     try:
-        model: PrivacyModel = TypeAdapter(ModelSpec).validate_python(spec)
         published = Published(
             table,
             promises["quasi_identifiers"],
@@ -254,5 +329,16 @@ def _check_model(
             weights=weights,
         )
         return model.verify(published)
+    except (VeilError, KeyError):
+        return None
+
+
+def _model_of(spec: dict[str, Any]) -> PrivacyModel | None:
+    """Return the model of a promise; None if values that it needs are withheld."""
+    from veil.recipe._parts import ModelSpec
+
+    try:
+        model: PrivacyModel = TypeAdapter(ModelSpec).validate_python(spec)
     except (VeilError, ValidationError, KeyError):
         return None
+    return model

@@ -59,9 +59,11 @@ def frequencies(release: Anonymized, name: str, *, private: bool = False) -> dic
     before = None if private else _of_input(release, name)
     ranks = _ranks(release, name, values, texts)
     after = _Counted(texts, counts, int(counts.sum()))
+    limits: list[float] | None = None
     numbers = measured(pa.chunked_array([values])) if is_number(values.type) and len(values) else None
     if numbers is not None and np.count_nonzero(np.isfinite(numbers) & (counts > 0)) > MOST_NUMBERS:
-        after, before, ranks = _in_intervals(after, numbers, before)
+        after, before, limits = _in_intervals(after, numbers, before)
+        ranks = np.arange(len(after.texts), dtype=np.float64)
     order = [code for code in np.argsort(ranks, kind="stable").tolist() if after.counts[code]]
     most = order
     if len(order) > MOST_VALUES:
@@ -73,6 +75,7 @@ def frequencies(release: Anonymized, name: str, *, private: bool = False) -> dic
         "column": name,
         "role": role,
         "values": [after.texts[code] for code in most],
+        "limits": limits,
         "before": None,
         "after": [int(after.counts[code]) for code in most],
         "others": len(rest),
@@ -92,6 +95,32 @@ def frequencies(release: Anonymized, name: str, *, private: bool = False) -> dic
         made["others_before"] = int(old[len(most) :].sum())
         made["hidden_before"] = not_shown
     return made
+
+
+def told_by(
+    release: Anonymized, found: dict[str, Any], values: pa.Array
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell of original values which have a label that `found` counts, and for which of them it is the value itself."""
+    name, limits = found["column"], found["limits"]
+    texts = canonical_text(values, column=name)
+    if limits is not None:
+        numbers = measured(pa.chunked_array([values]))
+        inside = (numbers >= limits[0]) & (numbers < limits[-1])
+        return inside, np.zeros(len(values), np.bool_)
+    labels: dict[str | None, str | None] = {text: text for text in texts}
+    encoding = release._prepared.encoding
+    if name in encoding.names:
+        j = encoding.names.index(name)
+        hierarchy, level = encoding.hierarchies[j], release._parts[0].levels[j]
+        places = hierarchy.label_map(level).tolist()
+        labels = {
+            text: hierarchy.labels[level][place]
+            for text, place in zip(hierarchy.labels[0], places, strict=True)
+        }
+    shown = set(found["values"])
+    labelled = [text in labels and labels[text] in shown for text in texts]
+    itself = [each and labels[text] == text for text, each in zip(texts, labelled, strict=True)]
+    return np.array(labelled, np.bool_), np.array(itself, np.bool_)
 
 
 def _of_input(release: Anonymized, name: str) -> _Counted | None:
@@ -119,8 +148,8 @@ def _of_input(release: Anonymized, name: str) -> _Counted | None:
 
 def _in_intervals(
     after: _Counted, numbers: NDArray[np.float64], before: _Counted | None
-) -> tuple[_Counted, _Counted | None, NDArray[np.float64]]:
-    """Count numbers in intervals that are made from the released ones alone."""
+) -> tuple[_Counted, _Counted | None, list[float]]:
+    """Count numbers in intervals that are made from the released ones alone; return the limits of these, too."""
     there = np.isfinite(numbers) & (after.counts > 0)
     low, high = float(numbers[there].min()), float(numbers[there].max())
     step = _round_step((high - low) / INTERVALS)
@@ -142,7 +171,7 @@ def _in_intervals(
     if before is not None:
         spelled = [np.nan if text is None else float(text) for text in before.texts]
         old = put(before, np.array(spelled, np.float64))
-    return put(after, numbers), old, np.arange(number + 1, dtype=np.float64)
+    return put(after, numbers), old, [(first + at) * step for at in range(number + 1)]
 
 
 def _round_step(width: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from veil.report import measured
@@ -124,7 +125,11 @@ def _asked(facts: dict[str, Any]) -> tuple[Block, ...]:
         ),
     ]
     if not facts["private"]:
-        kept = "stay, without their values" if asked["suppressed_rows"] == "keep" else "are left out"
+        kept = (
+            "stay: their quasi-identifiers are blanked, and their sensitive and other columns are published"
+            if asked["suppressed_rows"] == "keep"
+            else "are left out"
+        )
         blocks.append(
             Text(
                 f"At most {percent(asked['suppression_limit'])} of the records may be suppressed; suppressed rows {kept}. "
@@ -207,11 +212,18 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
     rows: list[tuple[str | Cell, ...]] = [
         (each["promise"], each["found"], verdict(each["holds"])) for each in facts["verification"]
     ]
+    where = "on the released table" if facts["output"]["sha256"] else "before writing, on the different rows,"
+    text = (
+        f"Every promise was checked {where} by a verifier that shares no code with the search. What does not hold is "
+        "never released."
+    )
+    if facts["output"]["sha256"] is None:
+        text += (
+            " An engine holds the table. When it writes the release, what it has written is checked again, and put in "
+            "its place only if everything holds; these findings are returned by `save`, and are not among those below."
+        )
     return (
-        Text(
-            "Every promise was checked on the released table by a verifier that shares no code with the search. What "
-            "does not hold is never released."
-        ),
+        Text(text),
         Table(("Promise", "Found", ""), cut(rows)),
         *note_on(rows),
     )
@@ -243,27 +255,33 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
     rows.append(("Search", ", ".join([f"strategy {asked['strategy']}", *limits])))
     rows.append(("Made with", ", ".join(f"{name} {version}" for name, version in facts["versions"].items())))
     rows.append(("Date", facts["date"]))
-    text = (
-        "The plan as a recipe file. Where it lists original values (hierarchies written down value by value, research "
-        "subsets), they are withheld here: their number and SHA-256 stand in their place."
-    )
-    if "parts" in facts["done"]:
-        text += " Local recoding came after; add `local_recoding` to do that again, too."
     return (
         Table(("", ""), tuple(rows)),
         Heading("Recipe"),
-        Text(text, "note"),
+        Text(
+            "The plan as a recipe file. Where it lists original values (hierarchies written down value by value, "
+            "research subsets), they are withheld here: their number and SHA-256 stand in their place.",
+            "note",
+        ),
         Code(facts["recipe_text"]),
     )
 
 
 def _certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
+    what = (
+        "check that it is this table, and verify the guarantees on it again:"
+        if facts["output"]["sha256"]
+        else "verify the guarantees on it again. An engine holds the table, so there is no fingerprint of its content: "
+        "only the number of rows and the names of the columns tell whether it is this table."
+    )
+    report = facts.get("report") or "report.html"
+    holder = report if not report.lower().endswith(".pdf") else f"{report[:-4]}.html"
     return (
         Text(
             "The HTML and JSON forms of this report hold a certificate by which anybody who has the released table can "
-            "check that it is this table, and verify the guarantees on it again:"
+            f"{what}"
         ),
-        Code("veil verify release.csv --certificate report.html"),
+        Code(f"veil verify release.csv --certificate {shlex.quote(holder)}"),
         Table(
             ("Promise", "Found", "Checkable on the table alone"),
             tuple(

@@ -13,7 +13,7 @@ import veil
 from veil.local_recoding import RecodedRelease
 from veil.recipe._document import document_text
 from veil.recipe._parts import spelled
-from veil.report.certificate import certificate_of
+from veil.report.certificate import certificate_of, roles_of
 from veil.report.digest import content_digest, file_digest
 from veil.report.findings import Findings
 from veil.report.withheld import spell_models, spell_recipe
@@ -58,7 +58,7 @@ def facts(release: Anonymized, *, private: bool | None = None, tell: Tell = lamb
     distributions, associations = found.distributions, found.associations
     plan = release.plan
     path = None if release._source.path is None else str(release._source.path)
-    recipe = spell_recipe(plan, release.arrow, input=path)
+    recipe = spell_recipe(plan, release.arrow, input=path, format=release._source.format)
     if isinstance(release, RecodedRelease):
         recipe["local_recoding"] = spelled(release.mode)
     tell("fingerprints")
@@ -146,7 +146,7 @@ def _asked(release: Anonymized) -> dict[str, Any]:
         "time_limit": plan.time_limit,
         "check_limit": plan.check_limit,
         "marker": plan.marker,
-        "roles": {role: list(names) for role, names in plan.roles.items() if names},
+        "roles": roles_of(release),
         "subset": any(model.subset is not None for model in plan.models),
     }
 

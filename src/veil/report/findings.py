@@ -128,7 +128,7 @@ class Findings:
     def worth(self) -> Worth:
         """What the release is still good for. Tables that an engine holds are not compared row by row."""
         known = not self.private and self.release._prepared.weights is None
-        return Worth(self.release, self.comparison if known else None)
+        return Worth(self.release, self.comparison if known else None, self.distributions)
 
     @functools.cached_property
     def distributions(self) -> list[dict[str, Any]]:
@@ -154,7 +154,8 @@ class Findings:
             "left_out": len(names) - len(some),
             "before": None if self.private else self._associations_before(some),
             "after": associations(
-                [codes_of(shown[name])[kept] for name in some], None if weights is None else weights[kept]
+                [codes_of(shown[name], weights)[kept] for name in some],
+                None if weights is None else weights[kept],
             ),
         }
 
@@ -162,7 +163,7 @@ class Findings:
         prepared = self.release._prepared
         subset = prepared.subset
         chosen = np.arange(prepared.table.num_rows) if subset is None else np.flatnonzero(subset)
-        codes = [codes_of(prepared.table[name])[chosen] for name in names]
+        codes = [codes_of(prepared.table[name], prepared.weights)[chosen] for name in names]
         return associations(codes, prepared.weights_of(chosen))
 
     def _is_spelled(self, name: str) -> bool:

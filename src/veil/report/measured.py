@@ -25,6 +25,12 @@ MOST_DRAWN = 24
 """Columns whose distributions are drawn."""
 
 
+_SQUARED = (
+    "“–”: squared errors are withheld where they would tell of few values that neither the release nor the counts of the "
+    "input show, here in {}."
+)
+
+
 def risks(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Tell what both tables reveal."""
     found = facts["risks"]
@@ -53,7 +59,8 @@ def risks(facts: dict[str, Any]) -> tuple[Block, ...]:
     blocks: list[Block] = [
         Text(
             "The prosecutor knows that a person is in the table, the journalist only that they belong to the "
-            "population, and the marketer links everybody. Suppressed records show nothing and do not count."
+            "population, and the marketer links everybody. Suppressed records show no quasi-identifier and do not count; "
+            "their sensitive and other columns are published all the same, unless the rows are left out."
         ),
         Table(headings, rows, right=tuple(range(1, len(headings)))),
         Picture("risks", "Share of the records by their risk of re-identification"),
@@ -120,7 +127,7 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
 def utility(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Tell what the release is still good for."""
     found = facts["utility"]
-    blocks: list[Block] = []
+    blocks: list[Block] = [] if found["note"] is None or facts["private"] else [Text(found["note"])]
     if found["quality"] is not None:
         blocks += _quality(found["quality"])
     if found["statistics"]:
@@ -137,7 +144,7 @@ def utility(facts: dict[str, Any]) -> tuple[Block, ...]:
                 f"{percent(queries['median'])} (median) and {percent(queries['mean'])} (mean)."
             ),
         ]
-    if not facts["private"]:
+    if any(found["predictions"].values()):
         blocks += _predictions(found["predictions"])
     return tuple(blocks)
 
@@ -176,6 +183,7 @@ def _quality(found: dict[str, Any]) -> list[Block]:
             tuple((names[key], percent(value)) for key, value in found["table"].items()),
             right=(1,),
         ),
+        *([Text(_SQUARED.format(listed(found["withheld"])), "note")] if found["withheld"] else []),
     ]
 
 
@@ -199,7 +207,7 @@ def _statistics(found: list[dict[str, Any]], private: bool) -> list[Block]:
                 number(new.get("mean")),
                 number(new.get("standard_deviation")),
                 _value(new.get("median")),
-                _value(new.get("mode")),
+                _exact(new.get("mode")),
             )
         )
     after = ("Values", "Mean", "Deviation", "Median", "Mode")
@@ -212,7 +220,7 @@ def _statistics(found: list[dict[str, Any]], private: bool) -> list[Block]:
             "Deviation before",
             *(f"{name} after" for name in after),
         )
-    right = tuple(range(1, len(headings) - 2))
+    right = tuple(range(1, len(headings)))
     blocks: list[Block] = [
         Heading("Summary statistics"),
         Table(headings, cut(rows), right=right),
@@ -222,12 +230,16 @@ def _statistics(found: list[dict[str, Any]], private: bool) -> list[Block]:
         blocks.append(
             Text(
                 "Medians, modes and extremes of the input are somebody's values and are not shown. Its means and "
-                "deviations have three digits, and are withheld where they would tell of few values that the release does "
-                "not show.",
+                "deviations have three digits, and are withheld where they would tell of few values that neither the "
+                "release nor the counts of the input show. A mode is shown if no other value is as frequent.",
                 "note",
             )
         )
     return blocks
+
+
+def _exact(value: Any) -> str:
+    return _value(f"{value:,}" if isinstance(value, float) else value)
 
 
 def _value(value: Any) -> str:
@@ -256,6 +268,7 @@ def _preservation(found: dict[str, Any]) -> list[Block]:
             right=(1, 2, 3, 4),
         ),
         *note_on(rows),
+        Text("Changes are those of figures with three digits; “–” where these do not tell any.", "note"),
     ]
 
 

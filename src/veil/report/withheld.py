@@ -33,13 +33,16 @@ from veil.models.base import PrivacyModel
 from veil.models.subset import Matching, Random, Rows
 from veil.plan import Plan
 from veil.report.digest import content_digest, file_digest
+from veil.tables import Format
 from veil.tables.text import canonical_text
 
 _CHECKED_VALUES = 100_000
 """Values that a model may list and still be compared with the release."""
 
 
-def spell_recipe(plan: Plan, released: pa.Table, *, input: str | None = None) -> dict[str, Any]:
+def spell_recipe(
+    plan: Plan, released: pa.Table, *, input: str | None = None, format: Format | None = None
+) -> dict[str, Any]:
     """Return the recipe of a plan as plain data, without original values.
 
     >>> from veil import KAnonymity, hierarchies as h
@@ -55,7 +58,7 @@ def spell_recipe(plan: Plan, released: pa.Table, *, input: str | None = None) ->
         quasi_identifiers={name: kept.get(name, Suppression()) for name in plan.quasi_identifiers},
         models=tuple(_bare(model) for model in plan.models),
     )
-    made = Recipe.of(stand_in, input=input).spell()
+    made = Recipe.of(stand_in, input=input, format=format).spell()
     made["quasi_identifiers"] = {
         name: _with_digest(made["quasi_identifiers"][name], each)
         if name in kept

@@ -5,14 +5,18 @@ from __future__ import annotations
 import functools
 import importlib.util
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.errors import InputError
 from veil.masking.cells import is_number
-from veil.report.aggregates import is_safe_column, rounded
+from veil.published import counted, encoded
+from veil.report.aggregates import change, is_safe_column, rounded
+from veil.report.distributions import told_by
 from veil.utility import (
     Comparison,
     classification,
@@ -23,8 +27,9 @@ from veil.utility import (
     summary_statistics,
 )
 from veil.utility.attributes import ATTRIBUTE_MEASURES
+from veil.utility.preservation import ColumnPreservation
 from veil.utility.quality import DATA_MEASURES
-from veil.utility.statistics import Statistics
+from veil.utility.statistics import ColumnStatistics, Statistics
 
 if TYPE_CHECKING:
     from veil.anonymized import Anonymized
@@ -35,34 +40,61 @@ LEARNED_RECORDS = 20_000
 FOLDS, TREES, QUERIES, MOST_TARGETS, MOST_CLASSES = 5, 20, 500, 3, 50
 
 
+NOT_COMPARED = (
+    "An engine holds the table, so input and release were not compared row by row: measures of utility that take this "
+    "are not in this report."
+)
+
+
 class Worth:
     """Measures of utility. Without a comparison only what the released table itself tells."""
 
-    def __init__(self, release: Anonymized, comparison: Comparison | None) -> None:
+    def __init__(
+        self, release: Anonymized, comparison: Comparison | None, distributions: Sequence[dict[str, Any]]
+    ) -> None:
         self.release, self.comparison = release, comparison
+        self._counted = {each["column"]: each for each in distributions if each["before"] is not None}
         self._safe: dict[str, bool] = {}
 
     @functools.cached_property
     def quality(self) -> dict[str, Any] | None:
-        """What is left of the quasi-identifiers, from 0 (nothing) to 1 (all)."""
+        """What is left of the quasi-identifiers, from 0 (nothing) to 1 (all).
+
+        Squared errors rest on how far values are from each other, so that they tell of them as much as deviations do.
+        """
         if self.comparison is None:
             return None
         found = quality_measures(self.comparison)
+        withheld = [each.column for each in found.attributes if not self._is_safe(each.column)]
         return {
             "attributes": [
                 {
                     "column": each.column,
-                    **{name: round(getattr(each, name).quality, 4) for name in ATTRIBUTE_MEASURES},
+                    **{
+                        name: None
+                        if name == "squared_error" and each.column in withheld
+                        else round(getattr(each, name).quality, 4)
+                        for name in ATTRIBUTE_MEASURES
+                    },
                     "missing_before": round(each.missings_before, 4),
                     "missing_after": round(each.missings, 4),
                 }
                 for each in found.attributes
             ],
-            "together": {name: round(found.aggregate(name), 4) for name in ATTRIBUTE_MEASURES},
-            "table": {
-                **{name: round(getattr(found, name).quality, 4) for name in DATA_MEASURES},
-                "sse_sst": round(found.sse_sst, 4),
+            "together": {
+                name: None if name == "squared_error" and withheld else round(found.aggregate(name), 4)
+                for name in ATTRIBUTE_MEASURES
             },
+            "table": {
+                **{
+                    name: None
+                    if name == "record_error" and withheld
+                    else round(getattr(found, name).quality, 4)
+                    for name in DATA_MEASURES
+                },
+                "sse_sst": None if withheld else round(found.sse_sst, 4),
+            },
+            "withheld": withheld,
         }
 
     @functools.cached_property
@@ -73,23 +105,50 @@ class Worth:
                 return []
             alone = Comparison(self.release.arrow, self.release.arrow, self.release._published.names)
             return [
-                {"column": each.column, "before": None, "after": _after(each.after)}
+                {"column": each.column, "before": None, "after": self._after(each)}
                 for each in summary_statistics(alone)
             ]
         return [
             {
                 "column": each.column,
-                "before": _before(each.before, self._is_safe(each.column)),
-                "after": _after(each.after),
+                "before": self._before(each),
+                "after": self._after(each),
             }
             for each in summary_statistics(self.comparison)
         ]
+
+    def _before(self, found: ColumnStatistics) -> dict[str, Any]:
+        before = found.before
+        made: dict[str, Any] = {"scale": before.scale, "count": before.count}
+        if before.scale not in ("interval", "ratio"):
+            return made
+        if not self._is_safe(found.column):
+            return {**made, "withheld": True}
+        made["standard_deviation"] = rounded(before.standard_deviation)
+        if isinstance(before.mean, str):
+            made["mean"] = before.mean[:7]  # the month is enough
+        else:
+            made["mean"] = rounded(None if before.mean is None else float(before.mean))
+        return made
+
+    def _after(self, found: ColumnStatistics) -> dict[str, Any]:
+        """Return the statistics of a released column; the mode only if there is one alone."""
+        made = _plain(found.after)
+        values, codes = encoded(self.release.arrow[found.column])
+        if found.column in self.release._published.names:
+            codes = codes[~self.release._published.suppressed]
+        counts = np.where(pc.is_valid(values), counted(codes, len(values), None), 0)
+        if np.count_nonzero(counts == counts.max(initial=0)) > 1:
+            made.pop("mode", None)
+        return made
 
     def _is_safe(self, name: str) -> bool:
         assert self.comparison is not None
         if name not in self._safe:
             aggregated = name in self.release.plan.microaggregated
-            self._safe[name] = is_safe_column(self.comparison, name, aggregated=aggregated)
+            found = self._counted.get(name)
+            told = None if found is None else functools.partial(told_by, self.release, found)
+            self._safe[name] = is_safe_column(self.comparison, name, aggregated=aggregated, told=told)
         return self._safe[name]
 
     @functools.cached_property
@@ -105,10 +164,8 @@ class Worth:
             {
                 "column": each.column,
                 "compared": rounded(each.compared, 4),
-                "mean_change": rounded(each.mean_change),
-                "variance_change": rounded(each.variance_change),
+                **_changes(each),
                 "sse_sst": rounded(each.sse_sst),
-                "ned": rounded(each.ned),
             }
             for each in found.columns
             if safe[each.column]
@@ -142,10 +199,6 @@ class Worth:
         made: dict[str, Any] = {"classification": [], "regression": [], "notes": []}
         targets = [name for name in self.release.plan.sensitive if name in self.release.arrow.column_names]
         if self.comparison is None:
-            if self.release._prepared.weights is not None:
-                made["notes"].append(
-                    "An engine holds the table, so input and release were not compared row by row."
-                )
             return made
         if not targets:
             made["notes"].append("There is no sensitive column, so nothing was predicted.")
@@ -192,8 +245,8 @@ class Worth:
                     {
                         "target": each.target,
                         "method": each.method,
-                        "r2": [rounded(value) for value in each.r2],
-                        "relative": rounded(each.relative_rmse),
+                        "r2": [_two_digits(value) for value in each.r2],
+                        "relative": _two_digits(each.relative_rmse),
                     }
                     for each in regression(self.comparison, name, **options)
                 ]
@@ -217,7 +270,9 @@ class Worth:
 
     def facts(self) -> dict[str, Any]:
         """Return everything together."""
+        engine = self.release._prepared.weights is not None
         return {
+            "note": NOT_COMPARED if engine else None,
             "quality": self.quality,
             "statistics": self.statistics,
             "preservation": self.preservation,
@@ -226,29 +281,24 @@ class Worth:
         }
 
 
+def _changes(found: ColumnPreservation) -> dict[str, float | None]:
+    """Return how mean and variance change: no more than the figures themselves tell, which have three digits."""
+    if found.compared == 1.0 and found.sse == 0.0:
+        return {"mean_change": 0.0, "variance_change": 0.0}
+    variances = [None if each is None else rounded(math.sqrt(each)) for each in found.variances]
+    squares = [None if each is None else each * each for each in variances]
+    return {"mean_change": change(*found.means), "variance_change": change(*squares)}
+
+
 def _two_digits(value: float | None) -> float | None:
     return None if value is None else round(value, 2)
 
 
-def _before(found: Statistics, safe: bool) -> dict[str, Any]:
-    made: dict[str, Any] = {"scale": found.scale, "count": found.count}
-    if found.scale not in ("interval", "ratio"):
-        return made
-    if not safe:
-        return {**made, "withheld": True}
-    made["standard_deviation"] = rounded(found.standard_deviation)
-    if isinstance(found.mean, str):
-        made["mean"] = found.mean[:7]  # the month is enough
-    else:
-        made["mean"] = rounded(None if found.mean is None else float(found.mean))
-    return made
-
-
-def _after(found: Statistics) -> dict[str, Any]:
+def _plain(found: Statistics) -> dict[str, Any]:
     kept = ("scale", "count", "mode", "median", "minimum", "maximum", "mean", "standard_deviation")
     made = {name: getattr(found, name) for name in kept if getattr(found, name) is not None}
     return {
-        name: rounded(value, 6) if isinstance(value, float) and not isinstance(value, bool) else value
+        name: rounded(value, 6) if isinstance(value, float) and name != "mode" else value
         for name, value in made.items()
         if not (isinstance(value, float) and not math.isfinite(value))
     }

@@ -42,7 +42,7 @@ def write_report(
             told.advance(done, _PHASES, what)
             done += 1
 
-        found = facts(release, private=private, tell=tell)
+        found = {**facts(release, private=private, tell=tell), "report": path.name}
         tell("pictures and pages")
         if kind == ".json":
             content = (json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

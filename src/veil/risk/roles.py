@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from veil.published import encoded
 from veil.risk.content import different_texts, matching
@@ -52,7 +53,8 @@ def propose_roles(
 
     Names, numbers and addresses of persons, and columns in which nearly every record has its own value, are
     identifying. Places, dates, ages and what else people know of each other are quasi-identifying; what they would
-    not tell, such as diagnoses and incomes, is sensitive. What is none of these is proposed as insensitive, with
+    not tell, such as diagnoses and incomes, is sensitive, and so, with no confidence, are measurements and amounts
+    that nearly every record has to itself. What is none of these is proposed as insensitive, with
     no confidence: nothing is known against it. Parameters are those of `detect_identifiers`.
 
     >>> table = pa.table({"Name": ["Anna Huber"], "age": [34], "Diagnose": ["flu"], "x": [1]})
@@ -70,18 +72,30 @@ def _proposed(
     name: str, column: pa.ChunkedArray, found: list[Identifier], threshold: float, marker: str | None
 ) -> Proposal:
     evidence = _evidence(name, column, found, threshold, marker)
-    own = len(encoded(column)[0]) / max(1, len(column))
+    values = encoded(column)[0]
+    own = len(values) / max(1, len(column))
     if len(column) >= _MANY_RECORDS and own >= _OWN_VALUE:
-        # What is known for something else is no key; a measurement that nobody else has singles out, but names nobody.
-        unknown: Role = "quasi-identifying" if pa.types.is_floating(column.type) else "identifying"
-        role = max(evidence, key=lambda each: evidence[each][0], default=unknown)
-        confidence, reasons = evidence.get(role, (own, []))
-        evidence[role] = confidence, [*reasons, f"{own:.0%} of the records have a value of their own"]
+        # What is known for something else is no key, and a measurement names nobody.
+        told = f"{own:.0%} of the records have a value of their own"
+        unknown: tuple[Role, float] = ("identifying", own)
+        if _has_fractions(values):
+            unknown = ("sensitive", 0.0)
+            told += ", as measurements and amounts do: quasi-identifying if somebody may know them"
+        role = max(evidence, key=lambda each: evidence[each][0], default=unknown[0])
+        confidence, reasons = evidence.get(role, (unknown[1], []))
+        evidence[role] = confidence, [*reasons, told]
     if not evidence:
         return Proposal(name, "insensitive", 0.0, ("nothing speaks for another role, which is not much",))
     best = max(evidence, key=lambda each: evidence[each][0])
     confidence, reasons = evidence[best]
     return Proposal(name, best, confidence, tuple(reasons))
+
+
+def _has_fractions(values: pa.Array) -> bool:
+    """Whether numbers are not all whole ones, as those of keys are even where gaps have made floats of them."""
+    if not (pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
+        return False
+    return bool(pc.any(pc.not_equal(values, pc.floor(values))).as_py())
 
 
 def _evidence(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ class Preservation:
     ned
         Mean of the squared normalized Euclidean distances over records and columns.
     correlations
-        Pearson correlations before and after, over the records without gaps; None where a column is constant.
+        Pearson correlations before and after, each over the records with both numbers; None where one is constant.
     covariance_change
         Mean absolute change of variances and covariances, over the product of standard deviations before.
     correlation_change, largest_correlation_change
@@ -217,8 +218,26 @@ def _relative(before: float | None, after: float | None) -> float | None:
 
 
 def _moments(values: Floats) -> tuple[Floats, Floats]:
-    """Return covariances and correlations of some columns (rows of the array), over the records without gaps."""
-    values = values[:, ~np.isnan(values).any(axis=0)]
+    """Return covariances and correlations of some columns (rows of the array), of each pair where both have values.
+
+    So what a column lacks does not change what is found of others. Columns with the same gaps are taken together.
+    """
+    there = ~np.isnan(values)
+    alike: dict[bytes, list[int]] = {}
+    for i, row in enumerate(there):
+        alike.setdefault(row.tobytes(), []).append(i)
+    found = np.full((2, len(values), len(values)), np.nan)
+    for left, right in combinations_with_replacement(alike.values(), 2):
+        some = left if left is right else left + right
+        both = there[left[0]] & there[right[0]]
+        for matrix, each in zip(found, _complete(values[some][:, both]), strict=True):
+            block = each[: len(left), -len(right) :]
+            matrix[np.ix_(left, right)], matrix[np.ix_(right, left)] = block, block.T
+    return found[0], found[1]
+
+
+def _complete(values: Floats) -> tuple[Floats, Floats]:
+    """Return covariances and correlations of columns without gaps."""
     nothing = np.full((len(values), len(values)), np.nan)
     if values.shape[1] < 2:
         return nothing, nothing

@@ -41,11 +41,7 @@ def told(
             raise
         if not isinstance(place, str):
             secrets = place.secrets()
-        why = _query_reason(raised, str(place), secrets or {})
-    else:
-        return
-    # Outside of the handler, so that nothing holds on to what the driver said.
-    raise error(f"{place}: {why}")
+        raise error(f"{place}: {_query_reason(raised, str(place), secrets or {})}") from None
 
 
 def interrupted(error: BaseException) -> bool:

@@ -52,10 +52,10 @@ def propose_roles(
     """Propose a role for each column of a table.
 
     Names, numbers and addresses of persons, and columns in which nearly every record has its own value, are
-    identifying. Places, dates, ages and what else people know of each other are quasi-identifying; what they would
-    not tell, such as diagnoses and incomes, is sensitive, and so, with no confidence, are measurements and amounts
-    that nearly every record has to itself. What is none of these is proposed as insensitive, with
-    no confidence: nothing is known against it. Parameters are those of `detect_identifiers`.
+    identifying. Places, dates, ages and what else people know of each other are quasi-identifying, and so are
+    measurements and amounts that nearly every record has to itself; what people would not tell, such as diagnoses and
+    incomes, is sensitive. What is none of these is proposed as insensitive, with no confidence: nothing is known against
+    it. Parameters are those of `detect_identifiers`.
 
     >>> table = pa.table({"Name": ["Anna Huber"], "age": [34], "Diagnose": ["flu"], "x": [1]})
     >>> [(each.column, each.role) for each in propose_roles(table)]
@@ -75,14 +75,14 @@ def _proposed(
     values = encoded(column)[0]
     own = len(values) / max(1, len(column))
     if len(column) >= _MANY_RECORDS and own >= _OWN_VALUE:
-        # What is known for something else is no key, and a measurement names nobody.
+        # What is known for something else is no key; a measurement that nobody else has singles out, but names nobody.
         told = f"{own:.0%} of the records have a value of their own"
-        unknown: tuple[Role, float] = ("identifying", own)
+        unknown: Role = "identifying"
         if _has_fractions(values):
-            unknown = ("sensitive", 0.0)
-            told += ", as measurements and amounts do: quasi-identifying if somebody may know them"
-        role = max(evidence, key=lambda each: evidence[each][0], default=unknown[0])
-        confidence, reasons = evidence.get(role, (unknown[1], []))
+            unknown = "quasi-identifying"
+            told += ", as measurements and amounts do: sensitive if nobody else can know them"
+        role = max(evidence, key=lambda each: evidence[each][0], default=unknown)
+        confidence, reasons = evidence.get(role, (own, []))
         evidence[role] = confidence, [*reasons, told]
     if not evidence:
         return Proposal(name, "insensitive", 0.0, ("nothing speaks for another role, which is not much",))

@@ -19,17 +19,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import veil
 from analysis_risk import made
-from analysis_utility import NAMES, SHARED, TARGET, generated
-from veil import KAnonymity
-from veil import hierarchies as h
+from analysis_utility import SHARED, adult, generated
 from veil.anonymized import Anonymized
 from veil.report import facts
 from veil.report.html import html
 from veil.report.pdf import pdf
 from veil.risk import analyze
-from veil.tables import read
 
 T = TypeVar("T")
 
@@ -55,18 +51,6 @@ def risks(rows: int) -> None:
         table, names = made(rows, suppressed)
         cells = "" if not suppressed else f", {suppressed:.0%} of the cells suppressed"
         timed(f"risks of {rows:,} rows{cells}", lambda table=table, names=names: whole(table, names))
-
-
-def adult() -> Anonymized:
-    """A 5-anonymous release of adult, with a column to predict."""
-    folder = SHARED / "data" / "adult"
-    return veil.anonymize(
-        read(folder / "adult.csv").table,
-        quasi_identifiers={name: h.read(folder / f"adult_hierarchy_{name}.csv") for name in NAMES},
-        models=KAnonymity(5),
-        suppression_limit=0.05,
-        sensitive=[TARGET],
-    )
 
 
 def report(name: str, release: Anonymized) -> None:
@@ -96,7 +80,7 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="also report on a release of so many rows")
     options = parser.parse_args()
     if (SHARED / "data" / "adult").exists():
-        report("adult", adult())
+        report("adult", adult("sensitive"))
     else:
         print("adult: not measured, its data are not beside the checkout (or in VEIL_SHARED)")
     risks(options.rows)

@@ -56,15 +56,15 @@ def timed(name: str, work: Callable[[], T]) -> T:
     return found
 
 
-def adult() -> Release:
-    """A 5-anonymous release of adult."""
+def adult(role: str = "insensitive") -> Release:
+    """A 5-anonymous release of adult; the column to predict has the given role."""
     folder = SHARED / "data" / "adult"
     return veil.anonymize(
         read(folder / "adult.csv").table,
         quasi_identifiers={name: h.read(folder / f"adult_hierarchy_{name}.csv") for name in NAMES},
         models=KAnonymity(5),
         suppression_limit=0.05,
-        insensitive=[TARGET],
+        **{role: [TARGET]},
     )
 
 

@@ -8,6 +8,7 @@ their digests, so their places tell nothing either.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import secrets
@@ -107,8 +108,6 @@ def _kept(relation: Relation, table: ibis.Table, pieces: int | None = None) -> i
 
 
 def _drop(backend: Any, name: str) -> None:
-    import contextlib
-
     with contextlib.suppress(Exception):  # the session may be over
         backend.drop_table(name, force=True)
 

@@ -31,7 +31,7 @@ def rejected_classes(model: PrivacyModel, sample: Sample, levels: oracle.Node) -
     """Tell for each class, in order of first appearance, whether the engine rejects it."""
     table = roll_up(sample.encoding, sample.table, levels, sample.workspace())
     marks = np.empty(len(table), np.uint8)
-    kernels.below(table.count, model.minimal_class_size(sample), marks)
+    kernels.below(table.count, model.minimal_class_size(sample), marks, np.empty(5, np.int64))
     criterion = model.bind(sample)
     if criterion is not None:
         before = marks.copy()

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 Function = TypeVar("Function", bound=Callable[..., Any])
 Words = tuple[NDArray[np.uint64], ...]
 Measures = tuple[NDArray[np.int64], ...]
+Entries = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 
 
 def kernel(function: Function) -> Function:
@@ -128,46 +129,61 @@ def group(
 
 
 @kernel
-def merge_histograms(
-    groups: NDArray[np.int32],
-    group_count: int,
-    starts: NDArray[np.int64],
-    classes: NDArray[np.int32],
-    counts: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Add up the histograms of classes that became one group.
+def merge_histogram(groups: NDArray[np.int32], group_count: int, histogram: Entries, out: Entries) -> None:
+    """Add up the histogram of classes that became one group.
 
     Histograms are stored value by value: value v occurs `counts[e]` times in class `classes[e]` for the
     entries e from `starts[v]` to `starts[v + 1]`. Groups therefore see their values in ascending order, and
-    nothing needs sorting.
+    nothing needs sorting. `out` has room for as many entries.
     """
-    where = np.full(group_count, -1, np.int64)  # the newest entry of each group
-    out_starts = np.zeros(starts.size, np.int64)
-    out_classes = np.empty(classes.size, np.int32)
-    out_counts = np.empty(classes.size, np.int64)
+    starts, classes, counts = histogram
+    out_starts, out_classes, out_counts = out
+    where = np.full(group_count, -1, np.int32)  # the newest entry of each group
     filled = 0
+    out_starts[0] = 0
     for value in range(starts.size - 1):
         first = filled
         for e in range(starts[value], starts[value + 1]):
             if counts[e] == 0:
                 continue
-            g = groups[classes[e]]
-            if where[g] >= first:
-                out_counts[where[g]] += counts[e]
-            else:
-                where[g] = filled
-                out_classes[filled] = g
-                out_counts[filled] = counts[e]
-                filled += 1
+            # Without branching, as no processor could predict whether a group has been met before.
+            g = np.uint32(groups[np.uint32(classes[e])])
+            at = where[g]
+            is_new = at < first
+            at = filled if is_new else at
+            before = out_counts[np.uint32(at)]
+            out_counts[np.uint32(at)] = counts[e] + (0 if is_new else before)
+            out_classes[np.uint32(at)] = g
+            where[g] = at
+            filled += is_new
         out_starts[value + 1] = filled
-    return out_starts, out_classes[:filled], out_counts[:filled]
 
 
 @kernel
-def below(counts: NDArray[np.int64], smallest: int, rejected: NDArray[np.uint8]) -> None:
-    """Reject every class with fewer records than `smallest`, and clear the mark of every other."""
-    for i in range(counts.size):
-        rejected[i] = counts[i] < smallest
+def roll_up(
+    histograms: tuple[Entries, ...],
+    out_histograms: tuple[Entries, ...],
+    keys: Words,
+    measures: Measures,
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    layout: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    changes: NDArray[np.uint64],
+    cardinalities: NDArray[np.int64],
+    slots: NDArray[np.int32],
+    out_keys: Words,
+    out_measures: Measures,
+    groups: NDArray[np.int32],
+) -> int:
+    """Group classes and add up their histograms, in one go: threads then hardly wait for each other."""
+    count = group(
+        keys, measures, source, target, layout, offsets, changes, cardinalities, slots, out_keys, out_measures,
+        groups,
+    )  # fmt: skip
+    for h in range(len(histograms)):
+        merge_histogram(groups, count, histograms[h], out_histograms[h])
+    return count
 
 
 @kernel
@@ -198,6 +214,16 @@ def tally(
     out[2] = suppressed
     out[3] = squares
     out[4] = kept_squares
+
+
+@kernel
+def below(
+    counts: NDArray[np.int64], smallest: int, rejected: NDArray[np.uint8], out: NDArray[np.int64]
+) -> None:
+    """Reject every class with fewer records than `smallest`, clear the mark of every other, and `tally` them."""
+    for i in range(counts.size):
+        rejected[i] = counts[i] < smallest
+    tally(counts, rejected, out)
 
 
 @kernel

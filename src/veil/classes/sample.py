@@ -76,7 +76,9 @@ class Sample:
     def workspace(self) -> Workspace:
         """Scratch memory for roll-ups of this sample; each thread sees its own."""
         table, encoding = self.table, self.encoding
-        return Workspace(len(table), encoding.words, len(table.measures), encoding.value_count)
+        return Workspace(
+            len(table), encoding.words, len(table.measures), encoding.value_count, table.histograms
+        )
 
     def histogram(self, table: ClassTable, name: str) -> Histogram:
         """Histogram of the named further attribute in a class table."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,7 @@ from veil.classes.encoding import Encoding, Levels
 _NOTHING = np.empty(0, np.int32)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Histogram:
+class Histogram(NamedTuple):
     """How often each value of one further attribute occurs in each class, value by value.
 
     Value v occurs `counts[e]` times in class `classes[e]`, for the entries e from `starts[v]` to
@@ -31,9 +31,25 @@ class Histogram:
         """Number of different values in the whole input."""
         return int(self.starts.size - 1)
 
+    @classmethod
+    def room_for(cls, other: Histogram) -> Histogram:
+        """Memory for as many entries as another one has."""
+        return cls(np.empty_like(other.starts), np.empty_like(other.classes), np.empty_like(other.counts))
+
+    def filled(self) -> Histogram:
+        """The entries that are in use."""
+        end = int(self.starts[-1])
+        return Histogram(self.starts, self.classes[:end], self.counts[:end])
+
+    def copy(self) -> Histogram:
+        """The same in memory of its own."""
+        return Histogram(self.starts.copy(), self.classes.copy(), self.counts.copy())
+
     def merge(self, groups: NDArray[np.int32], count: int) -> Histogram:
         """Histogram after classes have been merged into groups."""
-        return Histogram(*kernels.merge_histograms(groups, count, self.starts, self.classes, self.counts))
+        merged = Histogram.room_for(self)
+        kernels.merge_histogram(groups, count, self, merged)
+        return merged.filled().copy()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +84,11 @@ class ClassTable:
         return self.measures[-1] if len(self.measures) == 3 else self.measures[0]
 
     @property
+    def visits(self) -> int:
+        """Classes and entries of histograms to visit in a roll-up."""
+        return len(self) + sum(histogram.classes.size for histogram in self.histograms)
+
+    @property
     def nbytes(self) -> int:
         """Memory that the table holds."""
         plain = sum(array.nbytes for array in (*self.keys, *self.measures))
@@ -77,13 +98,16 @@ class ClassTable:
 class Workspace(threading.local):
     """Scratch memory of one thread, large enough for any roll-up of the table it was made for."""
 
-    def __init__(self, rows: int, words: int, measures: int, values: int) -> None:
+    def __init__(
+        self, rows: int, words: int, measures: int, values: int, histograms: tuple[Histogram, ...] = ()
+    ) -> None:
         slots = 2
         while slots < 2 * rows:
             slots *= 2
         self.slots = np.empty(slots, np.int32)
         self.keys = tuple(np.empty(rows + 1, np.uint64) for _ in range(words))
         self.measures = tuple(np.empty(rows, np.int64) for _ in range(measures))
+        self.histograms = tuple(Histogram.room_for(histogram) for histogram in histograms)
         self.groups = np.empty(rows, np.int32)
         self.rejected = np.empty(rows, np.uint8)
         self.value_counts = np.empty(values, np.int64)
@@ -145,22 +169,25 @@ def roll_up(
     encoding: Encoding, table: ClassTable, levels: Levels, work: Workspace, *, groups: bool = False
 ) -> ClassTable:
     """Derive the class table of a more general node. The result lives in `work` until the next roll-up."""
-    remember = groups or bool(table.histograms)
-    where = work.groups[: len(table)] if remember else _NOTHING
-    count = kernels.group(
-        table.keys, table.measures, np.array(table.levels), np.array(levels), encoding.layout,
-        encoding.offsets, encoding.changes, encoding.cardinalities, work.slots, work.keys, work.measures, where,
+    where = work.groups if groups or table.histograms else _NOTHING
+    grouped = (
+        np.array(table.levels), np.array(levels), encoding.layout, encoding.offsets, encoding.changes,
+        encoding.cardinalities, work.slots, work.keys, work.measures, where,
     )  # fmt: skip
-    histograms = tuple(histogram.merge(where, count) for histogram in table.histograms)
+    if table.histograms:
+        count = kernels.roll_up(table.histograms, work.histograms, table.keys, table.measures, *grouped)
+    else:
+        count = kernels.group(table.keys, table.measures, *grouped)
     return ClassTable(
         levels,
         tuple(word[:count] for word in work.keys),
         tuple(measure[:count] for measure in work.measures),
-        histograms,
+        tuple(histogram.filled() for histogram in work.histograms),
     )
 
 
 def keep(table: ClassTable) -> ClassTable:
     """Copy a table out of scratch memory."""
     keys = tuple(word.copy() for word in table.keys)
-    return ClassTable(table.levels, keys, tuple(m.copy() for m in table.measures), table.histograms)
+    histograms = tuple(histogram.copy() for histogram in table.histograms)
+    return ClassTable(table.levels, keys, tuple(m.copy() for m in table.measures), histograms)

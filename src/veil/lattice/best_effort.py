@@ -22,8 +22,9 @@ from pydantic import Field
 
 from veil.classes.encoding import Levels
 from veil.declare import declared
+from veil.lattice.cuts import cuts_for
 from veil.lattice.lightning import descend
-from veil.lattice.optimal import BranchAndBound, spreads_of
+from veil.lattice.optimal import BranchAndBound
 from veil.lattice.search import Search, Strategy
 
 CHECKS = 200
@@ -58,7 +59,7 @@ class Neighbourhoods:
             for j, (low, high) in enumerate(zip(search.space.minimum, search.space.maximum, strict=True))
             if low < high
         ]
-        self.spreads = spreads_of(search.evaluator)
+        self.cuts = cuts_for(search.evaluator)
         # How many attributes are set free: one level up and down, or all the way.
         self.sizes = {1: 6, 999: 5}
         self.checks = CHECKS
@@ -73,7 +74,7 @@ class Neighbourhoods:
             self.has_descended = True
         while search.elapsed < until:
             reach = self.random.choice(tuple(self.sizes))
-            boxes = BranchAndBound(search, *self._around(self._centre(), reach), self.spreads)
+            boxes = BranchAndBound(search, *self._around(self._centre(), reach), self.cuts)
             before = search.best
             finished = boxes.run(checks=self.checks)
             if boxes.is_whole and finished:

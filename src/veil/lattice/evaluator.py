@@ -48,6 +48,7 @@ class Evaluator:
         self.sample = sample
         self.encoding = sample.encoding
         self.smallest = max([1, *(model.minimal_class_size(sample) for model in models)])
+        self.sensitive = {name for model in models for name in model.attribute_names}
         # The decimal number the user wrote, not its binary neighbour: 0.29 of 100 records are 29.
         self.allowed = int(Fraction(str(limit)) * sample.records)
         self.measure = quality.bind(sample)
@@ -104,9 +105,11 @@ class Evaluator:
         groups = self.measure.counts_classes or (high and bool(self.keeping))
         table = roll_up(self.encoding, source, levels, work, groups=groups)
         rejected = work.rejected[: len(table)]
-        kernels.below(table.count, self.smallest, rejected)
-        # What settling criteria reject is rejected further down as well: there is even less left there.
-        tally = self._reject([*self.steady, *self.settling], table, rejected)
+        kernels.below(table.count, self.smallest, rejected, work.tally)
+        tally = Tally(*work.tally.tolist())
+        if self.steady or self.settling:
+            # What settling criteria reject is rejected further down as well: there is even less left there.
+            tally = self._reject([*self.steady, *self.settling], table, rejected)
         least = tally.suppressed
         if high and self.keeping:
             left = work.left[: len(table)]

@@ -10,10 +10,10 @@ A box is the set of all nodes between a low and a high corner. Two facts hold fo
 
 The quality model turns both into a score that no node of the box can beat. A box that cannot contain a
 better node than the best one found so far, or that must suppress more than allowed, is dropped whole.
-Otherwise it is cut in two along one attribute: the lower half gets a new high corner, the upper half a new low
-corner, and both are evaluated from the class table of the old low corner (the new low corner only if the search
-comes back to its box). The box with the least bound is always cut first, so that no box is cut that any search
-with these bounds could have spared.
+Otherwise it is cut in two along one attribute. The lower half gets a new high corner, which is evaluated from the
+class table of its low corner. The upper half gets a new low corner, which is not evaluated (unless the quality model
+bounds by what it finds there): if nothing else rules it out, the box will shrink to that corner alone. The box with the
+least bound is always cut first, so that no box is cut that any search with these bounds could have spared.
 
 With a monotone model and no suppression this is what Flash does with paths: the high corner's failure
 excludes everything below it, the low corner's success excludes everything above it.
@@ -26,14 +26,12 @@ import math
 from collections import OrderedDict
 from typing import ClassVar, Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from veil.classes.encoding import Levels
 from veil.classes.table import ClassTable, keep, roll_up
 from veil.declare import declared
-from veil.lattice.evaluator import Evaluator
+from veil.lattice.cuts import Cuts, cuts_for
 from veil.lattice.search import BATCH, MOST_REMEMBERED, Rank, Search, Strategy
 from veil.lattice.space import Box
 from veil.lattice.tables import MEMORY
@@ -62,7 +60,7 @@ class Optimal(Strategy):
 class _Box(NamedTuple):
     """A box that may still hold the optimum; ordered by the best rank that any of its nodes can have.
 
-    `origin` is the low corner that this box's low corner is yet to be evaluated from; None once it has been.
+    `origin` is the low corner that this box's low corner is yet to be evaluated from; None if that is not to be done.
     """
 
     rank: Rank
@@ -75,12 +73,23 @@ class _Box(NamedTuple):
         return self.rank[2]
 
 
+class _Seen(NamedTuple):
+    """What a look into a box found: an evaluated corner, how many classes can be kept, a table worth keeping.
+
+    `new_low` is the low corner of the upper half, if the box was cut.
+    """
+
+    evaluation: Evaluation
+    room: int
+    fresh: bool = False
+    table: ClassTable | None = None
+    new_low: Levels | None = None
+
+
 class BranchAndBound:
     """The search of one box, which may be the whole space. It can be interrupted after any round and go on."""
 
-    def __init__(
-        self, search: Search, low: Levels, high: Levels, spreads: list[list[float]] | None = None
-    ) -> None:
+    def __init__(self, search: Search, low: Levels, high: Levels, cuts: Cuts | None = None) -> None:
         self.search = search
         self.evaluator = search.evaluator
         self.measure = search.measure
@@ -92,7 +101,7 @@ class BranchAndBound:
         self.tables = _Tables(search, low)
         self.heap: list[_Box] = []
         self.has_begun = False
-        self.spreads = spreads or spreads_of(self.evaluator)
+        self.cuts = cuts or cuts_for(self.evaluator)
         # Without these, what a node must suppress does not depend on the table it was evaluated from.
         evaluator = self.evaluator
         self.shares_corners = not (evaluator.keeping or evaluator.on_sample or self.measure.counts_classes)
@@ -109,10 +118,10 @@ class BranchAndBound:
             if self.search.checks >= most or self.search.elapsed >= until:
                 return False
             batch = self._next_boxes(self.search.expect(BATCH))
-            work = sum(self.tables.size(box.origin or box.low) for box in batch)
-            results = self.search.side_by_side(self._look, batch, work)
+            visits = [self.tables.visits(box.origin or box.low) for box in batch]
+            results = self.search.side_by_side(self._look, batch, visits)
             for box, result in zip(batch, results, strict=True):
-                self._take(box, *result)
+                self._take(box, result)
             self.search.tell()
         return True
 
@@ -134,8 +143,8 @@ class BranchAndBound:
     def _begin(self) -> None:
         low, high = self.low, self.high
         self.search.expect(1)
-        top, room, fresh = self._evaluate_high(high, self.tables.bottom)
-        self._remember(top, fresh)
+        top, room = self._evaluate_high(high, self.tables.bottom)
+        self._remember(top, True)
         if low != high and low not in self.space.evaluated:
             self.search.expect(1)
             self._remember(self.evaluator.evaluate(low, self.tables.bottom)[0], True)
@@ -154,23 +163,30 @@ class BranchAndBound:
 
     # One round: look into boxes (on any thread, changing nothing shared), then take in what was seen (in order).
 
-    def _look(self, box: _Box) -> tuple[Evaluation, int, bool, ClassTable | None]:
-        """Evaluate the low corner of a box if that is still to be done, else the high corner of its lower half."""
-        if box.origin is None:
-            new_high, _ = self._cut(box)
-            if new_high == box.low and new_high in self.known:
-                return self.known[new_high], box.room, False, None
-            if self.shares_corners and (known := self.space.evaluated.get(new_high)) is not None:
-                return known, 0, False, None
-            table, derived = self.tables.derived(box.low)
-            return (*self._evaluate_high(new_high, table), table if derived else None)
+    def _look(self, box: _Box) -> _Seen:
+        """Cut a box, and evaluate the high corner of its lower half; or evaluate its low corner first."""
+        if box.origin is not None:
+            return self._look_at_low(box, box.origin)
+        attribute, level = self.cuts.where(box.low, box.high)
+        new_high = (*box.high[:attribute], level, *box.high[attribute + 1 :])
+        new_low = (*box.low[:attribute], level + 1, *box.low[attribute + 1 :])
+        if new_high == box.low and new_high in self.known:
+            return _Seen(self.known[new_high], box.room, new_low=new_low)
+        if self.shares_corners and (known := self.space.evaluated.get(new_high)) is not None:
+            return _Seen(known, 0, new_low=new_low)
+        source, derived = self.tables.derived(box.low)
+        evaluation, room = self._evaluate_high(new_high, source)
+        return _Seen(evaluation, room, fresh=True, table=source if derived else None, new_low=new_low)
+
+    def _look_at_low(self, box: _Box, origin: Levels) -> _Seen:
+        """Evaluate the low corner of a box."""
         evaluation = self.known.get(box.low) or self.space.evaluated.get(box.low)
         fresh = evaluation is None
         if evaluation is not None:
             evaluation = evaluation._replace(least=0, possible=True)
             if not self.measure.counts_classes:
-                return evaluation, box.room, False, None  # its table may never be needed
-        source = self.tables.derived(box.origin)[0]
+                return _Seen(evaluation, box.room)  # its table may never be needed
+        source = self.tables.derived(origin)[0]
         if evaluation is None:
             evaluation, scratch = self.evaluator.evaluate(box.low, source)
         else:
@@ -180,36 +196,26 @@ class BranchAndBound:
         if self.measure.counts_classes and box.low != box.high:
             above = roll_up(self.evaluator.encoding, table, box.high, self.evaluator.work, groups=True)
             room = self.evaluator.room(table, len(above))
-        return evaluation, room, fresh, table
+        return _Seen(evaluation, room, fresh, table)
 
-    def _take(
-        self, box: _Box, evaluation: Evaluation, room: int, fresh: bool, table: ClassTable | None
-    ) -> None:
-        self._remember(evaluation, fresh)
-        room = min(room, box.room)
-        if table is not None:
-            self.tables.add(table)
-        if box.origin is not None:
+    def _take(self, box: _Box, seen: _Seen) -> None:
+        self._remember(seen.evaluation, seen.fresh)
+        room = min(seen.room, box.room)
+        if seen.table is not None:
+            self.tables.add(seen.table)
+        if seen.new_low is None:
             self._open(box.low, box.high, room, None)
         else:
-            new_high, new_low = self._cut(box)
-            self._open(box.low, new_high, room, None)
-            self.tables.origins[new_low] = box.low
-            self._open(new_low, box.high, box.room, box.low)
+            self._open(box.low, seen.evaluation.levels, room, None)
+            self.tables.origins[seen.new_low] = box.low
+            origin = box.low if self.measure.bounds_by_corners else None
+            self._open(seen.new_low, box.high, box.room, origin)
 
-    def _cut(self, box: _Box) -> tuple[Levels, Levels]:
-        """Return the high corner of the lower half and the low corner of the upper half."""
-        low, high = box.low, box.high
-        attribute, level = self._where(low, high)
-        new_high = (*high[:attribute], level, *high[attribute + 1 :])
-        new_low = (*low[:attribute], level + 1, *low[attribute + 1 :])
-        return new_high, new_low
-
-    def _evaluate_high(self, levels: Levels, source: ClassTable) -> tuple[Evaluation, int, bool]:
+    def _evaluate_high(self, levels: Levels, source: ClassTable) -> tuple[Evaluation, int]:
         """Evaluate a high corner and bound the classes that nodes between it and the source can keep."""
-        evaluation, table = self.evaluator.evaluate(levels, source, high=True)
+        evaluation, table = self.evaluator.evaluate(levels, source, high=levels != source.levels)
         room = self.evaluator.room(source, len(table)) if self.measure.counts_classes else 0
-        return evaluation, room, True
+        return evaluation, room
 
     def _remember(self, evaluation: Evaluation, fresh: bool) -> None:
         known = self.known.get(evaluation.levels)
@@ -241,62 +247,6 @@ class BranchAndBound:
         if not single and len(self.space.ruled_out) < MOST_REMEMBERED:
             corner = self.known[high]
             self.space.ruled_out.append(Box(low, high, bound, corner.least, corner.possible))
-
-    def _where(self, low: Levels, high: Levels) -> tuple[int, int]:
-        """Choose the attribute that tells most less at the high corner than at the low one; cut in the middle."""
-        widths = [
-            spread[a] - spread[b] if a < b else -1.0
-            for spread, a, b in zip(self.spreads, low, high, strict=True)
-        ]
-        attribute = max(range(len(widths)), key=widths.__getitem__)
-        spread = self.spreads[attribute]
-        middle = (spread[low[attribute]] + spread[high[attribute]]) / 2
-        level = low[attribute]
-        while level + 1 < high[attribute] and spread[level + 1] > middle:
-            level += 1
-        return attribute, level
-
-
-COST = 3.0
-"""Weight of what generalizing an attribute costs, beside what it tells, in the choice of where to cut."""
-
-
-def spreads_of(evaluator: Evaluator) -> list[list[float]]:
-    """Rate every level of every attribute: boxes are cut where their corners differ most.
-
-    Measured: where classes may be suppressed, bounds that count them like boxes cut by entropy best; all
-    others like them cut by number of values and by what the generalization costs, as far as the quality
-    model's bounds tell.
-    """
-    measure, frequencies = evaluator.measure, evaluator.sample.frequencies
-    by_entropy = measure.counts_classes and evaluator.allowed > 0
-    tells = _entropy if by_entropy else _log_distinct
-    width, records = len(frequencies), evaluator.sample.records
-
-    def cost(levels: Levels) -> float:
-        return measure.bound(levels, 0, records)[0]
-
-    nothing = cost((0,) * width)
-    everything = cost(evaluator.encoding.heights) - nothing
-    weight = COST * width / everything if math.isfinite(everything) and everything > 0 else 0.0
-    return [
-        [
-            tells(counts) - weight * (cost(tuple(level * (i == j) for i in range(width))) - nothing)
-            if weight
-            else tells(counts)
-            for level, counts in enumerate(levels)
-        ]
-        for j, levels in enumerate(frequencies)
-    ]
-
-
-def _log_distinct(frequencies: NDArray[np.int64]) -> float:
-    return math.log(max(1, int(np.count_nonzero(frequencies))))
-
-
-def _entropy(frequencies: NDArray[np.int64]) -> float:
-    shares = frequencies[frequencies > 0] / frequencies.sum()
-    return float(-np.sum(shares * np.log(shares)))
 
 
 class _Tables:
@@ -330,9 +280,9 @@ class _Tables:
             levels = self.origins[levels]
         return self.bottom
 
-    def size(self, levels: Levels) -> int:
-        """Number of classes to visit in order to roll up from this node."""
-        return len(self._nearest(levels))
+    def visits(self, levels: Levels) -> int:
+        """Visits that it takes to roll up from this node."""
+        return self._nearest(levels).visits
 
     def add(self, table: ClassTable) -> None:
         if table.levels in self.tables:

@@ -22,7 +22,7 @@ BATCH = 8
 """Nodes evaluated in one round. Fixed, so that what is explored does not depend on the number of threads."""
 
 WORTH_A_THREAD = 30_000
-"""Class visits in a round below which threads cost more than they save."""
+"""Visits of classes and their values in a round below which threads cost more than they save."""
 
 MOST_REMEMBERED = 500_000
 """Evaluations and ruled-out boxes that are remembered, so that a long search does not fill the memory."""
@@ -166,8 +166,8 @@ class Search:
             batch = new[: self.expect(min(BATCH, len(new)))]
             new = new[len(batch) :]
             jobs = [(levels, self.tables.source(levels)) for levels in batch]
-            work = sum(len(source) for _, source in jobs)
-            for evaluation, table in self.side_by_side(self._evaluate, jobs, work):
+            visits = [source.visits for _, source in jobs]
+            for evaluation, table in self.side_by_side(self._evaluate, jobs, visits):
                 fresh[evaluation.levels] = evaluation
                 self.remember(evaluation)
                 if table is not None:
@@ -181,11 +181,30 @@ class Search:
         # A table is worth keeping if rolling up from it is much cheaper than from what it came from.
         return evaluation, keep(table) if 3 * len(table) < 2 * len(source) else None
 
-    def side_by_side(self, function: Callable[[Any], Any], jobs: Sequence[Any], work: int) -> Iterable[Any]:
-        """Map a function over jobs, on threads if their class visits are worth it; results come in order."""
-        if self.threads > 1 and len(jobs) > 1 and work > WORTH_A_THREAD:
-            return list(self.pool.map(function, jobs))
-        return map(function, jobs)
+    def side_by_side(
+        self, function: Callable[[Any], Any], jobs: Sequence[Any], visits: Sequence[int]
+    ) -> Iterable[Any]:
+        """Map a function over jobs, on threads if their visits are worth it; results come in order.
+
+        The calling thread works as well, and each takes the next largest job as soon as it is free: handing jobs
+        over one by one would take as long as many of them do.
+        """
+        if self.threads == 1 or len(jobs) == 1 or sum(visits) <= WORTH_A_THREAD:
+            return map(function, jobs)
+        waiting = iter(sorted(range(len(jobs)), key=lambda i: -visits[i]))
+        results: list[Any] = [None] * len(jobs)
+
+        def work() -> None:
+            for i in waiting:
+                results[i] = function(jobs[i])
+
+        others = [self.pool.submit(work) for _ in range(min(self.threads, len(jobs)) - 1)]
+        try:
+            work()
+        finally:
+            for other in others:
+                other.result()
+        return results
 
     def remember(self, evaluation: Evaluation) -> None:
         """Take in an evaluated node."""

@@ -17,10 +17,9 @@ stay together. Then whole parts must go, those with the greatest gain for a reco
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veil.classes.kernels import kernel
-from veil.models.closeness_kernels import Indices, Integers
+from veil.models.closeness_kernels import Indices, Integers, Judged
 
 STEPS = 16
 """Gains are not sorted, only put into so many equal ranges."""
@@ -28,17 +27,13 @@ STEPS = 16
 PAD = 1e-12
 """What gains are raised by, as a share of the numbers they are made of: far more than doubles are off."""
 
-Numbers = NDArray[np.float64]
-
 
 @kernel
 def keep_parts(
     starts: Integers,
     classes: Indices,
     sizes: Integers,
-    slots: Indices,
-    state: Integers,
-    potentials: Indices,
+    judged: Judged,
     part_starts: Integers,
     part_classes: Indices,
     part_counts: Integers,
@@ -53,88 +48,41 @@ def keep_parts(
     """Lower `left` to what can be kept of each class that has a slot, by whole parts.
 
     Part j belongs to class `owners[j]`, `allowance` is t*K, and nothing smaller than `smallest` is
-    acceptable.
+    acceptable. The parts with the greatest gain for a record go until the excess of their class is gone.
     """
-    free = state.shape[0]  # the slot of parts whose class has none
-    current = np.zeros(free + 1, np.int64)
+    slots, state, potentials = judged
+    none = state.shape[0] - 1
+    current = np.zeros(none + 1, np.int64)
     part_slots = np.empty(part_sizes.size, np.int32)
     for part in range(part_sizes.size):
-        slot = slots[np.uint32(owners[part])]
-        part_slots[part] = slot if slot >= 0 else free
+        part_slots[part] = slots[np.uint32(owners[part])]
     weighed = np.zeros(part_sizes.size, np.int64)
     for value in range(starts.size - 1):
         for e in range(starts[value], starts[value + 1]):
-            slot = slots[np.uint32(classes[e])]
-            if slot >= 0:
-                current[np.uint32(slot)] = potentials[e]
+            current[np.uint32(slots[np.uint32(classes[e])])] = potentials[e]
         for e in range(part_starts[value], part_starts[value + 1]):
             j = np.uint32(part_classes[e])
             weighed[j] += part_counts[e] * current[np.uint32(part_slots[j])]
-    gains = np.zeros(part_sizes.size)
+    gains = np.empty(part_sizes.size)
+    largest = np.zeros(none + 1)
     for part in range(part_sizes.size):
-        slot = part_slots[part]
-        if slot < free and part_sizes[part] > 0:
-            gain = float(records) * weighed[part] / part_sizes[part]
-            gains[part] = gain - state[slot, 2] - allowance + pad
-    _keep(part_slots, part_sizes, gains, sizes, slots, state, allowance + pad, smallest, left)
-
-
-@kernel
-def keep_records(
-    classes: Indices,
-    counts: Integers,
-    sizes: Integers,
-    slots: Indices,
-    state: Integers,
-    potentials: Indices,
-    records: int,
-    allowance: float,
-    pad: float,
-    smallest: int,
-    left: Integers,
-) -> None:
-    """Lower `left` to what can be kept of each class that has a slot, if every record can go by itself."""
-    entry_slots = np.empty(classes.size, np.int32)
-    gains = np.zeros(classes.size)
-    for e in range(classes.size):
-        slot = slots[np.uint32(classes[e])]
-        entry_slots[e] = slot if slot >= 0 else state.shape[0]
-        if slot >= 0:
-            gains[e] = float(records) * potentials[e] - state[slot, 2] - allowance + pad
-    _keep(entry_slots, counts, gains, sizes, slots, state, allowance + pad, smallest, left)
-
-
-@kernel
-def _keep(
-    piece_slots: Indices,
-    piece_sizes: Integers,
-    gains: Numbers,
-    sizes: Integers,
-    slots: Indices,
-    state: Integers,
-    allowance: float,
-    smallest: int,
-    left: Integers,
-) -> None:
-    """Let the pieces with the greatest gain for a record go, until the excess of their class is gone."""
-    free = state.shape[0]
-    largest = np.zeros(free + 1)
-    for piece in range(gains.size):
-        slot = np.uint32(piece_slots[piece])
-        largest[slot] = max(largest[slot], gains[piece])
-    waiting = np.zeros((free, STEPS), np.int64)
-    worth = np.zeros((free, STEPS))
-    for piece in range(gains.size):
-        slot = np.uint32(piece_slots[piece])
-        if slot < free and gains[piece] > 0:
-            step = min(int(gains[piece] / largest[slot] * STEPS + 1e-9), STEPS - 1)
-            waiting[slot, step] += piece_sizes[piece]
-            worth[slot, step] += gains[piece] * piece_sizes[piece]
+        s = np.uint32(part_slots[part])
+        gain = float(records) * weighed[part] / max(1, part_sizes[part]) - state[s, 2] - allowance + pad
+        gains[part] = max(0.0, gain)
+        largest[s] = max(largest[s], gains[part])
+    waiting = np.zeros((none + 1, STEPS), np.int64)
+    worth = np.zeros((none + 1, STEPS))
+    for part in range(part_sizes.size):
+        s = np.uint32(part_slots[part])
+        gain, size = gains[part], part_sizes[part]
+        step = min(int(gain / max(largest[s], pad) * STEPS + 1e-9), STEPS - 1)
+        waiting[s, step] += size if gain > 0.0 else 0
+        worth[s, step] += gain * size
     for i in range(sizes.size):
-        s = slots[i]
-        if s < 0:
+        s = np.uint32(slots[i])
+        if s == none:
             continue
-        excess = state[s, 1] - allowance * sizes[i]
+        excess = state[s, 1] - (allowance + pad) * sizes[i]
         gone = 0.0
         for step in range(STEPS - 1, -1, -1):
             if worth[s, step] >= excess:

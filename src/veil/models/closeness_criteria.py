@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 from veil.exact import largest_fraction
-from veil.models.closeness_bound import PAD, keep_parts, keep_records
+from veil.models.closeness_bound import PAD, keep_parts
 from veil.models.closeness_kernels import (
     Indices,
     Integers,
@@ -84,37 +84,22 @@ class Criterion:
             self._judge(table, marks, foresee=False)
             rejected |= marks & ~settled
 
-    def keepable(
-        self,
-        table: ClassTable,
-        left: Integers,
-        source: ClassTable | None = None,
-        groups: Indices | None = None,
-    ) -> None:
-        """Lower `left` to what any more specific node can keep of each class.
+    def keepable(self, table: ClassTable, left: Integers, source: ClassTable, groups: Indices) -> None:
+        """Lower `left` to what any node between the source and this one can keep of each class.
 
-        Nodes more specific than `source`, if that is given, do not count; `groups` then tells which class of
-        the table each class of the source is part of. The bound is much better for it.
+        `groups` tells which class of the table each class of the source is part of.
         """
-        marks = (left == 0).astype(np.uint8)
+        marks = (left == 0).view(np.uint8)
         judged = 1 - marks
-        slots, state, potentials = self._judge(table, marks, foresee=True)
+        found = self._judge(table, marks, foresee=True)
         self._last.table, self._last.judged, self._last.bad = table, judged, marks & judged
         if not self._last.bad.any():
             return
         entries = self.sample.histogram(table, self.attribute)
-        pad = PAD * (self.scale + self.records)
-        if source is None or groups is None:
-            keep_records(
-                entries.classes, entries.counts, table.count, slots, state, potentials, self.records,
-                self.allowance, pad, self.smallest, left,
-            )  # fmt: skip
-            return
         parts = self.sample.histogram(source, self.attribute)
         keep_parts(
-            entries.starts, entries.classes, table.count, slots, state, potentials, parts.starts,
-            parts.classes, parts.counts, source.count, groups, self.records, self.allowance, pad,
-            self.smallest, left,
+            entries.starts, entries.classes, table.count, found, *parts, source.count, groups, self.records,
+            self.allowance, PAD * (self.scale + self.records), self.smallest, left,
         )  # fmt: skip
 
     def _judge(self, table: ClassTable, rejected: NDArray[np.uint8], *, foresee: bool) -> Judged:
@@ -192,7 +177,7 @@ class Ordered(Criterion):
             self.limits, self.block, 2 * self.blocks, *self.details,
         )  # fmt: skip
         if settled.all():
-            return np.full(len(table), -1, np.int32), np.empty((0, 8), np.int64), np.empty(0, np.int32)
+            return np.zeros(len(table), np.int32), np.empty((1, 8), np.int64), np.empty(0, np.int32)
         marks = settled.copy()
         judged = super()._judge(table, marks, foresee=foresee)
         rejected |= marks & ~settled

@@ -5,8 +5,8 @@ f/c - n/N is (f*N - c*n) / (N*c), so every distance is a whole number over K*c w
 share. `limits` holds three numbers (a, b, d): a class of c records may have a sum of at most a*c + b*c // d.
 
 Histograms are stored value by value, so one pass over their entries meets all values of a class, in any order
-of values. What has been seen of a class is kept in its row of `state`, which begins with its size, its sum
-and its cost. Classes that are rejected already have no row: their slot is -1.
+of values. What has been seen of a class is kept in its row of `state`, its slot; a row begins with the size of the class,
+its sum and its cost. Classes that are rejected already share the last row, which nobody reads.
 
 Kernels that `foresee` also return the potential of each entry, which `closeness_bound` explains.
 
@@ -24,7 +24,7 @@ from veil.classes.kernels import kernel
 Integers = NDArray[np.int64]
 Indices = NDArray[np.int32]
 Judged = tuple[Indices, Integers, Indices]
-"""Slots and state of the classes that are rejected now, and potentials."""
+"""Slots and state of the classes that are rejected now (others have the last slot), and potentials."""
 
 
 @kernel
@@ -51,6 +51,7 @@ def judge_groups(
     """
     slots, state = _open(rejected, sizes, 3)
     levels, count = weights.size, state.shape[0]
+    none = count - 1
     together = np.zeros((levels, count), np.int64)  # records of each class in the present group
     met = np.empty((levels, count + 1), np.int32)  # the classes that have any
     many = np.zeros(levels, np.int64)
@@ -61,15 +62,12 @@ def judge_groups(
         value = order[k]
         mass, weight = masses[0, value], weights[0]
         for e in range(starts[value], starts[value + 1]):
-            slot = slots[np.uint32(classes[e])]
-            if slot < 0:
-                continue
-            s = np.uint32(slot)
+            s = np.uint32(slots[np.uint32(classes[e])])
             excess = records * counts[e] - state[s, 0] * mass
             state[s, 1] += weight * max(excess, 0)
             state[s, 2] += weight * mass if excess > 0 else 0
             if levels > 1:
-                met[1, many[1]] = slot
+                met[1, many[1]] = s
                 many[1] += together[1, s] == 0
                 together[1, s] += counts[e]
         for l in range(1, levels):
@@ -94,11 +92,11 @@ def judge_groups(
             closed[l] += 1
             many[l] = 0
     for i in range(sizes.size):
-        if slots[i] >= 0:
+        if slots[i] < none:
             if state[slots[i], 1] > limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]:
                 rejected[i] = 1
             else:
-                slots[i] = -1
+                slots[i] = none
     potentials = np.empty(history.shape[1], np.int32)
     if foresee:
         above = np.zeros((levels + 1, count), np.int32)  # weights of too much, on this level and higher ones
@@ -113,11 +111,9 @@ def judge_groups(
                         above[l, s] = above[l + 1, s] + (weights[l] if slot >= 0 else 0)
                     closed[l] += 1
             for e in range(starts[value], starts[value + 1]):
-                slot = slots[np.uint32(classes[e])]
-                if slot >= 0:
-                    s = np.uint32(slot)
-                    too_much = records * counts[e] > state[s, 0] * masses[0, value]
-                    potentials[e] = above[1, s] + (weights[0] if too_much else 0)
+                s = np.uint32(slots[np.uint32(classes[e])])
+                too_much = records * counts[e] > state[s, 0] * masses[0, value]
+                potentials[e] = above[1, s] + (weights[0] if too_much else 0)
     return slots, state, potentials
 
 
@@ -143,8 +139,9 @@ def judge_ordered(
     # Size, sum, cost, N times the records so far, next value, `sums` there, balance of signs, limit
     slots, state = _open(rejected, sizes, 8)
     steps = np.empty(state.shape[0])
+    none = state.shape[0] - 1
     for i in range(sizes.size):
-        if slots[i] >= 0:
+        if slots[i] < none:
             state[slots[i], 7] = limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]
             steps[slots[i]] = (near.size - 4) / (float(records) * max(1, sizes[i]))
     potentials = np.empty(classes.size if foresee else 0, np.int32)
@@ -152,7 +149,7 @@ def judge_ordered(
     for value in range(domain):
         for e in range(starts[value], starts[value + 1]):
             slot = slots[np.uint32(classes[e])]
-            if slot < 0:
+            if slot == none:
                 continue
             s = np.uint32(slot)
             _account(state, s, value, steps[s], cumulated, sums, near)
@@ -160,17 +157,17 @@ def judge_ordered(
                 potentials[e] = -state[s, 6]
             elif state[s, 1] > state[s, 7]:
                 rejected[classes[e]] = 1
-                slots[classes[e]] = -1
+                slots[classes[e]] = none
             state[s, 3] += records * counts[e]
     for i in range(sizes.size):
-        if slots[i] >= 0:
+        if slots[i] < none:
             s = np.uint32(slots[i])
             _account(state, s, domain, steps[s], cumulated, sums, near)
             state[s, 2] -= records * state[s, 6]
             if state[s, 1] > state[s, 7]:
                 rejected[i] = 1
             else:
-                slots[i] = -1
+                slots[i] = none
     return slots, state, potentials
 
 
@@ -200,26 +197,27 @@ def settle_ordered(
     for i in range(sizes.size):
         small[i] |= sizes[i] < least
     slots, state = _open(small, 2 * sizes, 7)  # everything twice, because of the means
-    count, domain = state.shape[0], starts.size - 1
-    steps = np.empty(count)
-    for k in range(count):
+    domain, none = starts.size - 1, state.shape[0] - 1
+    steps = np.empty(none)
+    for k in range(none):
         steps[k] = (near.size - 4) / (float(records) * state[k, 0])
-    together = np.zeros(count, np.int64)
-    met = np.empty(count + 1, np.int32)
+    together = np.zeros(sizes.size, np.int64)  # of all classes: to look up which matter would take longer
+    met = np.empty(sizes.size + 1, np.int32)
     for first in range(0, domain, block):
         last = min(first + block, domain)
         many = 0
         for e in range(starts[first], starts[last]):
-            slot = slots[np.uint32(classes[e])]
-            if slot >= 0:
-                s = np.uint32(slot)
-                met[many] = slot
-                many += together[s] == 0
-                together[s] += counts[e]
+            c = np.uint32(classes[e])
+            met[many] = classes[e]
+            many += together[c] == 0
+            together[c] += counts[e]
         for j in range(many):
-            s = np.uint32(met[j])
-            here = records * together[s]
-            together[s] = 0
+            c = np.uint32(met[j])
+            here = records * together[c]
+            together[c] = 0
+            if slots[c] == none:
+                continue
+            s = np.uint32(slots[c])
             if state[s, 4] < first:
                 _account(state, s, first, steps[s], cumulated, sums, near)
             state[s, 3] += here
@@ -227,7 +225,7 @@ def settle_ordered(
             state[s, 1] += here * (last - first)
             state[s, 3] += here
     for i in range(sizes.size):
-        if slots[i] >= 0:
+        if slots[i] < none:
             s = np.uint32(slots[i])
             _account(state, s, domain, steps[s], cumulated, sums, near)
             limit = limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]
@@ -270,10 +268,12 @@ def _open(rejected: NDArray[np.uint8], sizes: Integers, width: int) -> tuple[Ind
     slots = np.empty(rejected.size, np.int32)
     count = 0
     for i in range(rejected.size):
-        slots[i] = -1 if rejected[i] else count
+        slots[i] = count
         count += 1 - rejected[i]
-    state = np.zeros((count, width), np.int64)
+    state = np.zeros((count + 1, width), np.int64)
     for i in range(rejected.size):
-        if slots[i] >= 0:
+        if rejected[i]:
+            slots[i] = count
+        else:
             state[slots[i], 0] = sizes[i]
     return slots, state

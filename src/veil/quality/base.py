@@ -7,12 +7,11 @@ search calls at every node. Measures never learn how the search works.
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Workspace
@@ -42,10 +41,10 @@ class Node(NamedTuple):
     work: Workspace
 
 
-def count_suppressed(sample: Sample, node: Node) -> None:
-    """Count the suppressed records of a node by value, into the workspace's `value_counts`."""
+def suppressed_values(sample: Sample, node: Node) -> tuple[Any, ...]:
+    """What the kernel `suppressed_values` needs to count the suppressed records of a node by value."""
     encoding, tally = sample.encoding, node.tally
-    kernels.suppressed_values(
+    return (
         node.table.keys, node.table.count, node.rejected, 2 * tally.kept < tally.classes, sample.value_totals,
         encoding.layout, np.array(node.levels), encoding.value_starts, node.work.value_counts,
     )  # fmt: skip
@@ -77,6 +76,11 @@ class Measure:
     """
 
     counts_classes = False
+
+    @property
+    def bounds_by_corners(self) -> bool:
+        """Whether evaluating a node bounds what everything more general reaches better than its levels do."""
+        return self.counts_classes or type(self).base is not Measure.base
 
     def score(self, node: Node) -> Score:
         """Return the score of a node with its rejected classes suppressed; lower is better."""

@@ -15,7 +15,7 @@ from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.declare import declared
 from veil.quality.aggregate import Aggregate, Function
-from veil.quality.base import Node, QualityModel, count_suppressed
+from veil.quality.base import Node, QualityModel, suppressed_values
 from veil.quality.factors import Factor, Monotone, Weights, factors
 from veil.quality.vector import VectorMeasure
 
@@ -113,7 +113,7 @@ class _Entropy(VectorMeasure):
         levels = np.array(node.levels)
         suppressed = 0 if self.monotone else node.tally.suppressed
         if suppressed:
-            count_suppressed(self.sample, node)
+            kernels.suppressed_values(*suppressed_values(self.sample, node))
         losses: list[float] = _losses(
             levels, suppressed, self.bits, self.s, encoding.value_starts, work.value_counts
         ).tolist()

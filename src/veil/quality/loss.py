@@ -17,7 +17,7 @@ from veil.classes.table import ClassTable
 from veil.declare import declared
 from veil.quality.additive import Additive
 from veil.quality.aggregate import Aggregate, Function
-from veil.quality.base import Node, QualityModel, count_suppressed
+from veil.quality.base import Node, QualityModel, suppressed_values
 from veil.quality.cover import Cover
 from veil.quality.factors import Factor, Weights, factors
 from veil.quality.vector import VectorMeasure
@@ -71,13 +71,9 @@ class _Loss(VectorMeasure):
         self.lowest = np.array([g * sample.records / hierarchy.domain_size for hierarchy in hierarchies])
 
     def vector(self, node: Node) -> Sequence[float]:
-        encoding, work = self.sample.encoding, node.work
-        levels = np.array(node.levels)
-        if node.tally.suppressed:
-            count_suppressed(self.sample, node)
         losses: list[float] = _losses(
-            levels, node.tally.suppressed, self.additive.totals, self.lowest, self.sample.records,
-            self.additive.additions, encoding.value_starts, work.value_counts,
+            node.tally.suppressed, self.additive.totals, self.lowest, self.sample.records, self.additive.additions,
+            *suppressed_values(self.sample, node),
         ).tolist()  # fmt: skip
         if self.nothing:
             losses += [
@@ -105,15 +101,25 @@ class _Loss(VectorMeasure):
 
 @kernels.kernel
 def _losses(
-    levels: NDArray[np.int64],
     suppressed: int,
     totals: NDArray[np.float64],
     lowest: NDArray[np.float64],
     records: int,
     additions: NDArray[np.float64],
+    keys: kernels.Words,
+    sizes: NDArray[np.int64],
+    rejected: NDArray[np.uint8],
+    few_kept: bool,
+    value_totals: NDArray[np.int64],
+    layout: NDArray[np.int64],
+    levels: NDArray[np.int64],
     starts: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
+    if suppressed:
+        kernels.suppressed_values(
+            keys, sizes, rejected, few_kept, value_totals, layout, levels, starts, counts
+        )
     out = np.empty(levels.size)
     for j in range(levels.size):
         out[j] = totals[j, levels[j]]

@@ -161,8 +161,8 @@ def merge_histogram(groups: NDArray[np.int32], group_count: int, histogram: Entr
 
 @kernel
 def roll_up(
-    histograms: tuple[Entries, ...],
-    out_histograms: tuple[Entries, ...],
+    histogram: Entries,
+    out_histogram: Entries,
     keys: Words,
     measures: Measures,
     source: NDArray[np.int64],
@@ -176,13 +176,12 @@ def roll_up(
     out_measures: Measures,
     groups: NDArray[np.int32],
 ) -> int:
-    """Group classes and add up their histograms, in one go: threads then hardly wait for each other."""
+    """Group classes and add up their histogram, in one go: threads then hardly wait for each other."""
     count = group(
         keys, measures, source, target, layout, offsets, changes, cardinalities, slots, out_keys, out_measures,
         groups,
     )  # fmt: skip
-    for h in range(len(histograms)):
-        merge_histogram(groups, count, histograms[h], out_histograms[h])
+    merge_histogram(groups, count, histogram, out_histogram)
     return count
 
 

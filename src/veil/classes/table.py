@@ -174,10 +174,12 @@ def roll_up(
         np.array(table.levels), np.array(levels), encoding.layout, encoding.offsets, encoding.changes,
         encoding.cardinalities, work.slots, work.keys, work.measures, where,
     )  # fmt: skip
-    if table.histograms:
-        count = kernels.roll_up(table.histograms, work.histograms, table.keys, table.measures, *grouped)
+    if len(table.histograms) == 1:
+        count = kernels.roll_up(table.histograms[0], work.histograms[0], table.keys, table.measures, *grouped)
     else:
         count = kernels.group(table.keys, table.measures, *grouped)
+        for histogram, merged in zip(table.histograms, work.histograms, strict=True):
+            kernels.merge_histogram(where, count, histogram, merged)
     return ClassTable(
         levels,
         tuple(word[:count] for word in work.keys),

@@ -74,11 +74,11 @@ class BySpread:
         fineness = _entropy if by_entropy else _log_distinct
         costs, _ = _costs(evaluator)
         everything = sum(levels[-1] for levels in costs)
-        weight = COST * len(costs) / everything if math.isfinite(everything) and everything > 0 else 0.0
+        weight = COST * len(costs) / everything if everything > 0 else 0.0
         told = _told(evaluator)
         self.spreads = [
             [
-                fineness(counts) + TOLD * about - (weight * cost if weight else 0.0)
+                fineness(counts) + TOLD * about - weight * cost
                 for counts, about, cost in zip(*levels, strict=True)
             ]
             for levels in zip(frequencies, told, costs, strict=True)
@@ -106,30 +106,45 @@ class ByGain:
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
-        self.costs, self.worth = _costs(evaluator)
-        self.kept = [
-            [
-                math.exp(FINENESS * (-_entropy(counts) - TOLD * about))
-                for counts, about in zip(*levels, strict=True)
-            ]
-            for levels in zip(evaluator.sample.frequencies, _told(evaluator), strict=True)
+        costs, worth = _costs(evaluator)
+        self.best = [
+            _best_cuts(cost, worth, [_kept(counts, about) for counts, about in zip(*tells, strict=True)])
+            for cost, *tells in zip(costs, evaluator.sample.frequencies, _told(evaluator), strict=True)
         ]
 
     def where(self, low: Levels, high: Levels) -> tuple[int, int]:
-        most, found = -math.inf, (0, 0)
-        for attribute, (a, b) in enumerate(zip(low, high, strict=True)):
-            costs, kept = self.costs[attribute], self.kept[attribute]
-            for level in range(b - 1, a - 1, -1):
-                lower = self.worth * (1.0 - kept[level] / kept[b])
-                upper = costs[level + 1] - costs[a]
-                gain = min(lower, upper) + SECOND * max(lower, upper)
-                if gain > most:
-                    most, found = gain, (attribute, level)
-        return found
+        cuts = [best[a, b] for best, a, b in zip(self.best, low, high, strict=True)]
+        attribute = max(range(len(cuts)), key=cuts.__getitem__)
+        return attribute, cuts[attribute][1]
+
+
+def _kept(frequencies: NDArray[np.int64], told: float) -> float:
+    """The share of records that is foretold to stay."""
+    return math.exp(-FINENESS * (_entropy(frequencies) + TOLD * told))
+
+
+def _best_cuts(
+    costs: list[float], worth: float, kept: list[float]
+) -> dict[tuple[int, int], tuple[float, int]]:
+    """For each range of levels of one attribute: the greatest gain, and the highest level of the lower half."""
+    found = {}
+    for low in range(len(costs)):
+        found[low, low] = (-math.inf, low)
+        for high in range(low + 1, len(costs)):
+            gains = []
+            for level in range(low, high):
+                lower = worth * (1.0 - kept[level] / kept[high])
+                upper = costs[level + 1] - costs[low]
+                gains.append((min(lower, upper) + SECOND * max(lower, upper), level))
+            found[low, high] = max(gains)
+    return found
 
 
 def _costs(evaluator: Evaluator) -> tuple[Numbers, float]:
-    """What the bounds say that generalizing each attribute alone costs, and that suppressing everything does."""
+    """What the bounds say that generalizing each attribute alone costs, and that suppressing everything does.
+
+    Nothing, if they say nothing.
+    """
     measure, records = evaluator.measure, evaluator.sample.records
     heights = evaluator.encoding.heights
     nothing = (0,) * len(heights)
@@ -142,7 +157,10 @@ def _costs(evaluator: Evaluator) -> tuple[Numbers, float]:
         [bound((*nothing[:j], level, *nothing[j + 1 :])) - base for level in range(height + 1)]
         for j, height in enumerate(heights)
     ]
-    return costs, bound(nothing, records) - base
+    worth = bound(nothing, records) - base
+    if not (math.isfinite(worth) and all(math.isfinite(levels[-1]) for levels in costs)):
+        return [[0.0] * len(levels) for levels in costs], 1.0
+    return costs, worth
 
 
 def _told(evaluator: Evaluator) -> Numbers:

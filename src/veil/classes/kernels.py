@@ -128,6 +128,10 @@ def group(
     return count
 
 
+FEW = 8
+"""Entries of a value, on average, below which it pays to look at entries one by one, not value by value."""
+
+
 @kernel
 def merge_histogram(groups: NDArray[np.int32], group_count: int, histogram: Entries, out: Entries) -> None:
     """Add up the histogram of classes that became one group.
@@ -137,26 +141,71 @@ def merge_histogram(groups: NDArray[np.int32], group_count: int, histogram: Entr
     nothing needs sorting. `out` has room for as many entries.
     """
     starts, classes, counts = histogram
-    out_starts, out_classes, out_counts = out
-    where = np.full(group_count, -1, np.int32)  # the newest entry of each group
+    newest = np.full(group_count, -1, np.int32)  # entry of each group
+    if classes.size < FEW * starts.size:
+        _merge_entries(groups, starts, classes, counts, newest, out)
+        return
     filled = 0
-    out_starts[0] = 0
+    out[0][0] = 0
     for value in range(starts.size - 1):
         first = filled
         for e in range(starts[value], starts[value + 1]):
-            if counts[e] == 0:
-                continue
-            # Without branching, as no processor could predict whether a group has been met before.
-            g = np.uint32(groups[np.uint32(classes[e])])
-            at = where[g]
-            is_new = at < first
-            at = filled if is_new else at
-            before = out_counts[np.uint32(at)]
-            out_counts[np.uint32(at)] = counts[e] + (0 if is_new else before)
-            out_classes[np.uint32(at)] = g
-            where[g] = at
-            filled += is_new
-        out_starts[value + 1] = filled
+            if counts[e]:
+                filled = _add_entry(groups[np.uint32(classes[e])], counts[e], first, filled, newest, out)
+        out[0][value + 1] = filled
+
+
+@kernel
+def _merge_entries(
+    groups: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    classes: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    newest: NDArray[np.int32],
+    out: Entries,
+) -> None:
+    """Add up a histogram without branching on which value an entry is of: no processor could predict that."""
+    begins = np.zeros(classes.size + 1, np.uint8)  # whether an entry is the first of its value
+    values = np.empty(starts.size, np.int32)  # that have entries
+    many = 0
+    for value in range(starts.size - 1):
+        begins[starts[value]] = 1
+        values[many] = value
+        many += starts[value] < starts[value + 1]
+    out_starts = out[0]
+    out_starts[:] = -1
+    filled = first = 0
+    place = -1
+    for e in range(classes.size):
+        first = filled if begins[e] else first
+        place += begins[e]
+        out_starts[values[place]] = first
+        if counts[e]:
+            filled = _add_entry(groups[np.uint32(classes[e])], counts[e], first, filled, newest, out)
+    out_starts[starts.size - 1] = filled
+    for value in range(starts.size - 2, -1, -1):
+        if out_starts[value] < 0:
+            out_starts[value] = out_starts[value + 1]
+
+
+@kernel
+def _add_entry(
+    group: int, count: int, first: int, filled: int, newest: NDArray[np.int32], out: Entries
+) -> int:
+    """Count some records of a group with the value whose entries begin at `first`. Return the number of entries.
+
+    Without branching on whether the group has been met before, for the same reason.
+    """
+    _, out_classes, out_counts = out
+    g = np.uint32(group)
+    before = newest[g]
+    is_new = before < first
+    at = np.uint32(filled if is_new else before)
+    counted = out_counts[at]
+    out_counts[at] = count + (0 if is_new else counted)
+    out_classes[at] = group
+    newest[g] = at
+    return filled + is_new
 
 
 @kernel

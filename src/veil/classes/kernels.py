@@ -205,7 +205,7 @@ def _add_entry(
     out_counts[at] = count + (0 if is_new else counted)
     out_classes[at] = group
     newest[g] = at
-    return filled + is_new
+    return filled + int(is_new)
 
 
 @kernel

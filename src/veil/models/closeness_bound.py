@@ -3,12 +3,14 @@
 What a more specific node keeps of a class C is a union of acceptable classes, which is acceptable itself, as
 distances are convex.
 
-A distance is the greatest of several linear functions of a class's counts f. The one that is greatest for C
-gives a potential to every value and has a cost, both the same for all classes: the sum of f*N*potential over
-the values, less size*cost, is the distance of C (times K and its size), and at most that of any other class.
-So records of C can be kept together only if their gains, N*potential - cost - t*K each, add up to no more
-than 0. The gains of all records of a rejected C add up to its excess, which is more. Records that are worth
-it must go, and the fewest go if those with the greatest gain go first.
+A distance is the greatest of several linear functions of a class's counts f. Each of them gives a potential to
+every value and has a cost, both the same for all classes: the sum of f*N*potential over the values, less size*cost, is
+at most the distance of a class (times K and its size). So records of C can be kept together only if their gains,
+N*potential - cost - t*K each, add up to no more than 0. The gains of all records of C add up to its excess, which is
+more. Records that are worth it must go, and the fewest go if those with the greatest gain go first.
+
+Which function is taken decides how good the bound is, not whether it holds. That which is greatest for C itself is a good
+choice; better is one for what can be kept of C. Values of which C has too little may be too frequent among fewer records.
 
 Among the nodes between some more specific one and this one, records that share a class there (a part of C)
 stay together. Then whole parts must go, those with the greatest gain for a record first.
@@ -72,12 +74,14 @@ def keep_parts(
         largest[s] = max(largest[s], gains[part])
     waiting = np.zeros((none + 1, STEPS), np.int64)
     worth = np.zeros((none + 1, STEPS))
+    peaks = np.zeros((none + 1, STEPS))
     for part in range(part_sizes.size):
         s = np.uint32(part_slots[part])
         gain, size = gains[part], part_sizes[part]
         step = min(int(gain / max(largest[s], pad) * STEPS + 1e-9), STEPS - 1)
         waiting[s, step] += size if gain > 0.0 else 0
         worth[s, step] += gain * size
+        peaks[s, step] = max(peaks[s, step], gain)
     for i in range(sizes.size):
         s = np.uint32(slots[i])
         if s == none:
@@ -85,8 +89,8 @@ def keep_parts(
         excess = state[s, 1] - (allowance + pad) * sizes[i]
         gone = 0.0
         for step in range(STEPS - 1, -1, -1):
-            if worth[s, step] >= excess:
-                gone += max(0.0, excess) / (largest[s] * (step + 1) / STEPS)
+            if excess <= worth[s, step]:
+                gone += max(0.0, excess) / max(peaks[s, step], pad)
                 break
             gone += waiting[s, step]
             excess -= worth[s, step]

@@ -109,7 +109,7 @@ class Criterion:
         histogram = self.sample.histogram(table, self.attribute)
         judged = self.judge(
             histogram.starts, histogram.classes, histogram.counts, table.count, rejected, self.records,
-            self.limits, foresee, *self.details,
+            self.limits, self.allowance, foresee, *self.details,
         )  # fmt: skip
         for i in huge:
             total = self.distance_sum(_counts_of(histogram, int(i)))

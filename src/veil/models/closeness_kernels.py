@@ -8,7 +8,8 @@ Histograms are stored value by value, so one pass over their entries meets all v
 of values. What has been seen of a class is kept in its row of `state`, its slot; a row begins with the size of the class,
 its sum and its cost. Classes that are rejected already share the last row, which nobody reads.
 
-Kernels that `foresee` also return the potential of each entry, which `closeness_bound` explains.
+Kernels that `foresee` also return the potential of each entry, which `closeness_bound` explains; sum and cost are then
+those of the function that has these potentials.
 
 Rows are addressed by unsigned numbers, which spares a check, and choices that no processor could predict are
 made without branching: both matter at a few nanoseconds an entry.
@@ -36,6 +37,7 @@ def judge_groups(
     rejected: NDArray[np.uint8],
     records: int,
     limits: Integers,
+    allowance: float,
     foresee: bool,
     order: Indices,
     parents: Indices,
@@ -55,7 +57,9 @@ def judge_groups(
     together = np.zeros((levels, count), np.int64)  # records of each class in the present group
     met = np.empty((levels, count + 1), np.int32)  # the classes that have any
     many = np.zeros(levels, np.int64)
-    history = np.empty((levels, classes.size if foresee else 0), np.int32)
+    # Of groups above the values: the classes that have any records in them, and how many.
+    history = np.empty((levels, classes.size if foresee and levels > 1 else 0), np.int32)
+    tallies = np.empty(history.shape, np.int64)
     ends = np.zeros((levels, order.size + 1), np.int64)
     closed = np.zeros(levels, np.int64)
     for k in range(order.size):
@@ -86,8 +90,9 @@ def judge_groups(
                     met[l + 1, many[l + 1]] = met[l, j]
                     many[l + 1] += together[l + 1, s] == 0
                     together[l + 1, s] += here
-                if foresee:  # the slot, or -1 - slot where there was not too much
-                    history[l, ends[l, closed[l]] + j] = met[l, j] if excess > 0 else -1 - met[l, j]
+                if foresee:
+                    history[l, ends[l, closed[l]] + j] = met[l, j]
+                    tallies[l, ends[l, closed[l]] + j] = here
             ends[l, closed[l] + 1] = ends[l, closed[l]] + many[l]
             closed[l] += 1
             many[l] = 0
@@ -97,24 +102,51 @@ def judge_groups(
                 rejected[i] = 1
             else:
                 slots[i] = none
-    potentials = np.empty(history.shape[1], np.int32)
-    if foresee:
-        above = np.zeros((levels + 1, count), np.int32)  # weights of too much, on this level and higher ones
-        closed[:] = 0
-        for k in range(order.size):
-            value = order[k]
-            for l in range(levels - 1, 0, -1):
-                if k == 0 or parents[l, order[k - 1]] != parents[l, value]:
-                    for j in range(ends[l, closed[l]], ends[l, closed[l] + 1]):
-                        slot = history[l, j]
-                        s = np.uint32(slot if slot >= 0 else -1 - slot)
-                        above[l, s] = above[l + 1, s] + (weights[l] if slot >= 0 else 0)
-                    closed[l] += 1
-            for e in range(starts[value], starts[value + 1]):
-                s = np.uint32(slots[np.uint32(classes[e])])
-                too_much = records * counts[e] > state[s, 0] * masses[0, value]
-                potentials[e] = above[1, s] + (weights[0] if too_much else 0)
+    potentials = np.empty(classes.size if foresee else 0, np.int32)
+    if not foresee:
+        return slots, state, potentials
+    fewer = _fewer(state, float(records) * weights.sum(), allowance)
+    state[:, 1:] = 0
+    above = np.zeros((levels + 1, count), np.int32)  # weights of too much, on this level and higher ones
+    closed[:] = 0
+    for k in range(order.size):
+        value = order[k]
+        for l in range(levels - 1, 0, -1):
+            if k == 0 or parents[l, order[k - 1]] != parents[l, value]:
+                mass, weight = masses[l, parents[l, value]], weights[l]
+                for j in range(ends[l, closed[l]], ends[l, closed[l] + 1]):
+                    s = np.uint32(history[l, j])
+                    extra = weight if float(records * tallies[l, j]) > fewer[s] * mass else 0
+                    state[s, 1] += extra * (records * tallies[l, j] - state[s, 0] * mass)
+                    state[s, 2] += extra * mass
+                    above[l, s] = above[l + 1, s] + extra
+                closed[l] += 1
+        mass, weight = masses[0, value], weights[0]
+        for e in range(starts[value], starts[value + 1]):
+            s = np.uint32(slots[np.uint32(classes[e])])
+            extra = weight if float(records * counts[e]) > fewer[s] * mass else 0
+            state[s, 1] += extra * (records * counts[e] - state[s, 0] * mass)
+            state[s, 2] += extra * mass
+            potentials[e] = above[1, s] + extra
     return slots, state, potentials
+
+
+@kernel
+def _fewer(state: Integers, whole: float, allowance: float) -> NDArray[np.float64]:
+    """Bound how many records of each class can be kept, if every record can go by itself.
+
+    A class of c records has f of them in a group that has the share m/N of the table. If n are kept, they have at most
+    min(f, n*m/N) in common with the table there. Summed up over groups and weights and times N, that must be at least
+    n * (`whole` - `allowance`), if `whole` is what n records that match the table would have for each. The sum is concave
+    in n. From n = c downwards it falls at least as fast as the masses say of which the class has too much (its cost): one
+    step of Newton's method.
+    """
+    found = np.empty(state.shape[0])
+    for k in range(found.size):
+        size, total, cost = float(state[k, 0]), float(state[k, 1]), float(state[k, 2])
+        slope = whole - allowance - cost
+        found[k] = min(size, (whole * size - total - size * cost) / slope) if slope > 0.0 else size
+    return found
 
 
 @kernel
@@ -126,6 +158,7 @@ def judge_ordered(
     rejected: NDArray[np.uint8],
     records: int,
     limits: Integers,
+    allowance: float,
     foresee: bool,
     cumulated: Integers,
     sums: Integers,

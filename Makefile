@@ -9,10 +9,11 @@ BIN     := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 DEV     := $(VENV)/.dev
 SPARK   := $(VENV)/.spark
+MYSQL   := $(VENV)/.mysql
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # An environment whose interpreter is gone, as after a system upgrade, is made anew.
-_ := $(shell test -x $(BIN)/python || rm -f $(RUNTIME) $(DEV) $(SPARK))
+_ := $(shell test -x $(BIN)/python || rm -f $(RUNTIME) $(DEV) $(SPARK) $(MYSQL))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test servers bench lint format lock clean
@@ -28,18 +29,38 @@ demo: $(RUNTIME)  ## install, anonymize a generated table, show the result and i
 test: lint $(if $(filter true 1,$(CI)),servers)  ## install, check style and types, run all tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-servers: $(DEV)  ## install PostgreSQL and Java (on Debian, as root) and Spark for the tests that use them
+# What mysqlclient is compiled against.
+HAS_CLIENT  := { pkg-config --exists libmariadb || pkg-config --exists mysqlclient; } 2>/dev/null
+HAS_HEADERS := $(BIN)/python -c 'import os, sysconfig as s; os.stat(s.get_path("include") + "/Python.h")' 2>/dev/null
+
+# Of MariaDB the core is enough: the tests start a server of their own, and none starts on the machine by itself.
+servers: $(DEV)  ## install PostgreSQL, MariaDB and Java (on Debian, as root) and Spark for the tests that use them
 	@$(MAKE) --no-print-directory $(SPARK) || echo "Spark could not be installed; its tests will be skipped."
 	@wanted=""; \
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || wanted="postgresql"; \
 	command -v java >/dev/null || wanted="$$wanted default-jre-headless"; \
+	PATH="$$PATH:/usr/sbin:/usr/libexec" command -v mariadbd >/dev/null \
+	  || wanted="$$wanted mariadb-server-core mariadb-client-core"; \
+	if [ ! -f $(MYSQL) ]; then \
+	  $(HAS_CLIENT) || wanted="$$wanted libmariadb-dev pkg-config"; \
+	  command -v cc >/dev/null || wanted="$$wanted gcc libc6-dev"; \
+	  $(HAS_HEADERS) || wanted="$$wanted python3-dev"; \
+	fi; \
 	if [ -z "$$wanted" ]; then exit 0; fi; \
 	if [ -f /etc/debian_version ] && [ "$$(id -u)" = 0 ]; then \
-	  echo "Installing $$wanted ..."; \
-	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq --yes --no-install-recommends install $$wanted; } \
-	    >/dev/null || echo "Not all of $$wanted could be installed; the tests that need it will be skipped."; \
+	  echo Installing $$wanted ...; \
+	  export DEBIAN_FRONTEND=noninteractive; \
+	  install="apt-get -qq --yes --no-install-recommends install"; \
+	  { apt-get -qq update && $$install $$wanted; } >/dev/null || for each in $$wanted; do \
+	    $$install $$each >/dev/null || echo "$$each could not be installed; the tests that need it will be skipped."; \
+	  done; \
 	else \
-	  echo "Not installed, as this is not Debian or you are not root: $$wanted. Their tests will be skipped."; \
+	  echo Not installed, as this is not Debian or you are not root: $$wanted. Their tests will be skipped.; \
+	fi
+	@if [ -f $(MYSQL) ] || { $(HAS_CLIENT) && command -v cc >/dev/null && $(HAS_HEADERS); }; then \
+	  $(MAKE) --no-print-directory $(MYSQL) || echo "mysqlclient could not be built; the tests of MySQL will be skipped."; \
+	else \
+	  echo "mysqlclient is not built, as a compiler or the headers are missing; the tests of MySQL will be skipped."; \
 	fi
 
 bench: $(RUNTIME)  ## measure the optimal search (bench/ has more)
@@ -83,6 +104,14 @@ $(SPARK): requirements-spark.lock $(DEV)
 	@$(INSTALL) --no-deps --require-hashes -r requirements-spark.lock
 	@touch $@
 
+# Published as source only as well. setuptools, which builds it, stands at the end of the lock and is installed first:
+# so nothing takes part in the build whose hash is not checked.
+$(MYSQL): requirements-mysql.lock $(DEV)
+	@echo "Building mysqlclient into $(VENV) ..."
+	@sed -n '/^setuptools==/,$$p' $< | $(INSTALL) --only-binary :all: --require-hashes -r /dev/stdin
+	@$(INSTALL) --no-deps --no-build-isolation --require-hashes -r $<
+	@touch $@
+
 # The locks are made from the public index whatever pip is told on this machine, so that no mirror's address or
 # repackaged wheel gets into them. `make lock UPGRADE=--upgrade` moves to the newest versions.
 COMPILE := env -u PIP_INDEX_URL -u PIP_EXTRA_INDEX_URL -u PIP_FIND_LINKS -u PIP_TRUSTED_HOST \
@@ -90,9 +119,12 @@ COMPILE := env -u PIP_INDEX_URL -u PIP_EXTRA_INDEX_URL -u PIP_FIND_LINKS -u PIP_
   --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
   --no-emit-trusted-host --no-emit-options --pip-args="--only-binary :all:" $(UPGRADE)
 
+# What mysqlclient depends on is told by building it as far as that; the flags are there so that it needs no headers.
 lock:  ## resolve the lock files again
 	$(PYTHON) -m venv --clear .lock-venv
 	.lock-venv/bin/pip install --quiet --disable-pip-version-check "pip-tools>=7.5"
 	$(COMPILE) --extra all --build-deps-for editable --output-file requirements.lock pyproject.toml
 	$(COMPILE) --extra all --extra dev --constraint requirements.lock \
 	  --output-file requirements-dev.lock pyproject.toml
+	printf 'mysqlclient\nsetuptools\n' | MYSQLCLIENT_CFLAGS=-O2 MYSQLCLIENT_LDFLAGS=-O2 $(COMPILE) \
+	  --pip-args="--only-binary :all: --no-binary mysqlclient" --output-file requirements-mysql.lock -

@@ -123,6 +123,15 @@ OPTIONS: dict[str, tuple[list[str], list[str]]] = {
     "k > n": (["--model", "k-anonymity:7"], ["KAnonymity(k=7)", "only 6"]),
     "unknown model": (["--model", "k-anonimity:2"], ["--model", "Did you mean 'k-anonymity'?"]),
     "unknown parameter": (["--model", "k-anonymity:kk=2"], ["`kk` is not a parameter", "'k'"]),
+    "parameters without a name": (["--model", "k=5"], ["after the name and a colon", "k-anonymity:k=5"]),
+    "parameters that are missing": (
+        ["--model", "t-closeness"],
+        ["`t` of TCloseness", "t-closeness:ATTRIBUTE,T"],
+    ),
+    "not sensitive": (
+        ["--model", "distinct-l-diversity:x,2"],
+        ["'x', which is not sensitive", "--sensitive"],
+    ),
     "too many values": (["--model", "k-anonymity:2,3"], ["at most 1 values, not 2"]),
     "limit above 1": (["--suppression-limit", "1.5"], ["`suppression_limit`", "1.5"]),
     "unknown quality": (["--quality", "los"], ["'los'", "Did you mean 'loss'?"]),
@@ -156,10 +165,49 @@ def test_a_hierarchy_file_that_is_missing(folder: Path) -> None:
 
 def test_options_that_are_missing(folder: Path) -> None:
     _refused(folder, ("anonymize", "patients.csv", *PLAN), "--output release.csv")
-    _refused(folder, ("anonymize", "patients.csv", *PLAN[6:], "-o", "release.csv"), "no quasi-identifier")
+    _refused(
+        folder,
+        ("anonymize", "patients.csv", *PLAN[6:], "-o", "release.csv"),
+        "no quasi-identifier",
+        "`veil identify`",
+    )
     _refused(folder, ("anonymize", "patients.csv", *PLAN[:-2], "-o", "release.csv"), "--model k-anonymity:5")
     _refused(folder, ("anonymize",), "RECIPE|TABLE")
     _refused(folder, ("anonymize", "recipe.yaml", "--qi", "age=auto"), "--qi goes with a table")
+
+
+def test_columns_without_a_role_get_one_by_options_or_in_the_recipe(folder: Path) -> None:
+    options = ["anonymize", "patients.csv", *PLAN, "-o", "release.csv"]
+    without = [each for each in options if each not in ("--identifying", "name")]
+    told = "column 'name' has no role. Name it with --qi, --sensitive, --insensitive or --identifying, or say --others keep"
+    _refused(folder, without, told)
+    less = [each for each in without if each not in ("--sensitive", "diagnosis")]
+    _refused(folder, less, "columns 'name', 'diagnosis' have no role. Name each with --qi,", "--others drop")
+    (folder / "recipe.yaml").write_text(RECIPE.replace("identifying: [name]\n", ""))
+    _refused(folder, ("anonymize", "recipe.yaml"), "Name it in `quasi_identifiers`", "others='keep'")
+
+
+def test_a_text_among_numbers(folder: Path) -> None:
+    (folder / "patients.csv").write_text(PATIENTS.replace("Ada,23", "Ada,?"))
+    told = ["'?' of column 'age' is not a number", "--format csv:missing=..."]
+    _refused(folder, ("anonymize", "patients.csv", *PLAN, "-o", "release.csv"), *told)
+
+
+@pytest.mark.parametrize(("written", "form"), [("31.{}.2020", "%d.%m.%Y"), ("{}/31/2020", "%m/%d/%Y")])
+def test_dates_of_another_form(folder: Path, written: str, form: str) -> None:
+    days = [written.format(month) for month in (1, 3, 5, 7, 8, 10)]
+    (folder / "stays.csv").write_text("\n".join(["seen", *days]) + "\n")
+    options = ("--model", "k-anonymity:2", "-o", "release.csv")
+    told = [f"{days[0]!r} of column 'seen' is not a date", f"--qi 'COLUMN=dates:…,format={form}'"]
+    _refused(folder, ("anonymize", "stays.csv", "--qi", "seen=dates:month,year", *options), *told)
+    ran = veil("anonymize", "stays.csv", "--qi", f"seen=dates:month,year,format={form}", *options)
+    assert ran.code == 0, ran.err
+    assert (folder / "release.csv").read_text().split() == ["seen"] + ["2020"] * 6
+    ran = veil(
+        "anonymize", "stays.csv", "--qi", "seen=auto", *options, "--overwrite", "--maximum-level", "seen=2"
+    )
+    assert ran.code == 0, ran.err
+    assert (folder / "release.csv").read_text().split() == ["seen"] + ["2020"] * 6
 
 
 TARGETS: dict[str, tuple[str, list[str]]] = {

@@ -123,6 +123,7 @@ def test_identify_shows_roles_and_a_command_that_runs(folder: Path) -> None:
     assert "sensitive its name is like 'diagnosis'" in told
     command = shlex.split(next(line for line in ran.out.splitlines() if line.startswith("veil anonymize")))
     assert "age=auto" in command
+    assert "zip=redaction" in command
     ran = veil(*command[1:])
     assert ran.code == 0, ran.err
     header = (folder / "release.csv").read_text().splitlines()[0].split(",")
@@ -251,6 +252,14 @@ def test_frontier_for_people_and_programs(folder: Path) -> None:
         del each["seconds"]
     assert found == json.loads(json.dumps(expected))
     assert contents(folder).keys() == {"patients.csv", "recipe.yaml"}  # no release is written
+
+
+def test_all_of_equally_good_releases_are_best(folder: Path) -> None:
+    ran = veil(
+        "frontier", "recipe.yaml", "--over", "suppression_limit=0,0.001,0.002"
+    )  # of six records all the same
+    assert (ran.code, ran.err) == (0, "")
+    assert sum(line.split()[:1] == ["best"] for line in ran.out.splitlines()) == 3
 
 
 def test_frontier_of_another_table(folder: Path) -> None:

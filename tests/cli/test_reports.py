@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -9,7 +10,6 @@ import pytest
 
 from cli.support import PATIENTS, PLAN, RECIPE, contents, process, veil
 from veil.errors import OutputError
-from veil.release import Release
 from veil.synthetic import patients
 from veil.tables import write
 
@@ -21,11 +21,11 @@ STARTS = {"report.html": b"<!doctype html", "report.pdf": b"%PDF", "report.json"
 def quick_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports that take no time, where only their place matters."""
 
-    def report(self: Release, path: Path, **_: object) -> Path:
+    def report(made: object, path: Path, **_: object) -> Path:
         path.write_text("the report")
         return path
 
-    monkeypatch.setattr(Release, "report", report)
+    monkeypatch.setattr("veil.report.write_report", report)
 
 
 @pytest.mark.parametrize("name", STARTS)
@@ -39,6 +39,15 @@ def test_a_report_in_each_format(folder: Path, name: str) -> None:
     assert contents(folder).keys() == FILES | {"release.csv", name}
     if not name.endswith("pdf"):  # the others hold the certificate
         assert veil("verify", "release.csv", "--certificate", name).code == 0
+
+
+def test_a_report_names_the_files_that_are_written_with_it(folder: Path) -> None:
+    ran = veil(
+        "anonymize", "recipe.yaml", "-o", "b.csv", "--report", "report.json", "--certificate", "c.json"
+    )
+    assert (ran.code, ran.err) == (0, "")
+    told = json.loads((folder / "report.json").read_text())
+    assert (told["table_file"], told["certificate_file"]) == ("b.csv", "c.json")
 
 
 @pytest.mark.usefixtures("quick_reports")
@@ -80,7 +89,9 @@ def test_options_are_saved_with_report_and_certificate(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("quick_reports")
-@pytest.mark.parametrize("what", ["report", "certificate", "save"])
+@pytest.mark.parametrize(
+    "what", ["veil.report.write_report", "veil.release.Release.certificate", "veil.release.Release.save"]
+)
 def test_all_files_are_written_or_none(folder: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     (folder / "report.json").write_text("the old report")
     before = contents(folder)
@@ -92,7 +103,7 @@ def test_all_files_are_written_or_none(folder: Path, monkeypatch: pytest.MonkeyP
         "anonymize recipe.yaml --overwrite --report report.json --certificate certificate.json"
     )
     with monkeypatch.context() as patched:
-        patched.setattr(Release, what, full)
+        patched.setattr(what, full)
         ran = veil(*command)
     assert (ran.code, ran.err) == (2, "error: the disk is full\n")
     assert contents(folder) == before

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
 from collections import Counter
 from typing import Any
 
@@ -18,7 +22,7 @@ from veil import quality
 from veil.dp.accountant import Accountant
 from veil.dp.publishing import PrivateRelease, publish, safepub_of
 from veil.dp.safepub import SafePub
-from veil.errors import BudgetError, HierarchyError, InputError, PlanError
+from veil.errors import BudgetError, HierarchyError, InputError, NoSolutionError, PlanError
 from veil.hierarchies import (
     auto,
     categories,
@@ -357,3 +361,80 @@ def test_adult_with_nine_attributes(measure):
     assert len(release.walk.pivots) == 41
     assert release.arrow.num_rows > 8000
     assert release.verification.holds
+
+
+# --- giving up --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"time_limit": 2.5}, "`time_limit` cannot end a private search: how far .* depends on the data"),
+        ({"check_limit": 100}, "`check_limit` cannot end a private search.*fewer `steps`.*steps=100"),
+    ],
+)
+def test_a_search_that_ends_by_a_limit_is_refused(options: dict[str, Any], told: str):
+    with pytest.raises(PlanError, match=told):
+        released(people(), **options)
+    fixed = SafePub(
+        1.0, generalization={"age": 1, "sex": 0}
+    )  # where there is nothing to search, nothing ends it
+    assert released(people(), fixed, **options).transformation == {"age": 1, "sex": 0}
+
+
+@pytest.mark.parametrize("final", ["private", "as_published"])
+def test_who_cancels_gets_nothing(final: Any):
+    asked = 0
+
+    def cancel() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 3
+
+    with pytest.raises(NoSolutionError, match="cancelled, and nothing is released.*`steps`"):
+        publish(read(people()), plan_with(SafePub(1.0, final=final)), randomness=SEED(3), cancel=cancel)
+    assert asked == 4
+
+
+def test_what_was_taken_from_the_account_for_a_cancelled_search_stays_taken():
+    account = Accountant(2, 1e-3)
+    with pytest.raises(NoSolutionError):
+        publish(read(people()), plan_with(SafePub(1.5)), accountant=account, cancel=lambda: True)
+    with pytest.raises(BudgetError):
+        publish(read(people()), plan_with(SafePub(1.5)), accountant=account)
+
+
+def test_not_cancelling_changes_nothing():
+    left = publish(read(people()), plan_with(), randomness=SEED(3), cancel=lambda: False)
+    assert left.walk == released(people(), seed=3).walk
+
+
+def test_an_interrupted_search_ends_between_its_steps():
+    """As by Ctrl-C: a search that would take minutes is over at once."""
+    rng = np.random.default_rng(1)
+    digits = listed([[str(a), str(a // 2), str(a // 4), str(a // 8), "*"] for a in range(20)])
+    names = [f"q{j}" for j in range(10)]
+    table = pa.table({name: rng.integers(0, 20, 2000) for name in names})
+    plan = Plan(dict.fromkeys(names, digits), SafePub(1.0, 1e-4, steps=100_000))
+    begun = threading.Event()
+
+    def cancel() -> bool:
+        begun.set()
+        return False
+
+    def interrupt() -> None:
+        begun.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a worker may have changed
+    other = threading.Thread(target=interrupt)
+    start = time.monotonic()
+    try:
+        other.start()
+        with pytest.raises(KeyboardInterrupt):
+            publish(read(table), plan, cancel=cancel)
+    finally:
+        begun.set()
+        other.join()
+        signal.signal(signal.SIGINT, before)
+    assert time.monotonic() - start < 60

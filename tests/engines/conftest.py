@@ -61,9 +61,9 @@ def mysql() -> Iterator[servers.MySQL]:
     """A database of a real MariaDB server."""
     programs = servers.mysql_programs()
     if programs is None:
-        pytest.skip("needs MariaDB's server: apt install mariadb-server")
+        pytest.skip("needs MariaDB's server: make servers, or apt install mariadb-server")
     if importlib.util.find_spec("MySQLdb") is None:
-        pytest.skip("needs mysqlclient: pip install 'veil-anonymizer[mysql]'")
+        pytest.skip("needs mysqlclient: make servers, or pip install 'veil-anonymizer[mysql]'")
     with servers.mysql_server(programs) as server:
         yield server
 

@@ -11,6 +11,10 @@ from hypothesis import strategies as st
 from veil import hierarchies as h
 
 
+def by_form(form):
+    return h.dates("month", "year", "decade", format=form, root=True)
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
@@ -24,6 +28,18 @@ from veil import hierarchies as h
         ([date(2020, 1, day) for day in range(1, 9)], h.dates("month", "year", "decade", root=True)),
         ([datetime(2020, 1, 1)], h.dates("day", "month", "year", "decade", root=True)),
         ([f"2020-01-0{day}" for day in range(1, 9)], h.dates("month", "year", "decade", root=True)),
+        ([f"{day}.12.2020" for day in range(26, 32)], by_form("%d.%m.%Y")),
+        (
+            ["1.2.2020", "01.03.2020", "2.2.2020", "3.2.2020", "4.2.2020", "5.2.2020", None],
+            by_form("%d.%m.%Y"),
+        ),
+        ([f"{day}/12/2020" for day in range(8, 14)], by_form("%d/%m/%Y")),
+        ([f"12/{day}/2020" for day in range(8, 14)], by_form("%m/%d/%Y")),
+        ([f"2020/12/{day}" for day in range(8, 14)], by_form("%Y/%m/%d")),
+        ([f"{day}/12/2020" for day in range(7, 13)], h.redaction()),  # days or months: nobody knows
+        ([f"12/{day}/2020" for day in (13, 14, 15, 16, 17)] + ["13/12/2020"], h.redaction()),  # two forms
+        ([f"{day}.12.2020" for day in range(27, 33)], h.redaction()),  # no 32 December
+        ([f"{day}.12.20" for day in range(26, 32)], h.redaction()),  # which century?
         (["8010", "8020", "8045", "1010", "1020", "6020"], h.redaction()),
         (["01067", "10115", "20095", "50667", "60311", "80331"], h.redaction()),
         (["7", "42", "3", "105", "88", "16"], h.intervals(10, 20, 40, 80)),
@@ -51,3 +67,59 @@ def test_numbers_get_few_intervals_and_a_last_level_that_still_divides(build, va
     assert span / widths[0] <= 20 or widths[0] == 2
     assert len(widths) == 1 or widths[-1] < span <= 2 * widths[-1]
     assert all(after == 2 * before for before, after in pairwise(widths))
+
+
+FORMS = {  # day, month and year as they stand, and what stands between
+    "%d.%m.%Y": ("dmy", "."),
+    "%d/%m/%Y": ("dmy", "/"),
+    "%m/%d/%Y": ("mdy", "/"),
+    "%Y/%m/%d": ("ymd", "/"),
+}
+
+
+def read(text, form):
+    """A date by its parts, or None."""
+    order, between = FORMS[form]
+    parts = text.split(between)
+    if len(parts) != 3:
+        return None
+    place = dict(zip(order, parts, strict=True))
+    if len(place["y"]) != 4:
+        return None
+    try:
+        return date(int(place["y"]), int(place["m"]), int(place["d"]))
+    except ValueError:
+        return None
+
+
+def spelled(day, form, padded):
+    order, between = FORMS[form]
+    width = 2 if padded else 1
+    parts = {"d": f"{day.day:0{width}}", "m": f"{day.month:0{width}}", "y": f"{day.year:04}"}
+    return between.join(parts[each] for each in order)
+
+
+@st.composite
+def written_dates(draw):
+    """Dates of one form mostly; of a month or two, so that days tell the form or not."""
+    days = st.dates(date(2020, 11, 1), date(2021, 2, 20)) | st.dates()
+    form = draw(st.sampled_from(list(FORMS)))
+    texts = {spelled(day, form, draw(st.booleans())) for day in draw(st.lists(days, min_size=6, max_size=12))}
+    if draw(st.integers(0, 3)) == 0:
+        texts.add(draw(st.sampled_from(["13/01/2020", "01/13/2020", "1.1.2020", "30.02.2020", "?"])))
+    return sorted(texts)
+
+
+@given(written_dates())
+def test_a_form_is_taken_if_it_alone_reads_all_texts_and_level_0_is_as_written(build, texts):
+    values = pa.array(texts)
+    fitting = [form for form in FORMS if all(read(text, form) for text in texts)]
+    proposed = h.propose(values, few=1)
+    if len(fitting) != 1 or len(texts) == 1:
+        assert not isinstance(proposed, type(h.dates("year")))
+        return
+    (form,) = fitting
+    assert proposed == by_form(form)
+    rows = proposed.build(values, [1] * len(texts), "born").to_rows()
+    months = {text: f"{day.year:04}-{day.month:02}" for text in texts if (day := read(text, form))}
+    assert {row[0]: row[1] for row in rows} == months

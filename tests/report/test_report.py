@@ -25,7 +25,7 @@ from veil.anonymized import Anonymized
 from veil.errors import OutputError
 from veil.models import DistinctLDiversity, Inclusion, PopulationUniqueness
 from veil.recipe import Recipe
-from veil.report import check_certificate, content_digest, facts
+from veil.report import check_certificate, content_digest, facts, write_report
 from veil.report.aggregates import change, is_safe
 from veil.report.association import associations, codes_of, cramers_v
 from veil.report.blocks import Picture, Table, Text
@@ -237,6 +237,22 @@ def test_what_stays_of_suppressed_rows_is_told(found: dict[str, Any]) -> None:
 def test_the_page_names_its_own_file(release: Anonymized, tmp_path: Path) -> None:
     path = release.report(tmp_path / "for the board.html")
     assert "--certificate 'for the board.html'" in everything_in(path)
+
+
+def test_a_pdf_names_no_file_that_was_not_written(release: Anonymized, tmp_path: Path) -> None:
+    page = " ".join(everything_in(release.report(tmp_path / "board.pdf")).split())
+    assert "board.html" not in page
+    assert "A PDF holds no certificate." in page
+    assert "veil verify release.csv --certificate certificate.json" in page
+
+
+@pytest.mark.parametrize("name", ["board.pdf", "board.html"])
+def test_the_page_names_what_is_written_along_with_it(release: Anonymized, tmp_path: Path, name: str) -> None:
+    path = write_report(release, tmp_path / name, table="the people.csv", certificate="proof.json")
+    page = " ".join(everything_in(path).split())
+    assert "A certificate was written along with this report" in page
+    assert "veil verify 'the people.csv' --certificate proof.json" in page
+    assert "--certificate board" not in page
 
 
 def test_a_hierarchy_file_is_named_with_its_fingerprint(tmp_path: Path) -> None:

@@ -192,11 +192,21 @@ def test_the_front_holds_exactly_what_no_other_point_beats(drawn):
 
     kept = {(int(point.risks["r"]), int(point.utilities["u"])) for point in front}
     assert kept == {pair for pair in drawn if not beaten(*pair)}
-    assert len(front) == len(kept)
-    assert [point.risks["r"] for point in front] == sorted(point.risks["r"] for point in front)
-    for point in front:
-        same = [at for at, pair in enumerate(drawn) if pair == (point.risks["r"], point.utilities["u"])]
-        assert point.parameters["at"] == same[0]
+    assert {point.parameters["at"] for point in front} == {
+        at for at, pair in enumerate(drawn) if not beaten(*pair)
+    }
+    order = [(point.risks["r"], point.parameters["at"]) for point in front]
+    assert order == sorted(order)
+
+
+def test_all_of_equally_good_releases_are_marked_and_share_a_number_in_the_picture():
+    found = frontier(E1, PLAN, over={"suppression_limit": [0.0, 0.01, 0.02]})  # of ten records all the same
+    assert len({(point.risks["average"], point.utilities["granularity"]) for point in found.points}) == 1
+    assert found.pareto() == found.points
+    assert [point["pareto"] for point in found.to_dict()["points"]] == [True] * 3
+    assert [line[0] for line in str(found).splitlines()[1:]] == ["*"] * 3
+    (meaning,) = (text.get_text() for text in found.plot().legends[0].get_texts())
+    assert meaning == "1  suppression limit = 0.0 or suppression limit = 0.01 or suppression limit = 0.02"
 
 
 def test_it_becomes_plain_data_a_table_and_a_picture(tmp_path):

@@ -10,12 +10,13 @@ import functools
 import os
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from veil.cli import engines, files, grammar
+from veil.cli import engines, failures, files, grammar
+from veil.cli.oddities import notes
 from veil.engines.connect import Database
 from veil.engines.relation import Engine, Relation
 from veil.engines.settings import Settings
@@ -101,8 +102,10 @@ def job_of(
         engine=engine or "auto",
         **_fields(options),
     )
+    with failures.in_options():
+        plan = recipe.plan()
     return Job(
-        recipe.plan(),
+        plan,
         source,
         recipe.input_format,
         target,
@@ -174,7 +177,7 @@ def _fields(options: Mapping[str, Any]) -> dict[str, Any]:
     if "quasi_identifiers" not in fields:
         raise PlanError(
             "the plan has no quasi-identifier: name at least one column an attacker may know, such as "
-            "--qi age=intervals:5,10"
+            "--qi age=intervals:5,10. `veil identify` proposes which those are, with a command to go on"
         )
     if "models" not in fields:
         raise PlanError("the plan has no privacy model: say what must hold, such as --model k-anonymity:5")
@@ -192,21 +195,26 @@ def run(
     check_targets(job, relation)
     accountant = None if budget is None else _account(job.input, budget)
     with files.honest_about(job.targets.values()) as done:
-        made: Anonymized = carry_out(
-            job.plan,
-            job.input if relation is None else _condensed(relation, job.plan, progress),
-            format=job.format if relation is None else None,
-            engine="memory",  # what an engine should read has been opened already
-            threads=threads,
-            progress=progress,
-            accountant=accountant,
-        )
+        with failures.in_options() if job.recipe is not None else nullcontext():
+            made: Anonymized = carry_out(
+                job.plan,
+                job.input if relation is None else _condensed(relation, job.plan, progress),
+                format=job.format if relation is None else None,
+                engine="memory",  # what an engine should read has been opened already
+                threads=threads,
+                progress=progress,
+                accountant=accountant,
+            )
         if job.local_recoding is not None and made.suppressed:
             made = made.local_recoding(job.local_recoding, threads=threads, progress=progress)
         written = write(made, job, relation, progress=progress)
         done += [str(job.output)] if isinstance(job.output, Database) else []
         if not quiet:
             _show(made, job, relation, written)
+            if relation is None:
+                source = made._source
+                for note in notes(source.table, job.plan.quasi_identifiers, source.format):
+                    failures.say(f"note: {note}")
     return made
 
 
@@ -274,7 +282,16 @@ def write(
     """Write the table, and with it the report, the certificate and the recipe: all of them, or none."""
     beside: dict[Path, bytes] = {}
     if job.report is not None:
-        beside[job.report] = _content(functools.partial(made.report, progress=progress), job.report)
+        from veil.report import write_report
+
+        make = functools.partial(
+            write_report,
+            made,
+            progress=progress,
+            table=Path(job.output).name if isinstance(job.output, str) else None,
+            certificate=None if job.certificate is None else job.certificate.name,
+        )
+        beside[job.report] = _content(make, job.report)
     if job.certificate is not None:
         beside[job.certificate] = _content(made.certificate, job.certificate)
     with ExitStack() as all_or_none:

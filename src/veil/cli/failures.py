@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import typer
 
-from veil.errors import NoSolutionError, VeilError, VerificationError
+from veil.errors import NoSolutionError, PlanError, VeilError, VerificationError
 
 BROKEN = 1
 """The plan is fine and the data can be read, but a promise does not hold or cannot be kept."""
@@ -48,6 +48,28 @@ def explained() -> Iterator[None]:
             raise typer.Exit(STOPPED) from None
         _apologize(error)
         raise typer.Exit(UNEXPECTED) from None
+
+
+@contextmanager
+def in_options() -> Iterator[None]:
+    """Say by options what an error says by the words of recipes, where the plan was given by options."""
+    try:
+        yield
+    except PlanError as error:
+        told = str(error)
+        for said, meant in _BY_OPTIONS.items():
+            told = told.replace(said, meant)
+        told = re.sub(r"dates\(…, format='(.+?)'\)", r"--qi 'COLUMN=dates:…,format=\1'", told)
+        raise type(error)(told) from None
+
+
+_ROLES = "`quasi_identifiers`, `sensitive`, `insensitive` or `identifying`"
+_BY_OPTIONS = {
+    f"Name each in {_ROLES}": "Name each with --qi, --sensitive, --insensitive or --identifying",
+    f"Name it in {_ROLES}": "Name it with --qi, --sensitive, --insensitive or --identifying",
+    "others='keep' or others='drop'": "--others keep or --others drop",
+    "add it to `sensitive`": "name it with --sensitive",
+}
 
 
 def is_stop(error: BaseException) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -120,9 +120,10 @@ def roles(
     console.print(show.table(f"Columns of {file}", ("column", "looks like", "proposed role", "why"), rows))
     console.print(Text("These are guesses from names and values. You know the data: have the last word."))
     if any(each.role == "quasi-identifying" for each in proposed):
+        codes = {column for column, categories in looks.items() if "zip" in categories}
         console.print(Text("To go on, correct this command and run it; what is not named is dropped:"))
         console.print(
-            Text(show.printable(next_command(proposed, file, format)), style="cyan"), soft_wrap=True
+            Text(show.printable(next_command(proposed, file, format, codes)), style="cyan"), soft_wrap=True
         )
     else:
         console.print(
@@ -130,15 +131,20 @@ def roles(
         )
 
 
-def next_command(proposed: Sequence[Proposal], file: Path, format: str | None) -> str:
-    """Return a command that anonymizes a table with the proposed roles."""
+def next_command(
+    proposed: Sequence[Proposal], file: Path, format: str | None, codes: Collection[str] = ()
+) -> str:
+    """Return a command that anonymizes a table with the proposed roles.
+
+    `codes` are columns such as postal codes, of which the digits count, also where they are read as numbers.
+    """
     named: dict[str, list[str]] = {role: [] for role in _ROLES}
     for each in proposed:
         named[each.role].append(each.column)
     words = ["veil", "anonymize", str(file), "-o", f"release{''.join(file.suffixes[-2:])}"]
     words += ["--format", format] if format else []
     for column in named["quasi-identifying"]:
-        words += ["--qi", f"{column}=auto"]
+        words += ["--qi", f"{column}={'redaction' if column in codes else 'auto'}"]
     for role in ("sensitive", "identifying"):
         words += [f"--{role}", _listed(named[role])] if named[role] else []
     return shlex.join([*words, "--others", "drop", "--model", "k-anonymity:5", "--suppression-limit", "0.05"])

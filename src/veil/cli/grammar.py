@@ -223,16 +223,30 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_-]", "", name).lower()
 
 
+_EXAMPLES = {"--model": "k-anonymity:k=5", "--qi": "intervals:5,10", "--format": "csv:separator=;"}
+
+
 def _read(text: str, known: Mapping[str, type[Any]], option: str) -> Any:
     name, _, rest = text.partition(":")
     cls = next((each for kind, each in known.items() if _plain(kind) == _plain(name)), None)
     if cls is None:
-        hint = did_you_mean(name, [kebab(kind) for kind in known])
+        kinds = [kebab(kind) for kind in known]
+        hint = did_you_mean(name, kinds)
+        if "=" in name:
+            hint = f" Parameters stand after the name and a colon, such as {_EXAMPLES.get(option, kinds[0])}.{hint}"
         raise ParameterError(f"{option} {text!r}: there is no {name!r}.{hint}")
     try:
         return cls(**arguments(rest, cls))
     except VeilError as error:
-        raise type(error)(f"{option} {text!r}: {error}") from None
+        told = str(error)
+        if told.endswith("is required"):
+            order = ",".join(field.name.upper() for field in dataclasses.fields(cls) if _is_required(field))
+            told += f". Give {name}:{order}"
+        raise type(error)(f"{option} {text!r}: {told}") from None
+
+
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def arguments(text: str, cls: type[Any]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from veil.classes.sample import Sample
 from veil.dp.accountant import Accountant
 from veil.dp.safepub import SafePub, draw_sample
 from veil.dp.scores import Retention, score_function
-from veil.dp.search import FINAL_SHARE, Scorer, Walk, private_search, published_search
-from veil.errors import PlanError, did_you_mean
+from veil.dp.search import FINAL_SHARE, Scorer, Scores, Walk, private_search, published_search
+from veil.errors import NoSolutionError, PlanError, did_you_mean
 from veil.hierarchies import Categories, File, Hierarchy, Table
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Found
@@ -63,7 +63,26 @@ def safepub_of(plan: Plan) -> SafePub | None:
             f"column {name!r} is microaggregated: SafePub proves nothing about means of exact values. Give it a "
             "hierarchy instead"
         )
+    if found[0].generalization is None:
+        _refuse_limits(plan, found[0].steps)
     return found[0]
+
+
+def _refuse_limits(plan: Plan, steps: int) -> None:
+    """Refuse to end a search early: the proof needs steps whose number is fixed beforehand, each with its budget.
+
+    How far a search gets until a time is over depends on the data, and its result would tell of them.
+    """
+    reasons = {
+        "time_limit": "how far it gets in a given time depends on the data, and would tell of them",
+        "check_limit": "each of its steps has a share of the budget beforehand",
+    }
+    for name, why in reasons.items():
+        if getattr(plan, name) is not None:
+            raise PlanError(
+                f"`{name}` cannot end a private search: {why}. Leave it out; fewer `steps` of SafePub than the {steps} it "
+                f"takes here are quicker, for example SafePub(..., steps={max(1, steps // 3)})"
+            )
 
 
 def publish(
@@ -72,10 +91,12 @@ def publish(
     *,
     accountant: Accountant | None = None,
     randomness: Randomness | None = None,
+    cancel: Callable[[], bool] | None = None,
 ) -> PrivateRelease:
     """Make the release that a plan with a SafePub model asks for.
 
-    The plan's suppression limit does not apply, and suppressed rows always go: see `veil.dp.safepub`.
+    The plan's suppression limit does not apply, and suppressed rows always go: see `veil.dp.safepub`. The search cannot
+    be ended early by limits, whose result would not be private.
 
     Parameters
     ----------
@@ -83,6 +104,10 @@ def publish(
         The account that epsilon and delta are taken from, before anything is drawn.
     randomness
         By default the operating system's. `Randomness.for_testing(seed)` marks the release as not private.
+    cancel
+        Asked before each transformation that is looked at; True gives everything up, and nothing is released. What was
+        taken from the account stays taken. It is for people who have changed their mind: whoever cancels by the clock
+        and tries again until a run is quick enough lets the time choose, which depends on the data.
 
     >>> import pyarrow as pa
     >>> from veil import hierarchies as h
@@ -116,6 +141,7 @@ def publish(
     mechanism = Mechanism(
         model, whole.encoding, whole.codes, whole.minimum, whole.maximum, plan.quality, records=records,
         smallest=max(each.minimal_class_size(whole.sample) for each in plan.models), whole=whole.sample,
+        cancel=cancel,
     )  # fmt: skip
     if accountant is not None:
         if not model.is_proven:
@@ -173,7 +199,9 @@ class Mechanism:
         smallest: int | None = None,
         whole: Sample | None = None,
         final_share: Fraction = FINAL_SHARE,
+        cancel: Callable[[], bool] | None = None,
     ) -> None:
+        self.cancel = cancel or (lambda: False)
         self.model, self.encoding, self.codes = model, encoding, tuple(codes)
         self.minimum, self.maximum, self.final_share = minimum, maximum, final_share
         self.records = records or int(self.codes[0].size)
@@ -195,7 +223,7 @@ class Mechanism:
         if self.fixed is None and self.model.final == "as_published":
             rows = draw_sample(self.records, self.beta, randomness)
             walk = published_search(
-                Scorer(self.sample(rows), self.function, self.minimum),
+                self._scores(self.sample(rows)),
                 self.function.published(self.smallest, len(self.codes)), self.minimum, self.maximum,
                 epsilon=self.budgets.search, steps=self.model.steps, randomness=randomness,
             )  # fmt: skip
@@ -212,11 +240,28 @@ class Mechanism:
                 "the search as published reads the rows that are drawn, which no engine hands over. Leave `final` as it is"
             )
         walk = private_search(
-            Scorer(self.whole, self.function, self.minimum), self.function.spread, self.minimum, self.maximum,
+            self._scores(self.whole), self.function.spread, self.minimum, self.maximum,
             epsilon=self.budgets.search, steps=self.model.steps, randomness=randomness,
             final_share=self.final_share,
         )  # fmt: skip
         return walk.chosen, walk
+
+    def _scores(self, sample: Sample) -> Scores:
+        """Return what scores the schemes of a sample, and asks before each whether to go on.
+
+        Who cancels gets nothing, not even the best so far: that is what keeps the choice private.
+        """
+        scorer = Scorer(sample, self.function, self.minimum)
+
+        def scores(levels: Levels) -> Fraction:
+            if self.cancel():
+                raise NoSolutionError(
+                    "the private search was cancelled, and nothing is released: the best so far would not be private. "
+                    "Fewer `steps` of SafePub take less time"
+                )
+            return scorer(levels)
+
+        return scores
 
     def sample(self, rows: NDArray[np.int64]) -> Sample:
         """Return some rows, collapsed."""

@@ -12,6 +12,11 @@ their budgets (McSherry 2009). The schemes that have been looked at follow from 
 choice among them is one more exponential mechanism with its own part of the budget. `private_search` is
 therefore `epsilon`-differentially private for D.
 
+*When it ends.* The number of steps is fixed beforehand; only a lattice without further candidates ends them
+earlier, and that follows from the pivots. An end by the clock is not covered: how many steps fit into a second
+depends on the class tables that are scored, so that where the walk got would tell of D beyond the budgets.
+Therefore limits are refused, and who cancels gets nothing (`veil.dp.publishing`).
+
 *What the paper does instead, and why that is not private* (`published_search`):
 
 1. It returns the pivot with the best score. Its Theorem 10 calls this step deterministic, as if it were

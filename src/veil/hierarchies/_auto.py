@@ -16,7 +16,7 @@ from veil.declare import declared
 from veil.hierarchies._axis import positions
 from veil.hierarchies._basic import Suppression
 from veil.hierarchies._common import present
-from veil.hierarchies._dates import Dates
+from veil.hierarchies._dates import Dates, form_of
 from veil.hierarchies._intervals import Intervals
 from veil.hierarchies._priority import Priority
 from veil.hierarchies._redaction import Redaction
@@ -40,7 +40,8 @@ class Auto:
     2. True and false, and columns with at most `few` distinct values: suppression.
     3. Numbers: intervals whose width is 1, 2 or 5 times a power of ten, about 20 of them on level 1, and
        twice as wide on every further level.
-    4. Text that is all ISO dates: as dates.
+    4. Text that is all ISO dates: as dates. So is text that is all dates of one other form (31.12.2020, 31/12/2020,
+       12/31/2020 or 2020/12/31), unless a second form fits all of it too, as with days up to 12 only.
     5. Text of equal length that is all digits, such as postal codes: redaction from the right.
     6. Text that is all numbers, written without leading zeros: as numbers.
     7. Text that looks like codes (at most 12 letters, digits and signs without spaces, most with a digit):
@@ -81,6 +82,8 @@ class Auto:
         texts = [text or "" for text in canonical_text(known, column=column)]
         if all(map(_ISO_DATE.fullmatch, texts)) and all(map(_is_date, texts)):
             return Dates(("month", "year", "decade"), root=True)
+        if (form := form_of(texts)) is not None:
+            return Dates(("month", "year", "decade"), format=form, root=True)
         if len({len(text) for text in texts}) == 1 and all(text.isdigit() for text in texts):
             return Redaction()
         if all(map(_PLAIN_NUMBER.fullmatch, texts)):

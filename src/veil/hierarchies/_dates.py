@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from typing import Annotated, Literal, get_args
@@ -141,9 +142,10 @@ class Dates:
                 pc.floor_temporal(known, unit="microsecond").cast(pa.timestamp("us"), safe=False).to_pylist()
             )
             return moments
-        return [self._parse(text or "", column) for text in canonical_text(known, column=column)]
+        texts = [text or "" for text in canonical_text(known, column=column)]
+        return [self._parse(text, column, texts) for text in texts]
 
-    def _parse(self, text: str, column: str) -> datetime:
+    def _parse(self, text: str, column: str, texts: Sequence[str]) -> datetime:
         try:
             if self.format is not None:
                 return datetime.strptime(text, self.format)
@@ -152,7 +154,7 @@ class Dates:
             expected = self.format or "ISO 8601, such as 2020-01-31"
             raise HierarchyError(
                 f"the value {text!r} of column {column!r} is not a date ({expected}); correct it in the "
-                "data, or say how dates are written there: dates(…, format='%d.%m.%Y')"
+                f"data, or say how dates are written there: dates(…, format={form_of(texts) or '%d.%m.%Y'!r})"
             ) from None
 
     def _coded(self, moment: datetime) -> str | None:
@@ -178,6 +180,38 @@ def dates(
     ('month', 'year', 'decade')
     """
     return Dates(units, style, weeks, bottom, top, format, root)
+
+
+_FORMS = {
+    "%d.%m.%Y": re.compile(r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"),
+    "%d/%m/%Y": re.compile(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}"),
+    "%m/%d/%Y": re.compile(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}"),
+    "%Y/%m/%d": re.compile(r"[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}"),
+}
+
+
+def form_of(texts: Sequence[str]) -> str | None:
+    """The one form in which all texts write dates, for `format`; None if there is none, or more than one.
+
+    Nothing is guessed: 3/4/2020 is in March or in April, unless another text of the column tells.
+
+    >>> form_of(["31.12.2020", "3.4.2021"]), form_of(["12/31/2020", "3/4/2021"]), form_of(["3/4/2021"])
+    ('%d.%m.%Y', '%m/%d/%Y', None)
+    """
+    fitting = [
+        form
+        for form, look in _FORMS.items()
+        if all(look.fullmatch(text) and _fits(text, form) for text in texts)
+    ]
+    return fitting[0] if texts and len(fitting) == 1 else None
+
+
+def _fits(text: str, form: str) -> bool:
+    try:
+        datetime.strptime(text, form)
+    except ValueError:
+        return False
+    return True
 
 
 def week_of(day: date, weeks: Literal["iso", "us"]) -> tuple[int, int]:

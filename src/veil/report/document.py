@@ -274,14 +274,20 @@ def _certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
         else "verify the guarantees on it again. An engine holds the table, so there is no fingerprint of its content: "
         "only the number of rows and the names of the columns tell whether it is this table."
     )
-    report = facts.get("report") or "report.html"
-    holder = report if not report.lower().endswith(".pdf") else f"{report[:-4]}.html"
+    report, holder = facts.get("report") or "report.html", facts.get("certificate_file")
+    made = "A certificate was written along with this report,"
+    if holder is None and report.lower().endswith(".pdf"):
+        holder = "certificate.json"
+        made = (
+            'A PDF holds no certificate. In Python release.certificate("certificate.json"), in a shell the option '
+            "--certificate certificate.json writes one,"
+        )
+    elif holder is None:
+        holder, made = report, "This report holds a certificate"
+    table = facts.get("table_file") or "release.csv"
     return (
-        Text(
-            "The HTML and JSON forms of this report hold a certificate by which anybody who has the released table can "
-            f"{what}"
-        ),
-        Code(f"veil verify release.csv --certificate {shlex.quote(holder)}"),
+        Text(f"{made} by which anybody who has the released table can {what}"),
+        Code(f"veil verify {shlex.quote(table)} --certificate {shlex.quote(holder)}"),
         Table(
             ("Promise", "Found", "Checkable on the table alone"),
             tuple(

@@ -22,11 +22,19 @@ _PHASES = 7
 
 
 def write_report(
-    release: Anonymized, path: Path, *, private: bool | None = None, progress: ProgressLike = None
+    release: Anonymized,
+    path: Path,
+    *,
+    private: bool | None = None,
+    progress: ProgressLike = None,
+    table: str | None = None,
+    certificate: str | None = None,
 ) -> Path:
     """Write the report of a release as HTML, PDF or JSON, by the ending of the name.
 
     `private` leaves out every exact figure about the input; by default only for differentially private releases.
+    `table` and `certificate` are the names of files that are written along with it, for the report to tell how the one
+    is checked with the other.
     """
     kind = path.suffix.lower()
     if kind not in (".html", ".htm", ".pdf", ".json"):
@@ -42,7 +50,8 @@ def write_report(
             told.advance(done, _PHASES, what)
             done += 1
 
-        found = {**facts(release, private=private, tell=tell), "report": path.name}
+        found = facts(release, private=private, tell=tell)
+        found |= {"report": path.name, "table_file": table, "certificate_file": certificate}
         tell("pictures and pages")
         if kind == ".json":
             content = (json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

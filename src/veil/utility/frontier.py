@@ -81,14 +81,17 @@ class Frontier:
     def pareto(self, risk: str | None = None, utility: str | None = None) -> tuple[Point, ...]:
         """Return the points that no other point beats: by less risk with no less utility, or the other way round.
 
-        They come by rising risk. Of points with equal figures the first is taken.
+        They come by rising risk. Points with equal figures are all there, in the order of the parameters.
         """
         risk, utility = self._figures(risk, utility)
         solved = [point for point in self.points if point.problem is None]
         best: list[Point] = []
+        last: tuple[float, float] | None = None
         for point in sorted(solved, key=lambda each: (each.risks[risk], -each.utilities[utility])):
-            if not best or point.utilities[utility] > best[-1].utilities[utility]:
+            at = (point.risks[risk], point.utilities[utility])
+            if last is None or at[1] > last[1] or at == last:
                 best.append(point)
+                last = at
         return tuple(best)
 
     def plot(self, risk: str | None = None, utility: str | None = None) -> Figure:
@@ -111,7 +114,10 @@ class Frontier:
                 **style,
             )
         if front:
-            corners = [(point.risks[risk], point.utilities[utility]) for point in front]
+            # Several points may share a corner, and its number.
+            corners: dict[tuple[float, float], list[Point]] = {}
+            for point in front:
+                corners.setdefault((point.risks[risk], point.utilities[utility]), []).append(point)
             axes.step(*zip(*corners, strict=True), where="post", color="tab:blue", linewidth=1)
             # Numbers stand where no step goes, in turns above and below; what they mean stands beside.
             for number, corner in enumerate(corners, 1):
@@ -119,7 +125,10 @@ class Frontier:
                 axes.annotate(
                     str(number), corner, xytext=offset, textcoords="offset points", ha=side, fontsize=8
                 )
-            meanings = [f"{number}  {_spoken(str(point))}" for number, point in enumerate(front, 1)]
+            meanings = [
+                f"{number}  {' or '.join(_spoken(str(point)) for point in points)}"
+                for number, points in enumerate(corners.values(), 1)
+            ]
             handles = [axes.plot([], [], linestyle="")[0] for _ in meanings]
             figure.legend(
                 handles, meanings, loc="outside right upper", fontsize=8, frameon=False, handlelength=0
@@ -269,7 +278,7 @@ class _Measure:
         from veil.dp.publishing import publish, safepub_of
 
         if safepub_of(plan) is not None:
-            return publish(self.source, plan)
+            return publish(self.source, plan, cancel=self.stop.is_set)
         threads = None if self.threads == 1 else 1
         return carry_out(plan, self.source, threads=threads, progress=False, cancel=self.stop.is_set)
 

@@ -188,9 +188,7 @@ def carry_out(
             told.phase("searching, drawing and verifying")
             seed = for_testing_seed
             chance = Randomness() if seed is None else Randomness.for_testing(seed)
-            return publish(
-                found_source, plan, accountant=accountant, randomness=chance, cancel=cancel
-            )
+            return publish(found_source, plan, accountant=accountant, randomness=chance, cancel=cancel)
         if accountant is not None or for_testing_seed is not None:
             raise PlanError("`accountant` and `for_testing_seed` go with SafePub: the plan has no such model")
         told.phase("encoding and collapsing")

@@ -181,7 +181,9 @@ def carry_out(
     """Anonymize a table as a plan says."""
     with following(progress) as told:
         told.phase("reading the table")
-        found_source = _opened(source, format, engine, lambda relation: _engine().for_plan(relation, plan))
+        found_source = _opened(
+            source, format, engine, lambda relation: _engine().for_plan(relation, plan, told)
+        )
         if any(isinstance(model, SafePub) for model in plan.models):
             from veil.dp.publishing import publish
 

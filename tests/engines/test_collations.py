@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import veil
 from engines.people import records
 from veil import hierarchies as h
 from veil import models as m
-from veil.engines import relation_of
+from veil.engines import Settings, relation_of
 from veil.engines.condense import condense
 from veil.errors import InputError, VeilError
 
@@ -40,10 +38,10 @@ def inserts(table: str) -> list[str]:
     return [f"INSERT INTO {table} VALUES ({word}, {name})" for word, name in rows]
 
 
-def check(source: Any, target: str | Path) -> None:
+def check(source: Any, target: str | Path, **options: Any) -> None:
     """Condensed, released and written as in memory, where nothing has a collation."""
     memory = veil.anonymize(words(), **OPTIONS)
-    held = veil.anonymize(source, **OPTIONS)
+    held = veil.anonymize(source, **OPTIONS, **options)
     assert (held.classes, held.suppressed) == (memory.classes, memory.suppressed)
     held.save(target)
     written = relation_of(target, engine="duckdb")
@@ -124,14 +122,38 @@ def test_spark(spark: Any, tmp_path: Path) -> None:
     check(frame, tmp_path / "shown")
 
 
-def test_engines_that_may_take_texts_for_equal(tmp_path: Path) -> None:
-    """No SQL Server is at hand; that it is not asked, can be seen without one."""
-    pq.write_table(pa.table({"word": ["a"], "age": [1]}), tmp_path / "words.parquet")
-    relation = relation_of(tmp_path / "words.parquet", engine="duckdb")
-    assert relation is not None
-    other = dataclasses.replace(relation, backend=SimpleNamespace(name="mssql"))  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="column 'word' is text, and mssql may take texts .* Parquet"):
-        condense(other, ["age", "word"])
+@pytest.mark.parametrize("kind", ["citext", "text COLLATE loose"])
+def test_brought_over_from_postgres(collated: Any, tmp_path: Path, kind: str) -> None:
+    """As from a server that nobody could make tell texts apart."""
+    collated.execute(
+        "DROP TABLE IF EXISTS words, shown",
+        f"CREATE TABLE words (word {kind}, name text)",
+        "GRANT ALL ON words TO veil",
+        "GRANT ALL ON SCHEMA public TO veil",
+        *inserts("words"),
+    )
+    for target in (tmp_path / "shown.parquet", collated.url("shown")):
+        check(collated.url("words"), target, engine=Settings(bring_over=True))
+
+
+@pytest.mark.parametrize("collation", ["utf8mb4_general_ci", "utf8mb4_unicode_ci"])
+def test_brought_over_from_mariadb(mysql: Any, tmp_path: Path, collation: str) -> None:
+    mysql.execute(
+        "DROP TABLE IF EXISTS words, shown",
+        f"CREATE TABLE words (word VARCHAR(9) CHARACTER SET utf8mb4 COLLATE {collation}, name TEXT)",
+        *inserts("words"),
+    )
+    assert len(mysql.rows("SELECT word FROM words GROUP BY word")) < 6
+    for target in (tmp_path / "shown.parquet", mysql.url("shown")):
+        check(mysql.url("words"), target, engine=Settings(bring_over=True))
+
+
+def test_an_engine_that_nobody_knows(tmp_path: Path) -> None:
+    import ibis
+
+    source = ibis.polars.connect({"words": pl.from_arrow(words())}).table("words")
+    check(source, tmp_path / "shown.parquet")
+    check(source, f"duckdb://{tmp_path}/shown.db#shown")
 
 
 @pytest.mark.parametrize("number", ["1.0123456789", "'NaN'", "1e30"])

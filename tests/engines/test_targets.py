@@ -14,6 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -223,6 +224,14 @@ def test_tables(people: Relation, tmp_path: Path, engine: str, other: bool, requ
         assert spelled(opened(f"{base}#second")) == spelled(source)
     assert staging_tables(first.backend) == []
     first.backend.disconnect()
+
+
+def test_a_type_that_an_engine_does_not_have(tmp_path: Path) -> None:
+    fees = ibis.duckdb.connect().create_table("fees", pa.table({"n": [1], "fee": [Decimal("1.25")]}))
+    told = r"table fees of sqlite://.*: column 'fee' has type decimal\(3, 2\), which sqlite does not have. Write to Parquet"
+    with pytest.raises(OutputError, match=told):
+        sent(opened(fees), f"sqlite://{tmp_path}/clinic.db#fees")
+    assert not [each for each in tmp_path.iterdir() if "veil" in each.name]
 
 
 def _base(engine: str, tmp_path: Path, request: Any) -> str:

@@ -235,7 +235,7 @@ def _condensed(relation: Relation, plan: Plan, progress: bool | None) -> Any:
 
     with following(progress) as told:
         told.phase(f"counting combinations ({relation.kind})")
-        return for_plan(relation, plan)
+        return for_plan(relation, plan, told)
 
 
 def check_targets(job: Job, relation: Relation | None = None) -> None:

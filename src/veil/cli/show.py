@@ -176,6 +176,7 @@ def written(console: Console, made: Anonymized, done: Written, relation: Relatio
     rows = [
         ("from", relation.name),
         ("to", done.name),
+        *([] if done.note is None else [("on the way", done.note)]),
         ("rows", f"{made._published.records:,}"),
         ("pieces", f"{done.pieces:,}{before}"),
         ("checked there", checked),

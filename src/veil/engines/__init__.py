@@ -2,7 +2,8 @@
 
 The search needs only the distinct rows with their counts. An engine collapses the rows to them; the search
 runs on these in memory; the chosen transformation goes back to the engine as an expression and is written
-there. Nothing row-sized passes through this process.
+there. Nothing row-sized passes through this process, except for rows of engines that only store them: those are
+brought over to DuckDB first, a batch at a time.
 """
 
 from __future__ import annotations

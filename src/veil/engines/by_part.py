@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Attribute, Sample
+from veil.engines.bringing import brought
 from veil.engines.labelled import Labelled
 from veil.engines.mondrian import EngineMasked, most_that_fit
 from veil.engines.numbered import Combinations, Numbered
@@ -84,6 +85,10 @@ def anonymize_by_part(
         )
     _check(plan, relation)
     with following(progress) as told:
+        shown = [
+            name for name in relation.table.columns if plan.role_of(name) not in ("dropped", "identifying")
+        ]
+        relation = brought(relation, shown, told)
         told.phase("counting the values of each column")
         numbered = Numbered(relation, Mondrian(dict(plan.quasi_identifiers), plan.models))
         told.phase("cutting on the engine")

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from veil.engines.names import quoted, text
 from veil.tables.formats import Csv
 
 if TYPE_CHECKING:
@@ -62,23 +63,25 @@ def chunks(relation: Relation, rows: int = 5_000_000) -> list[Chunk]:
 
 
 def fingerprint(relation: Relation) -> str | None:
-    """Describe the state of the rows and of where they lie; None if a change could go unnoticed.
+    """Describe the state of the rows and of where they lie; None if a change could go unnoticed, or nobody finds them again.
 
     Files: name, size, time of change. A DuckDB table: a hash over all values and row ids. A PostgreSQL table:
     its file, its number of rows, and the sum of the transactions that wrote them; each insert, update and
-    delete changes one of these. A SQLite table has nothing of the kind.
+    delete changes one of these. A SQLite table has nothing of the kind, and a copy is gone with the run that made it.
     """
+    if relation.origin is not None:
+        return None
     if relation.scan is not None:
         return " ".join(map(_file_state, relation.scan.files))
     if relation.kind == "duckdb" and _has_row_ids(relation):
         name = _quoted(relation)
-        columns = ", ".join(_identifier(relation, column) for column in relation.table.columns)
+        columns = ", ".join(quoted(relation.backend.dialect, column) for column in relation.table.columns)
         (found,) = _rows(relation, f"SELECT count(*), bit_xor(hash(rowid, {columns})) FROM {name}")
     elif _has_blocks(relation):
         name = _quoted(relation)
         (found,) = _rows(
             relation,
-            f"SELECT pg_relation_filenode({_literal(name)}), count(*), sum(xmin::text::bigint) FROM {name}",
+            f"SELECT pg_relation_filenode({text(name)}), count(*), sum(xmin::text::bigint) FROM {name}",
         )
     else:
         return None
@@ -141,11 +144,11 @@ def _of_blocks(relation: Relation, rows: int) -> list[Chunk]:
     name = _quoted(relation)
     ((blocks, count),) = _rows(
         relation,
-        f"SELECT pg_relation_size({_literal(name)}) / current_setting('block_size')::bigint, "
+        f"SELECT pg_relation_size({text(name)}) / current_setting('block_size')::bigint, "
         f"(SELECT count(*) FROM {name})",
     )
     step = max(1, rows * blocks // max(count, 1))
-    columns = ", ".join(_identifier(relation, each) for each in relation.table.columns)
+    columns = ", ".join(quoted(relation.backend.dialect, each) for each in relation.table.columns)
 
     def piece(start: int, stop: int | None) -> ir.Table:
         until = "" if stop is None else f" AND ctid < '({stop},0)'::tid"
@@ -209,7 +212,7 @@ def _has_blocks(relation: Relation) -> bool:
     """Whether it is a table of PostgreSQL that holds its rows itself: no view, no partitions, no children."""
     if relation.kind != "postgres" or physical(relation) is None:
         return False
-    name = _literal(_quoted(relation))
+    name = text(_quoted(relation))
     ((kind, parent),) = _rows(
         relation, f"SELECT relkind::text, relhassubclass FROM pg_class WHERE oid = {name}::regclass"
     )
@@ -226,18 +229,8 @@ def physical(relation: Relation) -> Any | None:
 
 def _quoted(relation: Relation) -> str:
     table: Any = physical(relation)
-    parts = (table.namespace.catalog, table.namespace.database, table.name)
-    return ".".join(_identifier(relation, part) for part in parts if part)
-
-
-def _identifier(relation: Relation, name: str) -> str:
-    import sqlglot
-
-    return sqlglot.to_identifier(name, quoted=True).sql(relation.backend.dialect)
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    place = table.namespace
+    return quoted(relation.backend.dialect, place.catalog, place.database, table.name)
 
 
 def _rows(relation: Relation, query: str) -> list[tuple[Any, ...]]:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.engines import mysql
-from veil.engines.lookups import Digit, Lookup, Packing, free_prefix, key
+from veil.engines.lookups import Digit, Lookup, Packing, free_prefix, keys
 from veil.engines.reading import collect
 from veil.errors import InputError
 from veil.tables.arrow import normalized
@@ -48,7 +48,7 @@ class Condensed:
 
 
 def condense(relation: Relation, columns: Sequence[str]) -> Condensed:
-    """Let the engine count the combinations of some columns.
+    """Let the engine count the combinations of some columns; one that tells all texts apart (see `veil.engines.bringing`).
 
     >>> import ibis
     >>> from veil.engines import relation_of
@@ -59,7 +59,6 @@ def condense(relation: Relation, columns: Sequence[str]) -> Condensed:
     """
     # DuckDB reads single columns cheaply, and in our own memory: there, combinations are counted by number. Elsewhere
     # every column asked for would be one more walk through all rows.
-    _refuse_collations(relation, columns)
     counted = _by_number if relation.kind == "duckdb" else _by_value
     values, codes, weights = counted(relation, columns)
     if not weights.size:
@@ -81,7 +80,7 @@ _Counted = tuple[dict[str, pa.Array], list[NDArray[np.int32]], NDArray[np.int64]
 
 def _by_value(relation: Relation, columns: Sequence[str]) -> _Counted:
     """Group by the cells themselves."""
-    table = relation.table.select(**{name: key(relation.table[name]) for name in columns})
+    table = relation.table.select(**keys(relation.table, columns))
     records = f"{free_prefix(columns)}_records"
     grouped = table.group_by(list(columns)).agg(**{records: table.count()})
     counts: list[NDArray[np.int64]] = []
@@ -109,10 +108,10 @@ def _by_value(relation: Relation, columns: Sequence[str]) -> _Counted:
 def _by_number(relation: Relation, columns: Sequence[str]) -> _Counted:
     """Number the values of each column first, and group by the numbers, packed into one."""
     values, digits, tag = {}, [], free_prefix(columns)
-    table = relation.table.select(list(columns))
+    table, told_apart = relation.table.select(list(columns)), keys(relation.table, columns)
     for number, name in enumerate(columns):
         cells = collect(
-            relation.backend, relation.table.select(**{name: key(relation.table[name])}).distinct()
+            relation.backend, relation.table.select(**{name: told_apart[name]}).distinct()
         ).column(0)
         values[name] = _sorted(
             pa.chunked_array([_plain(each, name) for each in cells.chunks], _kind(cells.type))
@@ -132,20 +131,6 @@ def _by_number(relation: Relation, columns: Sequence[str]) -> _Counted:
             each.append(np.array(column.cast(pa.int64())))
     *words, weights = (np.concatenate(each or [np.empty(0, np.int64)]) for each in found)
     return values, packing.unpack(words), weights
-
-
-_TOLD_APART = ("duckdb", "postgres", "sqlite", "mysql", "pyspark")
-"""Engines that Veil makes tell all texts apart."""
-
-
-def _refuse_collations(relation: Relation, columns: Sequence[str]) -> None:
-    schema = relation.table.schema()
-    for name in columns:
-        if relation.kind not in _TOLD_APART and schema[name].is_string():
-            raise InputError(
-                f"{relation.name}: column {name!r} is text, and {relation.kind} may take texts for equal that differ in "
-                "case, accents or blanks. Copy the table to Parquet files or to another engine, or number its values"
-            )
 
 
 def _seen(relation: Relation, name: str, values: pa.Array) -> pa.Array:

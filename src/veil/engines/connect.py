@@ -5,7 +5,7 @@ that no representation, recipe, manifest or message can hold it; and what a driv
 it does not hold the password either.
 
 DuckDB, SQLite, PostgreSQL, MariaDB and Spark are tested against the real thing. SQL Server is opened through Ibis in
-the same way, but no test has a server of it.
+the same way, but no test has a server of it; it only stores rows (see `veil.engines.bringing`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from pydantic import Field, model_validator
 
 from veil.declare import declared
-from veil.engines import mysql
+from veil.engines import mysql, sqlserver
 from veil.engines.failures import from_driver, reason, told
 from veil.engines.settings import Settings
 from veil.errors import InputError, MissingDependencyError, VeilError, did_you_mean
@@ -173,7 +173,8 @@ def connect(database: Database, settings: Settings | None = None) -> BaseBackend
         if database.file is not None:
             return _opened(driver, database, database.file, settings or Settings())
         arguments = {**_arguments(database), **secrets}
-        return _ours(mysql.connected(driver, arguments) if kind == "mysql" else driver.connect(**arguments))
+        opened = {"mysql": mysql.connected, "mssql": sqlserver.connected}.get(kind)
+        return _ours(driver.connect(**arguments) if opened is None else opened(driver, arguments))
     except VeilError:
         raise
     except Exception as error:
@@ -321,7 +322,10 @@ def _arguments(database: Database) -> dict[str, Any]:
         **dict(parse_qsl(split.query)),
     }
     name, seconds = _TIMEOUT[database.engine]
-    arguments.setdefault(name, seconds)
+    given = str(arguments.get(name, seconds))
+    if not given.isdigit():
+        raise InputError(f"{database.url}: `{name}` should be a number of seconds, not {given!r}")
+    arguments[name] = int(given)
     return {name: value for name, value in arguments.items() if value is not None}
 
 

@@ -77,8 +77,10 @@ def reason(database: Database, error: Exception, secrets: dict[str, str]) -> str
         )
     elif re.search(r"database .* does not exist|unknown database|cannot open database", said, re.DOTALL):
         return "the server has no such database. Check the name behind the host"
+    elif "can't open lib" in said or "data source name not found" in said:
+        return "there is no ODBC driver of this name. Install it (on Debian: apt install tdsodbc), or name another in the URL: ?driver=FreeTDS"
     elif re.search(
-        r"refused|timeout|timed out|translate host|resolve|no route|unreachable|no such file|can't connect|"
+        r"refused|timeout|timed out|translate host|resolve|no route|unreachable|no such file|can't connect|unable to connect|"
         r"name or service not known|not known",
         said,
     ):
@@ -106,6 +108,10 @@ def _query_reason(error: Exception, place: str, secrets: dict[str, str]) -> str:
         return "the connection to the server was lost. Check that it is running, and try again"
     if re.search(r"permission (was )?denied|command denied|insufficient_permissions", said):
         return _STATES["42501"]
+    if "no space left" in said or "disk is full" in said:
+        return (
+            "the disk is full. Free some space, or name a folder on another disk with Settings(temporary=...)"
+        )
     if "out of memory" in said:
         return "the engine is out of memory. Give it more with Settings(memory=...), and room in Settings(temporary=...)"
     return _said(error, secrets)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from veil.engines.exchange import file_lock, take_place
 from veil.engines.files import Files
-from veil.engines.streams import batches_of, database_file, own_duckdb
+from veil.engines.streams import database_file, own_duckdb
 from veil.engines.targets import Target
 from veil.errors import OutputError
 from veil.tables.csv.writer import write_csv
@@ -66,7 +66,7 @@ def _refuse_source(text: str, place: Path, relation: Relation) -> None:
     folder = Path(os.path.realpath(relation.location.path)) if isinstance(relation.location, Files) else None
     if folder is not None and folder in place.parents:
         raise OutputError(f"{text}: lies in the folder that is being read. Choose a path outside of it")
-    if (held := database_file(relation.backend)) is not None and place == Path(os.path.realpath(held)):
+    if (held := database_file(relation.held.backend)) is not None and place == Path(os.path.realpath(held)):
         raise OutputError(f"{text}: is the database that is being read. Choose another path")
 
 
@@ -136,7 +136,7 @@ class FolderTarget(Target):
             return
         import pyarrow.parquet as pq
 
-        batches = batches_of(self.relation.backend, piece)
+        batches = self.relation.batches(piece)
         with pq.ParquetWriter(file, batches.schema, compression="zstd") as writer:
             for batch in batches:
                 writer.write_batch(batch)

@@ -51,13 +51,8 @@ class Files:
 
 @dataclass(frozen=True)
 class Scan:
-    """Which files are read, and how.
+    """Which files are read, and how; `texts` are columns of text that may stand for something else."""
 
-    `root` is the file or the folder that holds them all; `texts` are columns of text that may stand for
-    something else.
-    """
-
-    root: str
     files: tuple[str, ...]
     format: Csv | Parquet
     options: dict[str, Any]
@@ -112,8 +107,8 @@ def scan_of(path: str, format: Format | None) -> Scan:
         options |= dialect
     else:
         columns, texts = _check_schemas(files), partitions
-    _check_case(path, [*columns, *partitions])
-    return Scan(_root(path), tuple(map(str, files)), chosen, options, texts)
+    check_case(path, [*columns, *partitions], "Rename one, or read a single file with engine='memory'")
+    return Scan(tuple(map(str, files)), chosen, options, texts)
 
 
 def settled(scan: Scan, backend: BaseBackend) -> Scan:
@@ -219,14 +214,13 @@ def _check_schemas(files: list[Path]) -> list[str]:
     return list(dict.fromkeys(path.partition(".")[0] for path in expected))
 
 
-def _check_case(path: str, names: list[str]) -> None:
-    """Refuse names that DuckDB would take for the same, and silently rename."""
+def check_case(name: str, columns: list[str], way_out: str) -> None:
+    """Refuse columns whose names DuckDB would take for the same, and silently rename."""
     seen: dict[str, str] = {}
-    for name in dict.fromkeys(names):
-        if (other := seen.setdefault(name.lower(), name)) != name:
+    for each in dict.fromkeys(columns):
+        if (other := seen.setdefault(each.lower(), each)) != each:
             raise InputError(
-                f"{path}: columns {other!r} and {name!r} differ only in case, which DuckDB cannot tell apart. Rename "
-                "one, or read a single file with engine='memory'"
+                f"{name}: columns {other!r} and {each!r} differ only in case, which DuckDB cannot tell apart. {way_out}"
             )
 
 

@@ -181,12 +181,17 @@ def handed(engine: Any, table: pa.Table, keys: Sequence[str]) -> ibis.Table:
     return mysql.handed(engine, table, keys) if engine.name == "mysql" else ibis.memtable(table)
 
 
-def key(column: Any) -> Any:
-    """What the engine tells values of a column apart by: the values as they are shown, or their bytes where it takes
+def keys(table: ibis.Table, columns: Sequence[str]) -> dict[str, Any]:
+    """What the engine tells values of each column apart by: the values as they are shown, or their bytes where it takes
     texts for equal. What is counted as one value must not be shown as two.
     """
-    collates = column.type().is_string() and may_collate(_engine_of(column), column)
-    return exact(column) if collates else _comparable(column)
+    collated = _collated(table, columns)
+    return {name: exact(table[name]) if name in collated else _comparable(table[name]) for name in columns}
+
+
+def key(column: Any) -> Any:
+    """What the engine tells values of one column apart by."""
+    return exact(column) if _is_collated(column) else _comparable(column)
 
 
 def _comparable(column: Any) -> Any:
@@ -223,25 +228,34 @@ def is_not(column: Any, text: str) -> Any:
     """Tell of each row whether a column shows anything but a text."""
     import ibis
 
-    engine = _engine_of(column)
-    if not may_collate(engine, column):
+    if not _is_collated(column):
         return column.isnull() | (column != text)
-    return column.isnull() | (exact(column) != exact(ibis.literal(text), engine))
+    return column.isnull() | (exact(column) != exact(ibis.literal(text), _engine_of(column)))
 
 
-def may_collate(engine: Any, column: Any) -> bool:
-    """Whether an engine may take different texts of a column for equal. Seldom so, but where it is, classes melt away."""
-    if engine.name == "mysql":
-        return True
-    if engine.name == "postgres":
-        return bool(engine.raw_sql(_COLLATING_POSTGRES).fetchone()[0])
-    if engine.name == "duckdb":
-        spelled = "collate" in engine.compile(column.as_table()).lower()
-        return spelled or bool(engine.raw_sql(_COLLATING_DUCKDB).fetchone()[0])
+def _is_collated(column: Any) -> bool:
+    return bool(_collated(column.as_table(), [column.get_name()]))
+
+
+def _collated(table: ibis.Table, columns: Sequence[str]) -> set[str]:
+    """Columns of which an engine may take different texts for equal. Seldom so, but where it is, classes melt away."""
+    texts = [name for name in columns if table[name].type().is_string()]
+    engine = _engine_of(table)
+    if not texts or engine.name not in ("mysql", "postgres", "duckdb", "pyspark"):
+        return set()
     if engine.name == "pyspark":
-        kind = spark_frame(engine, column.as_table()).schema[0].dataType
-        return getattr(kind, "collation", _SPARK_EXACT) != _SPARK_EXACT
-    return False
+        fields = spark_frame(engine, table.select(texts)).schema.fields
+        return {
+            each.name for each in fields if getattr(each.dataType, "collation", _SPARK_EXACT) != _SPARK_EXACT
+        }
+    if engine.name == "postgres":
+        collates = engine.raw_sql(_COLLATING_POSTGRES).fetchone()[0]
+    elif engine.name == "duckdb":
+        spelled = "collate" in engine.compile(table.select(texts)).lower()
+        collates = spelled or engine.raw_sql(_COLLATING_DUCKDB).fetchone()[0]
+    else:
+        collates = True
+    return set(texts) if collates else set()
 
 
 _SPARK_EXACT = "UTF8_BINARY"
@@ -297,7 +311,7 @@ def _may_be_nan(column: Any) -> bool:
     import ibis.expr.operations as operations
 
     engine = _engine_of(column)
-    if not column.type().is_floating() or engine.name in ("mysql", "mssql"):  # where every float is a number
+    if not column.type().is_floating() or engine.name == "mysql":  # where every float is a number
         return False
     return bool(engine.has_operation(operations.IsNan))
 

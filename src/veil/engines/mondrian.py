@@ -11,12 +11,14 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.engines.bringing import brought
 from veil.engines.labelled import Labelled
 from veil.engines.mondrian_output import check_staged, together
 from veil.engines.numbered import Numbered
@@ -49,6 +51,7 @@ def masked(
     """Mask a table that an engine holds."""
     method = _only_mondrian(relation, methods)
     most = most_that_fit(most_combinations)
+    relation = brought(relation, told=told)
     told.phase("counting the values of each column")
     numbered = Numbered(relation, method)
     told.phase("cutting on the engine")
@@ -202,15 +205,17 @@ class EngineMasked(Masked):
                 "progress": told,
                 **options,
             }
+            note = numbered.relation.note
             if self._only is not None:
-                return write(numbered.relation, self._only, path, **common)
+                return replace(write(numbered.relation, self._only, path, **common), note=note)
             table = numbered.relation.table
             pieces = [
                 # The rows of a part are found when their turn has come, and forgotten before the next.
                 Piece(f"part {number}", part.records, functools.partial(self._expression, part, table))
                 for number, part in enumerate(self._parts, 1)
             ]
-            return write_pieces(numbered.relation, lambda: pieces, pieces[0].make, path, **common)
+            made = write_pieces(numbered.relation, lambda: pieces, pieces[0].make, path, **common)
+            return replace(made, note=note)
 
     def _expression(self, part: Part, table: ibis.Table) -> ibis.Table:
         return (self._only or self._labelled(part))(table)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from veil.engines.condense import Condensed, condense
 from veil.engines.lookups import Lookup
 from veil.engines.relation import Relation
-from veil.engines.verifying import compare_counts, compare_passed
+from veil.engines.verifying import Due, verify_written
 from veil.models.base import Finding
 from veil.published import counted, encoded
 from veil.verification import Verification, verify_models
@@ -36,22 +36,19 @@ def check_staged(masked: EngineMasked, staged: ibis.Table, most: int) -> Verific
     """Check the written rows against the classes that were decided, and against the models."""
     numbered = masked._numbered
     source, names = numbered.relation, numbered.names
-    fits = sorted(staged.columns) == sorted(set(source.table.columns) - masked.dropped)
-    findings = [Finding(_COLUMNS, fits, f"{len(staged.columns)} columns")]
-    if not fits:
-        return Verification(tuple(findings))
-    relation = dataclasses.replace(source, table=staged, backend=staged._find_backend())
-    expected, due = masked._only.rows() if masked._only else (masked.arrow, masked.records)
-    written = condense(relation, expected.column_names)
-    findings.append(compare_counts(expected, due, written.table, written.weights))
-    turns = []
-    for table, weights in (
-        _turns(masked, relation, most) if masked._only is None else [(written.table, written.weights)]
-    ):
-        turns.append(verify_models(masked._published(table, weights), numbered.work.models))
-    findings += [together(each) for each in zip(*turns, strict=True)]
+    expected, weights = masked._only.rows() if masked._only else (masked.arrow, masked.records)
+    due = Due(_COLUMNS, set(source.table.columns) - masked.dropped, expected)
+
+    def judge(relation: Relation, written: Condensed) -> list[Finding]:
+        whole = [(written.table, written.weights)]
+        turns = [
+            verify_models(masked._published(table, each), numbered.work.models)
+            for table, each in (_turns(masked, relation, most) if masked._only is None else whole)
+        ]
+        return [together(each) for each in zip(*turns, strict=True)]
+
     passed = [name for name in staged.columns if name not in names]
-    return Verification((*findings, *compare_passed(source, source.table, staged, passed)))
+    return verify_written(source, staged, due, weights, judge, lambda: source.table, passed)
 
 
 def together(findings: Sequence[Finding]) -> Finding:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from veil.engines.names import quoted
 from veil.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,10 +73,11 @@ def handed(backend: Any, table: pa.Table, keys: Sequence[str]) -> ibis.Table:
     schema = ibis.schema(table.schema)
     name = f"veil_{secrets.token_hex(8)}"
     indexed = ", ".join(
-        f"{_quoted(each)}({_INDEXED})" if schema[each].is_binary() else _quoted(each) for each in keys
+        f"{quoted('mysql', each)}({_INDEXED})" if schema[each].is_binary() else quoted("mysql", each)
+        for each in keys
     )
     backend.raw_sql(f"CREATE TEMPORARY TABLE {name} ({definitions(schema)}, INDEX ({indexed}))").close()
-    load(backend, name, [_quoted(each) for each in schema.names], table.to_reader())
+    load(backend, name, [quoted("mysql", each) for each in schema.names], table.to_reader())
     return table_of(backend, name, schema)
 
 
@@ -96,7 +98,7 @@ def table_of(backend: Any, name: str, schema: ibis.Schema, database: str | None 
 
 def definitions(schema: ibis.Schema) -> str:
     """Columns for a new table: text of all of Unicode that is told apart, and times with all their digits."""
-    return ", ".join(f"{_quoted(name)} {_definition(kind)}" for name, kind in schema.items())
+    return ", ".join(f"{quoted('mysql', name)} {_definition(kind)}" for name, kind in schema.items())
 
 
 def _definition(kind: Any) -> str:
@@ -184,10 +186,6 @@ def parsed(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_time(kind):  # which Arrow does not read by itself
         return pc.binary_join_element_wise("1970-01-01", texts, " ").cast(pa.timestamp("us")).cast(kind)
     return texts.cast(kind)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 # Functions that MySQL brings along; Ibis learns their types from these.

@@ -65,11 +65,22 @@ class Relation:
     frame: Literal["ibis", "spark", "file", "url"]
     location: Location
     scan: Scan | None = field(default=None, repr=False)
+    settings: Settings = field(default=Settings(), repr=False)
+    origin: Relation | None = field(default=None, repr=False)
+    """What this is a copy of, if the rows were brought over."""
+
+    note: str | None = field(default=None, repr=False)
+    """What the user should know about how the rows came here."""
 
     @property
     def kind(self) -> str:
         """The engine: ``duckdb``, ``postgres``, ``sqlite``, ``mysql``, ``mssql``, ``pyspark`` or another of Ibis."""
         return str(self.backend.name)
+
+    @property
+    def held(self) -> Relation:
+        """The table where it was found: what this is a copy of, or itself."""
+        return self.origin or self
 
     def restore(self, expression: Table) -> Any:
         """Return a result in the kind of frame that came in: a Spark DataFrame, or else an Ibis table."""
@@ -92,7 +103,7 @@ class Relation:
                 chunked = self.scan.typed(column, chunked)
             except InputError as error:
                 raise InputError(f"{self.name}: {error}") from None
-        elif column in self.table.columns and _is_unbounded(self.table.schema()[column]):
+        elif column in self.table.columns and _is_unbounded(self.held.table.schema()[column]):
             chunked = _with_few_places(chunked)
         made = chunked.combine_chunks()
         return made if isinstance(made, pa.Array) else pa.concat_arrays(made.chunks)
@@ -129,10 +140,10 @@ def relation_of(
     if isinstance(source, str | os.PathLike):
         return _of_path(os.fspath(source), format, engine, settings or Settings())
     if _is_spark(source):
-        return _of_spark(source)
+        return _of_spark(source, settings or Settings())
     ibis = sys.modules.get("ibis")
     if ibis is not None and isinstance(source, ibis.Table):
-        return _of_ibis(source)
+        return _of_ibis(source, settings or Settings())
     return None
 
 
@@ -180,11 +191,12 @@ def _with_few_places(values: pa.ChunkedArray) -> pa.ChunkedArray:
     return values
 
 
-def _of_ibis(table: Table) -> Relation:
+def _of_ibis(table: Table, settings: Settings) -> Relation:
     backend = table._find_backend(use_default=True)
     named = table.get_name() if hasattr(table.op(), "name") else None
     name = f"table {named} of {backend.name}" if named else f"an Ibis expression on {backend.name}"
-    return _checked(Relation(table, backend, name, "ibis", Handed(str(backend.name), named)))
+    location = Handed(str(backend.name), named)
+    return _checked(Relation(table, backend, name, "ibis", location, settings=settings))
 
 
 def _is_spark(source: Any) -> bool:
@@ -196,7 +208,7 @@ def _is_spark(source: Any) -> bool:
     return isinstance(source, kinds)
 
 
-def _of_spark(frame: Any) -> Relation:
+def _of_spark(frame: Any, settings: Settings) -> Relation:
     if frame.isStreaming:
         raise InputError(
             "the Spark DataFrame is a stream, which has no end. Give one that is read in batches"
@@ -209,7 +221,8 @@ def _of_spark(frame: Any) -> Relation:
     if not _is_remote(session):
         # What was made of the view does not need it any more; a plan of Spark Connect asks for it each time.
         weakref.finalize(backend, _drop_view, session, view).atexit = False
-    return _checked(Relation(backend.table(view), backend, "the Spark DataFrame", "spark", Handed("pyspark")))
+    name, location = "the Spark DataFrame", Handed("pyspark")
+    return _checked(Relation(backend.table(view), backend, name, "spark", location, settings=settings))
 
 
 def _spark_backend(session: Any) -> BaseBackend:
@@ -238,7 +251,9 @@ def _of_database(database: Database, settings: Settings | None) -> Relation:
         else connect(database, settings)
     )
     table = open_table(backend, database)
-    relation = _checked(Relation(table, backend, str(database), "url", database))
+    relation = _checked(
+        Relation(table, backend, str(database), "url", database, settings=settings or Settings())
+    )
     with relation.told():
         # Also shows whether the rows may be read at all.
         if collect(backend, table.limit(1).aggregate(rows=lambda one: one.count()))["rows"][0].as_py() == 0:
@@ -258,7 +273,7 @@ def _of_path(path: str, format: Format | None, engine: Engine, settings: Setting
         table = scan.open(backend)
         scan = settled(scan, backend)
         empty = not collect(backend, table.limit(1)).num_rows
-    relation = _checked(Relation(table, backend, path, "file", Files(path, scan.format), scan))
+    relation = _checked(Relation(table, backend, path, "file", Files(path, scan.format), scan, settings))
     if empty:
         raise no_rows(relation)
     return relation

@@ -1,4 +1,4 @@
-"""How much of this machine an engine of our own may use: memory, threads, and where it spills to."""
+"""How much of this machine an engine of our own may use: memory, threads, and where it keeps what it needs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -30,6 +31,9 @@ _UNITS = {
 class Settings:
     """What DuckDB may take of this machine. Past `memory`, it goes on in files under `temporary`.
 
+    Rows of engines that Veil does not know are brought over to a DuckDB file there; with `bring_over`, those of every
+    database, which then is asked for its rows once and for nothing else.
+
     >>> Settings(memory="2GB").bytes
     2000000000
     >>> Settings(memory="much")
@@ -41,6 +45,9 @@ class Settings:
     memory: Annotated[str | None, Field(description="half of what is free if not given")] = None
     threads: Annotated[int | None, Field(ge=1, description="all cores if not given")] = None
     temporary: Annotated[Path | None, Field(description="a folder; the system's if not given")] = None
+    bring_over: Annotated[
+        bool, Field(description="copy the rows of a database to this machine, and work on the copy")
+    ] = False
     kind: Literal["Settings"] = Field(default="Settings", repr=False, kw_only=True)
 
     @model_validator(mode="after")
@@ -59,10 +66,13 @@ class Settings:
             return available_memory() // 2
         return int(float(found[1]) * _UNITS[found[2]])
 
-    def apply(self, backend: BaseBackend) -> None:
-        """Set up a DuckDB connection that is ours."""
-        folder = self._private_folder()
-        weakref.finalize(backend, _close, backend.con, folder)
+    def apply(self, backend: BaseBackend, folder: str | None = None) -> Callable[[], object]:
+        """Set up a DuckDB connection that is ours, with a private folder.
+
+        The connection is closed and the folder removed when nobody needs it any more, or by what is returned.
+        """
+        folder = self.private_folder() if folder is None else folder
+        end = weakref.finalize(backend, _close, backend.con, folder)
         options: dict[str, Any] = {
             "memory_limit": f"{max(self.bytes, 1 << 26)}B",
             "temp_directory": folder,
@@ -75,9 +85,10 @@ class Settings:
             options["threads"] = self.threads
         for name, value in options.items():
             backend.settings[name] = value
+        return end
 
-    def _private_folder(self) -> str:
-        # Rows about people are spilled there: a folder that only this user can open.
+    def private_folder(self) -> str:
+        """Make a folder that only this user can open: rows about people go there."""
         try:
             return tempfile.mkdtemp(prefix="veil-", dir=self.temporary)
         except OSError as error:

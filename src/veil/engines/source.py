@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from veil.engines.bringing import brought, is_brought
 from veil.engines.condense import Condensed, condense
 from veil.engines.relation import Relation, check_columns, no_rows
 from veil.engines.sampling import sampled, stored
@@ -22,7 +23,7 @@ from veil.models.query import Query
 from veil.models.subset import Where
 from veil.plan import Plan
 from veil.preparation import columns_read
-from veil.progress import following
+from veil.progress import Progress, following
 from veil.randomness import Randomness
 from veil.tables.source import Source
 
@@ -83,7 +84,7 @@ class EngineSource(Source):
                 progress=told,
                 **options,
             )
-        return replace(made, verification=found)
+        return replace(made, verification=found, note=self.relation.note)
 
     def drawn(self, probability: Fraction, randomness: Randomness) -> EngineSource:
         """Return a random sample of the rows, condensed to the same columns."""
@@ -119,17 +120,32 @@ class EngineSource(Source):
         return digest.hexdigest()[:24]
 
 
-def for_plan(relation: Relation, plan: Plan) -> EngineSource:
+def for_plan(relation: Relation, plan: Plan, told: Progress | None = None) -> EngineSource:
     """Condense a relation to the columns that a plan looks at."""
-    plan.check_columns(relation.table.columns)
+    plan.check_columns(relation.held.table.columns)
     for name in plan.microaggregated:
         raise PlanError(
             f"column {name!r} is microaggregated, which no engine does yet. Give it a hierarchy instead, or read the "
             "table into memory"
         )
-    return condensed_source(
-        relation, [*columns_read(plan, relation.table.columns), *_columns_of_subsets(plan)]
-    )
+    read = [*columns_read(plan, relation.table.columns), *_columns_of_subsets(plan)]
+    check_columns(relation, read)
+    return condensed_source(brought(*_released(relation, plan, read), told), read)
+
+
+def _released(relation: Relation, plan: Plan, read: Sequence[str]) -> tuple[Relation, list[str]]:
+    """Return which columns are needed for a release. What is masked in it need not be brought over, only its name."""
+    import ibis
+
+    columns = [
+        name
+        for name in relation.table.columns
+        if name in read or (plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove")
+    ]
+    if is_brought(relation):
+        hidden = {name: ibis.null("string") for name in columns if plan.role_of(name) == "identifying"}
+        relation = replace(relation, table=relation.table.mutate(**hidden))
+    return relation, columns
 
 
 def for_verifying(relation: Relation, plan: Plan) -> EngineSource:
@@ -161,6 +177,7 @@ def condensed_source(relation: Relation, columns: Iterable[str]) -> EngineSource
     """Condense a relation to some columns."""
     names = list(dict.fromkeys(columns))
     check_columns(relation, names)
+    relation = brought(relation, names)
     with relation.told():
         condensed = condense(relation, names)
     if not condensed.weights.size:
@@ -173,7 +190,7 @@ def _source(relation: Relation, condensed: Condensed, *, is_sample: bool = False
         condensed.table,
         "engine",
         weights=condensed.weights,
-        columns=tuple(relation.table.columns),
+        columns=tuple(relation.held.table.columns),
         relation=relation,
         condensed=condensed,
         is_sample=is_sample,

@@ -14,18 +14,18 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import re
 import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import sqlglot
-
-from veil.engines import mysql
+from veil.engines import mysql, sqlserver
 from veil.engines.connect import Database, connect, driver_of, import_ibis, table_names
 from veil.engines.exchange import busy, file_lock
+from veil.engines.names import quoted, text
 from veil.engines.relation import Relation
-from veil.engines.streams import batches_of, database_file, load
+from veil.engines.streams import database_file, load
 from veil.engines.targets import Target
 from veil.errors import InputError, OutputError
 
@@ -37,6 +37,7 @@ _LONGEST = 38  # letters of the name that fit into PostgreSQL's 63 bytes with wh
 _IDENTITY = {
     "postgres": "SELECT oid, current_database(), pg_postmaster_start_time() FROM pg_database WHERE datname = current_database()",
     "mysql": "SELECT @@hostname, @@port, @@datadir, @@pid_file",
+    "mssql": "SELECT @@SERVERNAME, DB_NAME()",
 }
 _PATIENCE = 3.0  # seconds in which a server notices that the run before has been killed
 
@@ -112,21 +113,27 @@ class TableTarget(Target):
         """Whether the source is the very table, or an expression on it."""
         import ibis.expr.operations as ops
 
-        if self.relation.backend is not self.backend and not self._same_server():
+        held = self.relation.held
+        if held.backend is not self.backend and not self._same_server(held):
             return False
         here = self.database.schema or _current_schema(self.backend)
-        there = _current_schema(self.relation.backend)
-        for table in self.relation.table.op().find(ops.DatabaseTable):
+        there = _current_schema(held.backend)
+        for table in held.table.op().find(ops.DatabaseTable):
             if table.name == self.table and (table.namespace.database or there) == here:
                 return True
         return False
 
-    def _same_server(self) -> bool:
-        """Whether two connections lead to one PostgreSQL database or MySQL server, however it is spelled."""
+    def _same_server(self, held: Relation) -> bool:
+        """Whether two connections lead to one database file or database of a server, however it is spelled."""
         ask = _IDENTITY.get(self.backend.name)
-        if ask is None or self.backend.name != self.relation.kind:
+        if self.backend.name != held.kind:
             return False
-        return self._rows(ask) == list(self.relation.backend.raw_sql(ask).fetchall())
+        if ask is None:
+            files = database_file(self.backend), database_file(held.backend)
+            return None not in files and os.path.samefile(*files)  # type: ignore[arg-type]
+        return [tuple(row) for row in self._rows(ask)] == [
+            tuple(row) for row in held.backend.raw_sql(ask).fetchall()
+        ]
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -138,19 +145,20 @@ class TableTarget(Target):
                 yield
         elif self.backend.name == "postgres":
             number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)
-            with self._held(f"pg_try_advisory_lock({number})", f"pg_advisory_unlock({number})"):
+            with self._held(f"SELECT pg_try_advisory_lock({number})", f"SELECT pg_advisory_unlock({number})"):
                 yield
-        elif self.backend.name == "mysql":
-            text = f"'veil-{hashlib.sha256(name.encode()).hexdigest()[:40]}'"
-            with self._held(f"GET_LOCK({text}, 0)", f"RELEASE_LOCK({text})"):
+        elif self.backend.name in ("mysql", "mssql"):
+            mark = f"veil-{hashlib.sha256(name.encode()).hexdigest()[:40]}"
+            mysql_lock = f"SELECT GET_LOCK({text(mark)}, 0)", f"SELECT RELEASE_LOCK({text(mark)})"
+            with self._held(*(mysql_lock if self.backend.name == "mysql" else sqlserver.lock(mark))):
                 yield
         else:
-            yield  # in memory it is ours alone; SQL Server has the staging table for a lock
+            yield  # in memory it is ours alone
 
     @contextlib.contextmanager
     def _held(self, take: str, give_back: str) -> Iterator[None]:
         until = time.monotonic() + _PATIENCE
-        while not self._rows(f"SELECT {take}")[0][0]:
+        while not self._rows(take)[0][0]:
             if time.monotonic() > until:
                 raise busy(self.name)
             time.sleep(0.1)
@@ -158,7 +166,7 @@ class TableTarget(Target):
             yield
         finally:
             with contextlib.suppress(Exception):  # without a connection there is no lock either
-                self._rows(f"SELECT {give_back}")
+                self._rows(give_back)
 
     def exists(self) -> bool:
         return self.table in table_names(self.backend, self.place)
@@ -168,6 +176,7 @@ class TableTarget(Target):
 
         self.key, tables = key, set(table_names(self.backend, self.place))
         self.kinds = ibis.schema({name: kind.copy(nullable=True) for name, kind in example.schema().items()})
+        self._check_kinds()
         pattern = re.compile(re.escape(self.prefix) + "[0-9a-f]{12}(_done|_old)?")
         for each in tables:
             if pattern.fullmatch(each) and each not in (self.temporary, self.progress):
@@ -180,6 +189,28 @@ class TableTarget(Target):
         self._create()
         return set()
 
+    def _check_kinds(self) -> None:
+        """Refuse columns of types that the engine does not have."""
+        for name, kind in self.kinds.items():
+            if not self._has(kind):
+                raise OutputError(
+                    f"{self.name}: column {name!r} has type {kind}, which {self.backend.name} does not have. Write to Parquet "
+                    "files or to another engine, or give a view that turns the column into text or a whole number"
+                )
+
+    def _has(self, kind: Any) -> bool:
+        from ibis.common.exceptions import UnsupportedBackendType
+
+        if self.backend.name in ("mysql", "mssql"):
+            return True  # for which the types are spelled here
+        if self.backend.name == "sqlite" and kind.is_decimal():
+            return False  # Ibis would make it a float
+        try:
+            self.backend.compiler.type_mapper.from_ibis(kind)
+        except UnsupportedBackendType:
+            return False
+        return True
+
     def _create(self) -> None:
         import ibis
 
@@ -190,12 +221,14 @@ class TableTarget(Target):
                     self._run(
                         f"CREATE TABLE {self._quoted(name)} ({mysql.definitions(schema)}) ENGINE = InnoDB"
                     )
+                elif self.backend.name == "mssql":
+                    self._run(f"CREATE TABLE {self._quoted(name)} ({sqlserver.definitions(schema)})")
                 else:
                     self.backend.create_table(name, schema=schema, **self.place)
             self._note(self.key)
 
     def append(self, label: str, piece: ir.Table) -> None:
-        columns = [self._identifier(name) for name in piece.columns]
+        columns = [quoted(self.backend.dialect, name) for name in piece.columns]
         ours = self.relation.backend is self.backend
         if ours:
             self.backend._run_pre_execute_hooks(piece)  # tables in memory that the expression needs
@@ -208,7 +241,7 @@ class TableTarget(Target):
                     self.backend,
                     self._quoted(self.temporary),
                     columns,
-                    batches_of(self.relation.backend, piece),
+                    self.relation.batches(piece),
                 )
             self._note(label)
 
@@ -234,9 +267,9 @@ class TableTarget(Target):
             if replaces:
                 self._drop(self.table)
             if self.backend.name == "mssql":
-                self._run(f"EXEC sp_rename {_text(temporary)}, {_text(self.table)}")
+                self._run(sqlserver.rename(temporary, self.table))
             else:
-                self._run(f"ALTER TABLE {temporary} RENAME TO {self._identifier(self.table)}")
+                self._run(f"ALTER TABLE {temporary} RENAME TO {quoted(self.backend.dialect, self.table)}")
             self._drop(self.progress)
 
     def abandon(self) -> None:
@@ -244,7 +277,7 @@ class TableTarget(Target):
             self._run(f"DROP TABLE IF EXISTS {self._quoted(each)}")
 
     def _note(self, label: str) -> None:
-        self._run(f"INSERT INTO {self._quoted(self.progress)} VALUES ({_text(label)})")
+        self._run(f"INSERT INTO {self._quoted(self.progress)} VALUES ({text(label)})")
 
     def _drop(self, table: str) -> None:
         self._run(f"DROP TABLE {self._quoted(table)}")
@@ -265,17 +298,16 @@ class TableTarget(Target):
         self._run("COMMIT")
 
     def _run(self, statement: str) -> None:
-        self.backend.raw_sql(statement)
+        if self.backend.name == "mssql":
+            sqlserver.run(self.backend, statement)
+        else:
+            self.backend.raw_sql(statement)
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
         return list(self.backend.raw_sql(query).fetchall())
 
     def _quoted(self, table: str) -> str:
-        names = (table,) if self.database.schema is None else (self.database.schema, table)
-        return ".".join(map(self._identifier, names))
-
-    def _identifier(self, name: str) -> str:
-        return str(sqlglot.to_identifier(name, quoted=True).sql(self.backend.dialect))
+        return quoted(self.backend.dialect, self.database.schema, table)
 
 
 class SparkTable(TableTarget):
@@ -299,7 +331,3 @@ class SparkTable(TableTarget):
 
 def _current_schema(backend: Any) -> str | None:
     return getattr(backend, "current_database", None)
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

@@ -8,13 +8,15 @@ looks at pass through the engine unseen; they are compared by aggregates over al
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.engines.condense import condense
+from veil.engines.bringing import copied
+from veil.engines.condense import Condensed, condense
 from veil.engines.lookups import as_released, is_not, key
 from veil.engines.reading import collect
 from veil.engines.transform import Transform
@@ -45,36 +47,70 @@ def verify_output(release: Anonymized, source: EngineSource, staged: ibis.Table)
         if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
     ]
     planned += [flag] if flag is not None else []
-    found = list(staged.columns)
-    fits = sorted(found) == sorted(planned)
-    findings = [Finding("the table has the columns of the plan and no others", fits, f"{len(found)} columns")]
-    if not fits:
-        return Verification(tuple(findings))
     renamed = [flag if flag and name == release._flag else name for name in release.arrow.column_names]
     expected = release.arrow.rename_columns(renamed)
-    relation = dataclasses.replace(
-        source.relation, table=staged, backend=staged._find_backend(), scan=_without_labels(source, release)
+
+    def judge(relation: Relation, written: Condensed) -> list[Finding]:
+        found = _verify_models(release, written.table, written.weights, flag)
+        return found + [
+            _verify_mask(relation, name, plan.marker) for name in planned if name in plan.identifying
+        ]
+
+    def before() -> ibis.Table:
+        table = source.relation.table
+        return table if release._rows is None else Transform(release, source)(table)
+
+    return verify_written(
+        dataclasses.replace(source.relation, scan=_without_labels(source, release)),
+        staged,
+        Due("the table has the columns of the plan and no others", planned, expected),
+        release._prepared.weights_of(release._rows),
+        judge,
+        before,
+        [name for name in planned if name not in expected.column_names and name not in plan.identifying],
     )
-    written = condense(relation, expected.column_names)
-    findings += _verify_models(release, written.table, written.weights, flag)
-    weights = release._prepared.weights_of(release._rows)
-    findings.append(compare_counts(expected, weights, written.table, written.weights))
-    for name, treatment in plan.identifying.items():
-        if treatment == "mask" and name in found:
-            column = staged[name]
-            wrong = staged.filter(column.notnull() if plan.marker is None else is_not(column, plan.marker))
-            number = int(collect(relation.backend, wrong.aggregate(cells=wrong.count()))["cells"][0].as_py())
-            findings.append(
-                Finding(
-                    f"identifying column {name!r} is masked", number == 0, f"{number} cells show something"
-                )
-            )
-    passed = [name for name in planned if name not in expected.column_names and name not in plan.identifying]
+
+
+class Due(NamedTuple):
+    """What should have been written: a promise about columns, their names, and the cells that models look at."""
+
+    promise: str
+    columns: Collection[str]
+    cells: pa.Table
+
+
+def verify_written(
+    source: Relation,
+    staged: ibis.Table,
+    due: Due,
+    weights: NDArray[np.int64] | None,
+    judge: Callable[[Relation, Condensed], list[Finding]],
+    before: Callable[[], ibis.Table],
+    passed: list[str],
+) -> Verification:
+    """Check written rows: their columns, what `judge` finds, the number of each combination, and what passed unseen.
+
+    Each row of the cells that are due stands for `weights` records; `before` makes the rows as they were.
+    """
+    fits = sorted(staged.columns) == sorted(due.columns)
+    findings = [Finding(due.promise, fits, f"{len(staged.columns)} columns")]
+    if not fits:
+        return Verification(tuple(findings))
+    backend = staged._find_backend()
+    relation = copied(dataclasses.replace(source, table=staged, backend=backend, origin=None, note=None))
+    written = condense(relation, due.cells.column_names)
+    findings += judge(relation, written)
+    findings.append(compare_counts(due.cells, weights, written.table, written.weights))
     if passed:
-        everything = source.relation.table
-        due = everything if release._rows is None else Transform(release, source)(everything)
-        findings += compare_passed(source.relation, due, staged, passed)
+        findings += compare_passed(source, before(), relation.table, passed)
     return Verification(tuple(findings))
+
+
+def _verify_mask(relation: Relation, name: str, marker: str | None) -> Finding:
+    table, column = relation.table, relation.table[name]
+    wrong = table.filter(column.notnull() if marker is None else is_not(column, marker))
+    number = int(collect(relation.backend, wrong.aggregate(cells=wrong.count()))["cells"][0].as_py())
+    return Finding(f"identifying column {name!r} is masked", number == 0, f"{number} cells show something")
 
 
 def _without_labels(source: EngineSource, release: Anonymized) -> Scan | None:

@@ -33,13 +33,15 @@ if TYPE_CHECKING:
 class Written:
     """What has been written: where, in how many pieces, and how many of them a run before had done already.
 
-    `verification` is what was found on the written rows of a release; None if a run before had checked them.
+    `verification` is what was found on the written rows of a release; None if a run before had checked them. `note` says
+    where rows were brought over to, if they were.
     """
 
     name: str
     pieces: int
     continued: int
     verification: Verification | None = field(default=None, repr=False)
+    note: str | None = field(default=None, repr=False)
 
 
 def write(

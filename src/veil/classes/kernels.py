@@ -133,15 +133,19 @@ FEW = 8
 
 
 @kernel
-def merge_histogram(groups: NDArray[np.int32], group_count: int, histogram: Entries, out: Entries) -> None:
-    """Add up the histogram of classes that became one group.
+def merge_histogram(
+    groups: NDArray[np.int32], sizes: NDArray[np.int64], smallest: int, histogram: Entries, out: Entries
+) -> None:
+    """Add up the histogram of classes that became one group, for groups of at least `smallest` records.
 
     Histograms are stored value by value: value v occurs `counts[e]` times in class `classes[e]` for the
     entries e from `starts[v]` to `starts[v + 1]`. Groups therefore see their values in ascending order, and
-    nothing needs sorting. `out` has room for as many entries.
+    nothing needs sorting. `out` has room for one entry more; the last one takes what nobody asks for.
     """
     starts, classes, counts = histogram
-    newest = np.full(group_count, -1, np.int32)  # entry of each group
+    newest = np.empty(sizes.size, np.int32)  # entry of each group
+    for g in range(sizes.size):
+        newest[g] = -1 if sizes[g] >= smallest else out[1].size - 1
     if classes.size < FEW * starts.size:
         _merge_entries(groups, starts, classes, counts, newest, out)
         return
@@ -210,6 +214,7 @@ def _add_entry(
 
 @kernel
 def roll_up(
+    smallest: int,
     histogram: Entries,
     out_histogram: Entries,
     keys: Words,
@@ -230,7 +235,7 @@ def roll_up(
         keys, measures, source, target, layout, offsets, changes, cardinalities, slots, out_keys, out_measures,
         groups,
     )  # fmt: skip
-    merge_histogram(groups, count, histogram, out_histogram)
+    merge_histogram(groups, out_measures[0][:count], smallest, histogram, out_histogram)
     return count
 
 

@@ -33,8 +33,9 @@ class Histogram(NamedTuple):
 
     @classmethod
     def room_for(cls, other: Histogram) -> Histogram:
-        """Memory for as many entries as another one has."""
-        return cls(np.empty_like(other.starts), np.empty_like(other.classes), np.empty_like(other.counts))
+        """Memory for as many entries as another one has, and one to spare."""
+        entries = other.classes.size + 1
+        return cls(np.empty_like(other.starts), np.empty(entries, np.int32), np.empty(entries, np.int64))
 
     def filled(self) -> Histogram:
         """The entries that are in use."""
@@ -45,10 +46,10 @@ class Histogram(NamedTuple):
         """The same in memory of its own."""
         return Histogram(self.starts.copy(), self.classes.copy(), self.counts.copy())
 
-    def merge(self, groups: NDArray[np.int32], count: int) -> Histogram:
-        """Histogram after classes have been merged into groups."""
+    def merge(self, groups: NDArray[np.int32], sizes: NDArray[np.int64]) -> Histogram:
+        """Histogram after classes have been merged into groups of so many records."""
         merged = Histogram.room_for(self)
-        kernels.merge_histogram(groups, count, self, merged)
+        kernels.merge_histogram(groups, sizes, 0, self, merged)
         return merged.filled().copy()
 
 
@@ -152,7 +153,7 @@ def collapse(
         measures += (population,)
     row_class = work.groups
     histograms = tuple(
-        _by_value(column, domain, relevant).merge(row_class, count) for column, domain in further
+        _by_value(column, domain, relevant).merge(row_class, counts) for column, domain in further
     )
     keys = tuple(word[:count].copy() for word in work.keys)
     return ClassTable(tuple(bottom.tolist()), keys, measures, histograms), row_class
@@ -166,20 +167,32 @@ def _by_value(codes: NDArray[np.int32], domain: int, relevant: NDArray[np.int64]
 
 
 def roll_up(
-    encoding: Encoding, table: ClassTable, levels: Levels, work: Workspace, *, groups: bool = False
+    encoding: Encoding,
+    table: ClassTable,
+    levels: Levels,
+    work: Workspace,
+    *,
+    groups: bool = False,
+    smallest: int = 0,
 ) -> ClassTable:
-    """Derive the class table of a more general node. The result lives in `work` until the next roll-up."""
+    """Derive the class table of a more general node. The result lives in `work` until the next roll-up.
+
+    With `groups`, `work.groups` tells where each class went. Histograms leave classes of fewer records than `smallest`
+    out.
+    """
     where = work.groups if groups or table.histograms else _NOTHING
     grouped = (
         np.array(table.levels), np.array(levels), encoding.layout, encoding.offsets, encoding.changes,
         encoding.cardinalities, work.slots, work.keys, work.measures, where,
     )  # fmt: skip
     if len(table.histograms) == 1:
-        count = kernels.roll_up(table.histograms[0], work.histograms[0], table.keys, table.measures, *grouped)
+        count = kernels.roll_up(
+            smallest, table.histograms[0], work.histograms[0], table.keys, table.measures, *grouped
+        )
     else:
         count = kernels.group(table.keys, table.measures, *grouped)
         for histogram, merged in zip(table.histograms, work.histograms, strict=True):
-            kernels.merge_histogram(where, count, histogram, merged)
+            kernels.merge_histogram(where, work.measures[0][:count], smallest, histogram, merged)
     return ClassTable(
         levels,
         tuple(word[:count] for word in work.keys),

@@ -52,6 +52,7 @@ class Evaluator:
         # The decimal number the user wrote, not its binary neighbour: 0.29 of 100 records are 29.
         self.allowed = int(Fraction(str(limit)) * sample.records)
         self.measure = quality.bind(sample)
+        self.scores_histograms = bool(quality.attribute_names or sample.microaggregated)
         self.work = sample.workspace()
         # Class by class: those whose rejected records stay rejected further down, then the others.
         self.steady: list[ClassCriterion] = []
@@ -103,7 +104,9 @@ class Evaluator:
         """Group a node and ask the privacy models."""
         work = self.work
         groups = self.measure.counts_classes or (high and bool(self.keeping))
-        table = roll_up(self.encoding, source, levels, work, groups=groups)
+        # Nobody will roll up from a high corner, and privacy models do not look at classes that are rejected.
+        smallest = self.smallest if high and not self.scores_histograms else 0
+        table = roll_up(self.encoding, source, levels, work, groups=groups, smallest=smallest)
         rejected = work.rejected[: len(table)]
         kernels.below(table.count, self.smallest, rejected, work.tally)
         tally = Tally(*work.tally.tolist())

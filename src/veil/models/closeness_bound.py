@@ -19,9 +19,13 @@ stay together. Then whole parts must go, those with the greatest gain for a reco
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from veil.classes.kernels import kernel
-from veil.models.closeness_kernels import Indices, Integers, Judged
+from veil.classes.kernels import Entries, kernel
+from veil.models.closeness_kernels import Indices, Integers, Judged, judge_groups, judge_ordered
+
+Parts = tuple[Entries, Integers, Indices]
+"""Classes of a more specific node: entries, sizes, and the class here that each is part of."""
 
 STEPS = 16
 """Gains are not sorted, only put into so many equal ranges."""
@@ -31,27 +35,64 @@ PAD = 1e-12
 
 
 @kernel
+def foresee_groups(
+    entries: Entries,
+    sizes: Integers,
+    aside: NDArray[np.uint8],
+    bad: NDArray[np.uint8],
+    records: int,
+    limits: Integers,
+    allowance: float,
+    details: tuple[Indices, Indices, Integers, Integers],
+    parts: Parts,
+    bounds: tuple[float, int],
+    left: Integers,
+) -> None:
+    """Do as `judge_groups`, and lower `left` to what can be kept of bad classes."""
+    judged = judge_groups(entries, sizes, aside, bad, records, limits, allowance, True, *details)
+    if judged[2].size and bad.any():
+        keep_parts(entries, sizes, judged, records, allowance, parts, bounds, left)
+
+
+@kernel
+def foresee_ordered(
+    entries: Entries,
+    sizes: Integers,
+    aside: NDArray[np.uint8],
+    bad: NDArray[np.uint8],
+    records: int,
+    limits: Integers,
+    allowance: float,
+    details: tuple[Integers, Integers, Indices],
+    parts: Parts,
+    bounds: tuple[float, int],
+    left: Integers,
+) -> None:
+    """Do as `judge_ordered`, and lower `left` to what can be kept of bad classes."""
+    judged = judge_ordered(entries, sizes, aside, bad, records, limits, allowance, True, *details)
+    if judged[2].size and bad.any():
+        keep_parts(entries, sizes, judged, records, allowance, parts, bounds, left)
+
+
+@kernel
 def keep_parts(
-    starts: Integers,
-    classes: Indices,
+    entries: Entries,
     sizes: Integers,
     judged: Judged,
-    part_starts: Integers,
-    part_classes: Indices,
-    part_counts: Integers,
-    part_sizes: Integers,
-    owners: Indices,
     records: int,
     allowance: float,
-    pad: float,
-    smallest: int,
+    parts: Parts,
+    bounds: tuple[float, int],
     left: Integers,
 ) -> None:
     """Lower `left` to what can be kept of each class that has a slot, by whole parts.
 
-    Part j belongs to class `owners[j]`, `allowance` is t*K, and nothing smaller than `smallest` is
-    acceptable. The parts with the greatest gain for a record go until the excess of their class is gone.
+    `allowance` is t*K; `bounds` are what gains are raised by, and the size below which nothing is acceptable. The
+    parts with the greatest gain for a record go until the excess of their class is gone.
     """
+    starts, classes, _ = entries
+    (part_starts, part_classes, part_counts), part_sizes, owners = parts
+    pad, smallest = bounds
     slots, state, potentials = judged
     none = state.shape[0] - 1
     current = np.zeros(none + 1, np.int64)

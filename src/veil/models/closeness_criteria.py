@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 from veil.exact import largest_fraction
-from veil.models.closeness_bound import PAD, keep_parts
+from veil.models.closeness_bound import PAD, foresee_groups, foresee_ordered
 from veil.models.closeness_kernels import (
     Indices,
     Integers,
@@ -32,6 +32,8 @@ from veil.models.closeness_kernels import (
     judge_ordered,
     settle_ordered,
 )
+
+Marks = NDArray[np.uint8]
 
 _LARGEST = 2**63 - 1
 
@@ -53,8 +55,10 @@ class Criterion:
     many values cannot have yet, are decided one by one in Python's integers.
     """
 
-    judge: Callable[..., Judged]  # the kernel
-    details: tuple[NDArray[Any], ...]  # what it needs to know beside the classes
+    # The kernels, and what they need to know beside the classes.
+    judge: Callable[..., Judged]
+    foresee: Callable[..., None]
+    details: tuple[NDArray[Any], ...]
 
     def __init__(self, sample: Sample, attribute: str, t: Fraction, scale: int) -> None:
         self.sample = sample
@@ -72,49 +76,49 @@ class Criterion:
         # What `keepable` found out about a table, since `reject` is asked about the same one next.
         self._last = threading.local()
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         """Mark every class whose distance is above t."""
-        if getattr(self._last, "table", None) is not table:
-            self._judge(table, rejected, foresee=False)
-            return
-        rejected |= self._last.bad
-        settled = rejected | self._last.judged
-        if not settled.all():
-            marks = settled.copy()
-            self._judge(table, marks, foresee=False)
-            rejected |= marks & ~settled
+        settled = rejected
+        if getattr(self._last, "table", None) is table:
+            rejected |= self._last.bad
+            settled = rejected | self._last.judged
+            if settled.all():
+                return
+        bad = np.zeros(len(table), np.uint8)
+        self.judge(
+            self.sample.histogram(table, self.attribute), table.count, self._set_aside(table, settled, bad), bad,
+            self.records, self.limits, self.allowance, False, *self.details,
+        )  # fmt: skip
+        rejected |= bad
 
     def keepable(self, table: ClassTable, left: Integers, source: ClassTable, groups: Indices) -> None:
         """Lower `left` to what any node between the source and this one can keep of each class.
 
         `groups` tells which class of the table each class of the source is part of.
         """
-        marks = (left == 0).view(np.uint8)
-        judged = 1 - marks
-        found = self._judge(table, marks, foresee=True)
-        self._last.table, self._last.judged, self._last.bad = table, judged, marks & judged
-        if not self._last.bad.any():
-            return
-        entries = self.sample.histogram(table, self.attribute)
-        parts = self.sample.histogram(source, self.attribute)
-        keep_parts(
-            entries.starts, entries.classes, table.count, found, *parts, source.count, groups, self.records,
-            self.allowance, PAD * (self.scale + self.records), self.smallest, left,
+        settled = (left == 0).view(np.uint8)
+        bad = np.zeros(len(table), np.uint8)
+        self.foresee(
+            self.sample.histogram(table, self.attribute), table.count, self._set_aside(table, settled, bad), bad,
+            self.records, self.limits, self.allowance, self.details,
+            (self.sample.histogram(source, self.attribute), source.count, groups),
+            (PAD * (self.scale + self.records), self.smallest), left,
         )  # fmt: skip
+        self._last.table, self._last.judged, self._last.bad = table, 1 - settled, bad
 
-    def _judge(self, table: ClassTable, rejected: NDArray[np.uint8], *, foresee: bool) -> Judged:
-        huge = np.flatnonzero((table.count > self.room) & (rejected == 0)) if self.room < self.records else ()
-        for i in huge:
-            rejected[i] = 1  # set aside
+    def _set_aside(self, table: ClassTable, settled: Marks, bad: Marks) -> Marks:
+        """Mark the classes that the kernel is not to look at: settled ones, and those too large for 64 bits.
+
+        The latter are decided here.
+        """
+        if self.room >= self.records:
+            return settled
+        aside = settled | (table.count > self.room)
         histogram = self.sample.histogram(table, self.attribute)
-        judged = self.judge(
-            histogram.starts, histogram.classes, histogram.counts, table.count, rejected, self.records,
-            self.limits, self.allowance, foresee, *self.details,
-        )  # fmt: skip
-        for i in huge:
+        for i in np.flatnonzero(aside & ~settled):
             total = self.distance_sum(_counts_of(histogram, int(i)))
-            rejected[i] = total > self.t * self.scale * int(table.count[i])
-        return judged
+            bad[i] = total > self.t * self.scale * int(table.count[i])
+        return aside
 
     def distance_sum(self, counts: Integers) -> int:
         """The distance of one class, given how often it has each value, times `scale` times its size."""
@@ -157,6 +161,7 @@ class Ordered(Criterion):
     """
 
     judge = staticmethod(judge_ordered)
+    foresee = staticmethod(foresee_ordered)
 
     def __init__(self, sample: Sample, attribute: str, t: Fraction) -> None:
         self.cumulated: Integers = np.cumsum(sample.distribution(attribute))
@@ -167,21 +172,16 @@ class Ordered(Criterion):
         self.blocks = min(math.ceil(2 / t), 256) if t else 256
         self.block = self.domain // self.blocks
 
-    def _judge(self, table: ClassTable, rejected: NDArray[np.uint8], *, foresee: bool) -> Judged:
+    def _set_aside(self, table: ClassTable, settled: Marks, bad: Marks) -> Marks:
+        """Mark as well the classes that are seen to be acceptable at a glance."""
         if self.block < _WORTH_A_BLOCK or 2 * self.records > self.room:
-            return super()._judge(table, rejected, foresee=foresee)
-        histogram = self.sample.histogram(table, self.attribute)
-        settled = rejected.copy()
+            return super()._set_aside(table, settled, bad)
+        aside = settled.copy()
         settle_ordered(
-            histogram.starts, histogram.classes, histogram.counts, table.count, settled, self.records,
-            self.limits, self.block, 2 * self.blocks, *self.details,
+            self.sample.histogram(table, self.attribute), table.count, aside, self.records, self.limits,
+            self.block, 2 * self.blocks, *self.details,
         )  # fmt: skip
-        if settled.all():
-            return np.zeros(len(table), np.int32), np.empty((1, 8), np.int64), np.empty(0, np.int32)
-        marks = settled.copy()
-        judged = super()._judge(table, marks, foresee=foresee)
-        rejected |= marks & ~settled
-        return judged
+        return aside
 
     @property
     def domain(self) -> int:
@@ -209,6 +209,7 @@ class Grouped(Criterion):
     """
 
     judge = staticmethod(judge_groups)
+    foresee = staticmethod(foresee_groups)
 
     def __init__(self, sample: Sample, attribute: str, t: Fraction, levels: list[Integers]) -> None:
         values = sample.distribution(attribute)

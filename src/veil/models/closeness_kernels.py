@@ -6,7 +6,7 @@ share. `limits` holds three numbers (a, b, d): a class of c records may have a s
 
 Histograms are stored value by value, so one pass over their entries meets all values of a class, in any order
 of values. What has been seen of a class is kept in its row of `state`, its slot; a row begins with the size of the class,
-its sum and its cost. Classes that are rejected already share the last row, which nobody reads.
+its sum and its cost. Classes that are set aside share the last row, which nobody reads.
 
 Kernels that `foresee` also return the potential of each entry, which `closeness_bound` explains; sum and cost are then
 those of the function that has these potentials.
@@ -20,21 +20,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.classes.kernels import kernel
+from veil.classes.kernels import Entries, kernel
 
 Integers = NDArray[np.int64]
 Indices = NDArray[np.int32]
 Judged = tuple[Indices, Integers, Indices]
-"""Slots and state of the classes that are rejected now (others have the last slot), and potentials."""
+"""Slots and state of the classes that are found bad (others have the last slot), and potentials."""
 
 
 @kernel
 def judge_groups(
-    starts: Integers,
-    classes: Indices,
-    counts: Integers,
+    entries: Entries,
     sizes: Integers,
-    rejected: NDArray[np.uint8],
+    aside: NDArray[np.uint8],
+    bad: NDArray[np.uint8],
     records: int,
     limits: Integers,
     allowance: float,
@@ -44,16 +43,19 @@ def judge_groups(
     masses: Integers,
     weights: Integers,
 ) -> Judged:
-    """Reject classes by the weighted sum, over groups of values, of what they have too much of a group.
+    """Mark bad classes by the weighted sum, over groups of values, of what they have too much of a group.
 
     On level l, `masses[l, g]` of the `records` have a value in group g = `parents[l, value]`, and groups
     count `weights[l]` times. On level 0 each value is a group. `order` is an order of values in which every
     group of every level stands together. The classes met in a group are gathered and, at its end, handed on
     to the group above.
     """
-    slots, state = _open(rejected, sizes, 3)
+    starts, classes, counts = entries
+    slots, state = _open(aside, sizes, 3)
     levels, count = weights.size, state.shape[0]
     none = count - 1
+    if none == 0:
+        return slots, state, np.empty(0, np.int32)
     together = np.zeros((levels, count), np.int64)  # records of each class in the present group
     met = np.empty((levels, count + 1), np.int32)  # the classes that have any
     many = np.zeros(levels, np.int64)
@@ -99,7 +101,7 @@ def judge_groups(
     for i in range(sizes.size):
         if slots[i] < none:
             if state[slots[i], 1] > limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]:
-                rejected[i] = 1
+                bad[i] = 1
             else:
                 slots[i] = none
     potentials = np.empty(classes.size if foresee else 0, np.int32)
@@ -151,11 +153,10 @@ def _fewer(state: Integers, whole: float, allowance: float) -> NDArray[np.float6
 
 @kernel
 def judge_ordered(
-    starts: Integers,
-    classes: Indices,
-    counts: Integers,
+    entries: Entries,
     sizes: Integers,
-    rejected: NDArray[np.uint8],
+    aside: NDArray[np.uint8],
+    bad: NDArray[np.uint8],
     records: int,
     limits: Integers,
     allowance: float,
@@ -164,15 +165,18 @@ def judge_ordered(
     sums: Integers,
     near: Indices,
 ) -> Judged:
-    """Reject classes by the sum, over all values, of the difference of cumulated counts.
+    """Mark bad classes by the sum, over all values, of the difference of cumulated counts.
 
     `cumulated[v]` records of the table have value v or a smaller one; `sums[v]` adds those up before v. A
     class is left alone as soon as its sum is too large, unless potentials are asked for.
     """
+    starts, classes, counts = entries
     # Size, sum, cost, N times the records so far, next value, `sums` there, balance of signs, limit
-    slots, state = _open(rejected, sizes, 8)
+    slots, state = _open(aside, sizes, 8)
     steps = np.empty(state.shape[0])
     none = state.shape[0] - 1
+    if none == 0:
+        return slots, state, np.empty(0, np.int32)
     for i in range(sizes.size):
         if slots[i] < none:
             state[slots[i], 7] = limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]
@@ -189,7 +193,7 @@ def judge_ordered(
             if foresee:
                 potentials[e] = -state[s, 6]
             elif state[s, 1] > state[s, 7]:
-                rejected[classes[e]] = 1
+                bad[classes[e]] = 1
                 slots[classes[e]] = none
             state[s, 3] += records * counts[e]
     for i in range(sizes.size):
@@ -198,7 +202,7 @@ def judge_ordered(
             _account(state, s, domain, steps[s], cumulated, sums, near)
             state[s, 2] -= records * state[s, 6]
             if state[s, 1] > state[s, 7]:
-                rejected[i] = 1
+                bad[i] = 1
             else:
                 slots[i] = none
     return slots, state, potentials
@@ -206,9 +210,7 @@ def judge_ordered(
 
 @kernel
 def settle_ordered(
-    starts: Integers,
-    classes: Indices,
-    counts: Integers,
+    entries: Entries,
     sizes: Integers,
     settled: NDArray[np.uint8],
     records: int,
@@ -226,6 +228,7 @@ def settle_ordered(
     between, at most. So the sum is at most that with means plus that error: a few steps a class, however many
     values it has.
     """
+    starts, classes, counts = entries
     small = settled.copy()
     for i in range(sizes.size):
         small[i] |= sizes[i] < least
@@ -296,16 +299,16 @@ def _account(
 
 
 @kernel
-def _open(rejected: NDArray[np.uint8], sizes: Integers, width: int) -> tuple[Indices, Integers]:
-    """Give a slot to each class that is still to be judged, and a row that begins with its size."""
-    slots = np.empty(rejected.size, np.int32)
+def _open(aside: NDArray[np.uint8], sizes: Integers, width: int) -> tuple[Indices, Integers]:
+    """Give a slot to each class that is not set aside, and a row that begins with its size."""
+    slots = np.empty(sizes.size, np.int32)
     count = 0
-    for i in range(rejected.size):
+    for i in range(sizes.size):
         slots[i] = count
-        count += 1 - rejected[i]
+        count += 1 - aside[i]
     state = np.zeros((count + 1, width), np.int64)
-    for i in range(rejected.size):
-        if rejected[i]:
+    for i in range(sizes.size):
+        if aside[i]:
             slots[i] = count
         else:
             state[slots[i], 0] = sizes[i]

@@ -170,26 +170,26 @@ def _merge_entries(
 ) -> None:
     """Add up a histogram without branching on which value an entry is of: no processor could predict that."""
     begins = np.zeros(classes.size + 1, np.uint8)  # whether an entry is the first of its value
-    values = np.empty(starts.size, np.int32)  # that have entries
-    many = 0
     for value in range(starts.size - 1):
         begins[starts[value]] = 1
-        values[many] = value
-        many += starts[value] < starts[value + 1]
     out_starts = out[0]
-    out_starts[:] = -1
     filled = first = 0
     place = -1
     for e in range(classes.size):
         first = filled if begins[e] else first
         place += begins[e]
-        out_starts[values[place]] = first
+        out_starts[place] = first
         if counts[e]:
             filled = _add_entry(groups[np.uint32(classes[e])], counts[e], first, filled, newest, out)
-    out_starts[starts.size - 1] = filled
-    for value in range(starts.size - 2, -1, -1):
-        if out_starts[value] < 0:
-            out_starts[value] = out_starts[value + 1]
+    place += 1
+    out_starts[place] = filled
+    # Values without entries, which were passed over, begin where the next one does.
+    for value in range(starts.size - 1, -1, -1):
+        if value < starts.size - 1 and starts[value] < starts[value + 1]:
+            place -= 1
+        if place == value:
+            return
+        out_starts[value] = out_starts[place]
 
 
 @kernel

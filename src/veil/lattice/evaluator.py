@@ -21,6 +21,7 @@ from veil.models.base import (
     PrivacyModel,
     SampleCriterion,
     Settling,
+    Sized,
 )
 from veil.quality.base import Evaluation, Node, QualityModel, Tally
 
@@ -47,7 +48,7 @@ class Evaluator:
     ) -> None:
         self.sample = sample
         self.encoding = sample.encoding
-        self.smallest = max([1, *(model.minimal_class_size(sample) for model in models)])
+        self.smallest = 1
         self.sensitive = {name for model in models for name in model.attribute_names}
         # The decimal number the user wrote, not its binary neighbour: 0.29 of 100 records are 29.
         self.allowed = int(Fraction(str(limit)) * sample.records)
@@ -64,6 +65,7 @@ class Evaluator:
         self.settling: list[Settling] = []
         for model in models:
             criterion = model.bind(sample)
+            self.smallest = max(self.smallest, _smallest(model, criterion, sample))
             if criterion is None:
                 continue
             if isinstance(criterion, Settling):
@@ -166,3 +168,7 @@ class Evaluator:
         work = self.work
         groups = work.groups[: len(source)]
         return int(kernels.room(source.count, groups, classes, self.smallest, work.sums, work.parts))
+
+
+def _smallest(model: PrivacyModel, criterion: object, sample: Sample) -> int:
+    return criterion.smallest if isinstance(criterion, Sized) else model.minimal_class_size(sample)

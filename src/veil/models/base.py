@@ -56,6 +56,15 @@ class ClassCriterion(Protocol):
 
 
 @runtime_checkable
+class Sized(Protocol):
+    """A criterion that knows itself what `PrivacyModel.minimal_class_size` returns, which may be much to compute."""
+
+    @property
+    def smallest(self) -> int:
+        """The size below which a class is rejected whatever else it holds."""
+
+
+@runtime_checkable
 class Keeping(Protocol):
     """A class criterion that can bound how much of a class more specific nodes can keep."""
 

@@ -196,8 +196,10 @@ class Ordered(Criterion):
         Q takes multiples of 1/size only. The multiple next to P never falls as P grows, and is 1 where P is,
         so it is the Q of some class, and no class has a smaller difference anywhere.
         """
-        rest = sizes[:, None] * self.cumulated % self.records
-        least: Integers = np.minimum(rest, self.records - rest).sum(axis=1)
+        # Remainders of small numbers take a fraction of the time.
+        kind = np.uint32 if int(sizes[-1]) * self.records < 2**32 else np.int64
+        rest = sizes[:, None].astype(kind) * self.cumulated.astype(kind) % kind(self.records)
+        least: Integers = np.minimum(rest, kind(self.records) - rest).sum(axis=1, dtype=np.int64)
         return least
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import random
 import sqlite3
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -24,7 +25,7 @@ from veil.anonymized import Anonymized
 from veil.engines.reading import collect
 from veil.local_recoding import FastIterative
 from veil.models.subset import Where
-from veil.quality import Loss
+from veil.quality import Ambiguity, EntropyBased, KullbackLeibler, Loss, PublisherPayout, QualityModel
 
 Source = Any
 Holder = Callable[[pa.Table], Source]
@@ -274,6 +275,45 @@ def test_ways_to_release_on_postgres(in_postgres: Holder, way: str) -> None:
 def test_ways_to_release_on_spark(in_spark: Holder) -> None:
     further, changes = WAYS["a research subset, rows gone"]
     compared(in_spark, people(**further), plan(["age", "city"], **changes))
+
+
+# --- what could depend on the order of rows, and does not ---------------------------------------------
+
+CHOOSING: dict[str, m.PrivacyModel] = {
+    "average risk": m.AverageReidentificationRisk(0.4),
+    "sample uniqueness": m.SampleUniqueness(0.1),
+    "population uniqueness": m.PopulationUniqueness(0.002, 1000, "zayatz"),
+}
+
+
+def crowd() -> pa.Table:
+    """Eighty people, many of them alone in their class or in twos, so that models have to choose among equals."""
+    rng = random.Random(5)
+    columns: dict[str, list[Any]] = {
+        "age": [rng.choice([None, *range(30, 34), 34 + int(30 * rng.random() ** 2)]) for _ in range(80)],
+        "city": [rng.choice(["Wien", "Graz", "", None, "Šiauliai"]) for _ in range(80)],
+        "name": [f"person {number}" for number in range(80)],
+        "diagnosis": [rng.choice(["flu", "gout"]) for _ in range(80)],
+    }
+    return pa.table(columns)
+
+
+@pytest.mark.parametrize("quality", [Loss(), KullbackLeibler()])
+@pytest.mark.parametrize("model", CHOOSING)
+def test_models_that_choose_among_equal_classes(holder: Holder, model: str, quality: QualityModel) -> None:
+    held, _ = compared(holder, crowd(), plan(**LEVELS, models=CHOOSING[model], quality=quality))
+    assert 0 < held.suppressed < held.records
+
+
+@pytest.mark.parametrize("model", CHOOSING)
+def test_models_that_choose_among_equal_classes_on_postgres(in_postgres: Holder, model: str) -> None:
+    compared(in_postgres, crowd(), plan(**LEVELS, models=CHOOSING[model], quality=KullbackLeibler()))
+
+
+@pytest.mark.parametrize("quality", [KullbackLeibler(), Ambiguity(), EntropyBased(), PublisherPayout()])
+def test_scores_that_are_sums_over_classes(holder: Holder, quality: QualityModel) -> None:
+    compared(holder, people(), plan(["age", "height", "city", "born"], quality=quality))
+    compared(holder, crowd(), plan(quality=quality))
 
 
 # --- local recoding -----------------------------------------------------------------------------------

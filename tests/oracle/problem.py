@@ -80,6 +80,11 @@ class Problem:
         ]
 
     @cached_property
+    def label_order(self) -> list[list[list[Value]]]:
+        """Return, by attribute and level, the labels in the order in which the domain rows list them."""
+        return [[list(labels) for labels in levels] for levels in self.covered]
+
+    @cached_property
     def relevant(self) -> frozenset[int]:
         """Return the rows of the research subset, or all rows."""
         return frozenset(range(len(self.rows)) if self.subset is None else self.subset)

@@ -178,10 +178,18 @@ def half(number: int) -> int:
 def suppression_key(
     problem: Problem, levels: Node, cls: Class, quality: Quality | None
 ) -> tuple[object, ...]:
-    """Order classes by size, then by class loss, then by representative row (with a subset, its last)."""
+    """Order classes by size, then by class loss, then by labels.
+
+    Labels stand in the order of the hierarchy's rows and are compared from the last attribute to the first.
+    Difference from ARX: it compares the numbers of representative rows instead, so that other records may go if
+    the rows of the table are put in another order.
+    """
     inside = members(problem, cls)
-    row = inside[0] if problem.subset is None else inside[-1]
-    return len(inside), class_loss(problem, levels, inside, quality), row
+    places = [
+        problem.label_order[j][levels[j]].index(label)
+        for j, label in enumerate(class_labels(problem, levels, cls))
+    ]
+    return len(inside), class_loss(problem, levels, inside, quality), places[::-1]
 
 
 def class_loss(problem: Problem, levels: Node, inside: Class, quality: Quality | None) -> object:

@@ -12,7 +12,7 @@ from typing_extensions import TypeAliasType
 
 from veil.declare import declared
 from veil.errors import did_you_mean
-from veil.hierarchies._common import present
+from veil.hierarchies._common import natural_order, present
 from veil.hierarchies._labels import Text
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
 from veil.tables.text import canonical_text
@@ -71,9 +71,12 @@ class Categories:
         rows = list(self._rows())
         if self.other is not None:
             known = {row[0] for row in rows}
-            texts = canonical_text(present(values, column), column=column)
+            found = present(values, column)
+            texts = canonical_text(found, column=column)
             labels = (self.other,) * (len(rows[0]) - 1)
-            rows += [(text, *labels) for text in texts if text is not None and text not in known]
+            # In their own order, not in that of the rows, which changes nothing else either.
+            others = (texts[index] for index in natural_order(found))
+            rows += [(text, *labels) for text in others if text is not None and text not in known]
         if len({row[-1] for row in rows}) > 1:
             rows = [(*row, ROOT) for row in rows]
         made = Hierarchy.from_rows(rows, missing=None, source=f"the categories of column {column!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -52,6 +53,10 @@ def natural_order(values: pa.Array) -> list[int]:
     """Indices that sort values, none of them missing, by type: numbers by size, text by character."""
     if pa.types.is_boolean(values.type):
         values = values.cast(pa.int8())
+    if pa.types.is_floating(values.type):  # -0.0 and 0.0 are equal, and yet two values
+        numbers = values.to_numpy(zero_copy_only=False)
+        by_number: list[int] = np.lexsort((~np.signbit(numbers), numbers)).tolist()
+        return by_number
     if pa.types.is_string_view(values.type):
         values = values.cast(pa.string())
     order: list[int] = pc.sort_indices(values).to_pylist()

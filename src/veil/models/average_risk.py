@@ -35,6 +35,9 @@ class AverageReidentificationRisk(PrivacyModel):
     of every attribute become `*` and others do not, as the large classes that kept the average low may then
     no longer count. Suppressing more of the smallest classes never hurts.
 
+    Difference from ARX: among classes of equal size and loss, those go first whose labels come first in their
+    hierarchies, not those whose rows come first in the table.
+
     >>> AverageReidentificationRisk(0.1, highest=0.5, at_risk=0.05)
     AverageReidentificationRisk(average=0.1, highest=0.5, at_risk=0.05)
     """

@@ -2,15 +2,19 @@
 
 They are asked after the models that judge class by class, about the classes that are left. The class whose labels
 are all `*` is not among them: it says nothing about anybody. If the classes violate a model, those that are
-easiest to single out go first: the smallest, among equally small ones those that lose least, then those that come
-first in the table. How many go is found by bisection, as in ARX, so that results can be compared.
+easiest to single out go first: the smallest, among equally small ones those that lose least, then those whose labels
+come first in their hierarchies, compared from the last attribute to the first. How many go is found by bisection, as
+in ARX, so that results can be compared.
+
+Differences from ARX: where size and loss are equal, ARX goes by the numbers of rows; here the order of rows never
+matters, so that a table gives the same answer wherever it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
@@ -41,7 +45,7 @@ class SizeCriterion:
         sizes, counts = _histogram(table.count, rejected, star)
         prefix = self.prefix(sizes, counts)
         if prefix:
-            _mark(table.count, rejected, losses, star, sizes, counts, prefix)
+            _mark(table, rejected, losses, star, sizes, counts, prefix)
 
     def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8], star: int) -> bool:
         """Whether the classes that are not marked fulfil the model. No classes at all fulfil every one."""
@@ -189,7 +193,7 @@ def _histogram(
 
 
 def _mark(
-    classes: NDArray[np.int64],
+    table: ClassTable,
     rejected: NDArray[np.uint8],
     losses: NDArray[np.float64] | None,
     star: int,
@@ -197,48 +201,71 @@ def _mark(
     counts: NDArray[np.int64],
     prefix: int,
 ) -> None:
-    """Mark the first `prefix` classes in the order of size, loss and first record."""
+    """Mark the first `prefix` classes in the order of size, loss and labels."""
     ends = np.cumsum(counts)
     last = int(np.searchsorted(ends, prefix))
     rest = prefix - int(ends[last] - counts[last])
-    if losses is None or rest == counts[last]:
-        _mark_smaller(classes, rejected, star, sizes[last], rest)
-        return
-    _mark_smaller(classes, rejected, star, sizes[last], 0)
-    group = np.flatnonzero((classes == sizes[last]) & (rejected == 0))
-    group = group[group != star]
-    values = losses[group]
-    dearest = _smallest(values.copy(), rest - 1)
-    cheaper = values < dearest
-    rejected[group[cheaper]] = 1
-    ties = group[values == dearest]
-    rejected[ties[: rest - int(np.count_nonzero(cheaper))]] = 1
+    equal = _mark_smaller(table.count, rejected, star, sizes[last], int(counts[last]))
+    # Later attributes stand in later words and higher bits. No two classes have the same key.
+    for order in (*(() if losses is None else (losses,)), *reversed(table.keys)):
+        if rest == equal.size:
+            break
+        equal, rest = _mark_first(order[equal], equal, rejected, rest)
+    rejected[equal] = 1
 
 
 @kernel
 def _mark_smaller(
     classes: NDArray[np.int64], rejected: NDArray[np.uint8], star: int, size: int, number: int
-) -> None:
-    """Mark all classes smaller than `size`, and the first `number` ones of that size."""
+) -> NDArray[np.int64]:
+    """Mark all classes smaller than `size`, and return the `number` ones of that size."""
+    equal = np.empty(number, np.int64)
+    filled = 0
     for i in range(classes.size):
         if rejected[i] or i == star or classes[i] == 0:
             continue
         if classes[i] < size:
             rejected[i] = 1
-        elif classes[i] == size and number > 0:
-            rejected[i] = 1
-            number -= 1
+        elif classes[i] == size:
+            equal[filled] = i
+            filled += 1
+    return equal
 
 
 @kernel
-def _smallest(values: NDArray[np.float64], place: int) -> float:
+def _mark_first(
+    values: NDArray[Any], classes: NDArray[np.int64], rejected: NDArray[np.uint8], number: int
+) -> tuple[NDArray[np.int64], int]:
+    """Mark the `number` classes with the smallest values but for those that share the largest of these.
+
+    Return all that share it, and how many of them are left to mark.
+    """
+    largest = _smallest(values.copy(), number - 1)
+    equal = np.empty(classes.size, np.int64)
+    filled = 0
+    for t in range(classes.size):
+        if values[t] < largest:
+            rejected[classes[t]] = 1
+            number -= 1
+        elif values[t] == largest:
+            equal[filled] = classes[t]
+            filled += 1
+    return equal[:filled], number
+
+
+@kernel
+def _smallest(values: NDArray[Any], place: int) -> Any:
     """Return the value that would stand at a place if the values were sorted; their order is lost.
 
-    Quickselect that sets equal values aside at once: losses take few different values.
+    Quickselect that sets equal values aside at once: losses take few different values. Pivots come from anywhere,
+    as keys often stand in some order, on which pivots from fixed places can take time in the square of it.
     """
     low, high = 0, values.size - 1
+    seed = 1
     while True:
-        a, b, c = values[low], values[(low + high) // 2], values[high]
+        seed = seed * 48271 % (2**31 - 1)  # Park and Miller (1988)
+        here = seed % (high - low + 1)
+        a, b, c = values[low + here], values[low + here // 2], values[high - here // 2]
         pivot = max(min(a, b), min(max(a, b), c))
         below, at, above = low, low, high
         while at <= above:
@@ -259,7 +286,7 @@ def _smallest(values: NDArray[np.float64], place: int) -> float:
         elif place > above:
             low = above + 1
         else:
-            return float(pivot)
+            return pivot
 
 
 @kernel

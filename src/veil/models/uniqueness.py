@@ -32,6 +32,9 @@ class SampleUniqueness(PrivacyModel):
     every attribute become `*` and others do not, as the unique records are then a larger share of those that
     count. Suppressing more of the smallest classes never hurts.
 
+    Difference from ARX: among classes of equal size and loss, those go first whose labels come first in their
+    hierarchies, not those whose rows come first in the table.
+
     >>> SampleUniqueness(0.05)
     SampleUniqueness(threshold=0.05)
     """
@@ -83,6 +86,9 @@ class PopulationUniqueness(PrivacyModel):
     Not monotone: merging classes that are not unique can raise every one of the estimates, or make it fail.
     Zayatz's, of which the opposite is said, grows from 2/3 to 6/5 uniques among six people when a sample of
     1 + 2 + 2 records becomes one of 1 + 4. And a suppressed class changes all of them, up or down.
+
+    Difference from ARX: among classes of equal size and loss, those go first whose labels come first in their
+    hierarchies, not those whose rows come first in the table.
 
     >>> PopulationUniqueness(0.01, "USA")
     PopulationUniqueness(threshold=0.01, population=Population(size=None, region='USA', sampling_fraction=None),

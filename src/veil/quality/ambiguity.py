@@ -16,6 +16,7 @@ from veil.classes.table import ClassTable
 from veil.declare import declared
 from veil.quality.base import NO_BOUND, Measure, Node, QualityModel, Score
 from veil.quality.cover import Cover, domain_rows, fields, place
+from veil.quality.summing import sum_in_any_order
 
 EXACT = 2.0**53
 """Up to here sums of whole numbers are exact in double precision."""
@@ -41,7 +42,7 @@ class Ambiguity(QualityModel):
 
 
 class _Ambiguity(Measure):
-    """Whole numbers, exact up to 2^53; beyond, bounds give way by more than sums of doubles can be off.
+    """Whole numbers, exact up to 2^53; beyond, bounds give way by more than products of doubles can be off.
 
     No label covers less than one below it, so the charges of a node with nothing suppressed hold for
     everything more general, where a suppressed record only costs more.
@@ -66,9 +67,9 @@ class _Ambiguity(Measure):
         self.log_domain = math.log(domain)
         self.bounded = self.log_domain < 600.0
         self.domain = float(domain) if self.bounded else math.inf
-        # Rounding: of the sum of logarithms, then, relatively, of the exponential and of a sum over classes.
+        # Rounding: of the sum of logarithms, then, relatively, of the exponential and of products and their sum.
         self.log_margin = self.records * (1.0 + self.log_domain) * 2.0**-48
-        self.slack = (len(sample.table) + 4 * len(encoding.names) + 10) * 2.0**-51 + 1e-12
+        self.slack = (4 * len(encoding.names) + 10) * 2.0**-51 + 1e-12
 
     def score(self, node: Node) -> Score:
         kept = self._charge(node, node.rejected)
@@ -99,15 +100,15 @@ class _Ambiguity(Measure):
 
     def _charge(self, node: Node, rejected: NDArray[np.uint8]) -> float:
         cover = self.cover
-        charge: float = _charge(
+        charges = _charges(
             node.table.keys, node.table.count, rejected, np.array(node.levels), cover.layout,
             cover.starts, cover.uniform, cover.numbers,
         )  # fmt: skip
-        return charge
+        return sum_in_any_order(charges)
 
 
 @kernels.kernel
-def _charge(
+def _charges(
     keys: kernels.Words,
     counts: NDArray[np.int64],
     rejected: NDArray[np.uint8],
@@ -116,16 +117,19 @@ def _charge(
     starts: NDArray[np.int64],
     uniform: NDArray[np.bool_],
     rows: NDArray[np.float64],
-) -> float:
+) -> NDArray[np.float64]:
+    """Return the charge of each kept class."""
     varying, fixed = fields(levels, layout, starts, uniform)
     everywhere = 1.0
     for f in range(fixed.size):
         everywhere *= rows[fixed[f]]
-    total = 0.0
+    charges = np.empty(counts.size)
+    kept = 0
     for i in range(counts.size):
         if counts[i] and not rejected[i]:
             covered = everywhere
             for v in range(varying.shape[0]):
                 covered *= rows[place(keys, i, varying[v])]
-            total += counts[i] * covered
-    return total
+            charges[kept] = counts[i] * covered
+            kept += 1
+    return charges[:kept]

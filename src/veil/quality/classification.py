@@ -118,15 +118,17 @@ class _Classification(Measure):
         return (total / self.whole,)
 
     def base(self, node: Node) -> Score:
-        """Sum what the classes tell; the weights are doubles here, hence the margin."""
-        total = self._least_inner(node.levels, 0) / self.whole
+        """Sum what the classes tell; which outcome is the cheaper is decided in doubles, hence the margin."""
+        total = self._least_inner(node.levels, 0)
+        most = min(self.tie, self.suppressed)
         for name in self.further:
             histogram = self.sample.histogram(node.table, name)
-            most = min(self.tie, self.suppressed) / self.whole
-            total += _least_votes(
-                histogram.classes, histogram.counts, node.table.count, self.minority / self.whole, most
-            )
-        return (total * (1.0 - (len(node.table) + 20) * 2.0**-51),)
+            minority, others = _least_votes(
+                histogram.classes, histogram.counts, node.table.count, self.minority / self.worst,
+                most / self.worst,
+            )  # fmt: skip
+            total += minority * self.minority + others * most
+        return (total / self.whole * (1.0 - 2.0**-48),)
 
     def bound(self, levels: Levels, least: int, room: int) -> Score:
         total = self._least_inner(levels, least) + least * self.suppressed * len(self.further)
@@ -213,12 +215,15 @@ def _least_votes(
     sizes: NDArray[np.int64],
     minority: float,
     most: float,
-) -> float:
-    """Sum over all groups the smaller of their minority records' cost and the cost of any other outcome."""
+) -> tuple[int, int]:
+    """Count minority records where they cost less than any other outcome, and all records where they do not."""
     first = np.zeros(sizes.size, np.int64)
     for e in range(groups.size):
         first[groups[e]] = max(first[groups[e]], counts[e])
-    total = 0.0
+    few = others = 0
     for g in range(sizes.size):
-        total += min((sizes[g] - first[g]) * minority, sizes[g] * most)
-    return total
+        if (sizes[g] - first[g]) * minority < sizes[g] * most:
+            few += sizes[g] - first[g]
+        else:
+            others += sizes[g]
+    return few, others

@@ -17,6 +17,7 @@ from veil.declare import declared
 from veil.errors import PlanError
 from veil.quality.base import Measure, Node, QualityModel, Score
 from veil.quality.cover import Cover, domain_rows, fields, place
+from veil.quality.summing import sum_in_any_order
 
 
 @declared
@@ -85,15 +86,15 @@ class _KullbackLeibler(Measure):
     ) -> tuple[float, int]:
         cover = self.cover
         logs = np.zeros_like(cover.numbers) if one_cell else cover.numbers
-        sums: tuple[float, int] = _sums(
+        terms, lost = _terms(
             table.keys, table.count, table.squares, rejected, self.records, np.array(table.levels),
             cover.layout, cover.starts, cover.uniform, logs,
         )  # fmt: skip
-        return sums
+        return sum_in_any_order(terms), lost
 
 
 @kernels.kernel
-def _sums(
+def _terms(
     keys: kernels.Words,
     counts: NDArray[np.int64],
     squares: NDArray[np.int64],
@@ -104,13 +105,14 @@ def _sums(
     starts: NDArray[np.int64],
     uniform: NDArray[np.bool_],
     logs: NDArray[np.float64],
-) -> tuple[float, int]:
-    """Sum squares times log2 of the guessed frequency over kept classes, and the squares of the others."""
+) -> tuple[NDArray[np.float64], int]:
+    """Return squares times log2 of the guessed frequency for each kept class, and the squares of the others."""
     varying, fixed = fields(levels, layout, starts, uniform)
     everywhere = 0.0
     for f in range(fixed.size):
         everywhere += logs[fixed[f]]
-    total, lost = 0.0, 0
+    terms = np.empty(counts.size)
+    kept = lost = 0
     for i in range(counts.size):
         if rejected[i]:
             lost += squares[i]
@@ -118,5 +120,6 @@ def _sums(
             cells = everywhere
             for v in range(varying.shape[0]):
                 cells += logs[place(keys, i, varying[v])]
-            total += squares[i] * (np.log2(counts[i] / records) - cells)
-    return total, lost
+            terms[kept] = squares[i] * (np.log2(counts[i] / records) - cells)
+            kept += 1
+    return terms[:kept], lost

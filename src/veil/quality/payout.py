@@ -19,6 +19,7 @@ from veil.quality.aggregate import comparable
 from veil.quality.base import NO_BOUND, Measure, Node, QualityModel, Score
 from veil.quality.cover import Cover, fields, place
 from veil.quality.factors import Factor, exact, factors
+from veil.quality.summing import sum_in_any_order
 
 Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -100,8 +101,8 @@ class _Payout(Measure):
     suppressing is the cheaper (s < g), the classes of a node tell more: each of their records costs at least
     the smaller of g times its loss and s there and at everything more general.
 
-    Doubles: a loss is off by a few units for each attribute and a sum by one for each class; bounds give way
-    by twice as much.
+    Doubles: a loss is off by a few units for each attribute, and a sum over classes by two; bounds give way by
+    twice as much. Of harm, which only adds to a score, rounding never takes more than there is.
     """
 
     def __init__(
@@ -142,8 +143,8 @@ class _Payout(Measure):
         self.bounded = unit >= 0.0 and largest < 1.0 + 2.0**-50
         self.unit = unit
         attributes = len(encoding.names) + len(sample.microaggregated)
-        classes = len(sample.table) + 16 * attributes * (1.0 + abs(unit)) + 10
-        self.margin = sample.records * classes * 2.0**-51 * benefit
+        steps = 16 * attributes * (1.0 + abs(unit)) + 10
+        self.margin = sample.records * steps * 2.0**-51 * benefit
 
     def score(self, node: Node) -> Score:
         sizes = node.table.population if self.journalist else node.table.count
@@ -167,12 +168,12 @@ class _Payout(Measure):
         self, node: Node, rejected: NDArray[np.uint8], sizes: NDArray[np.int64], most: float, harm: float
     ) -> float:
         cover = self.cover
-        total: float = _sum(
+        costs = _costs(
             node.table.keys, node.table.count, sizes, rejected, np.array(node.levels), cover.layout,
             cover.starts, cover.uniform, cover.numbers, self.further(node.table), self.g, self.benefit, most, harm,
             self.attacked,
         )  # fmt: skip
-        return total
+        return sum_in_any_order(costs)
 
     def further(self, table: ClassTable) -> NDArray[np.float64]:
         """Return what microaggregated attributes add to the loss of each class; empty if there are none."""
@@ -195,7 +196,7 @@ class _EntropyBased(_Payout):
 
 
 @kernels.kernel
-def _sum(
+def _costs(
     keys: kernels.Words,
     counts: NDArray[np.int64],
     sizes: NDArray[np.int64],
@@ -211,13 +212,14 @@ def _sum(
     most: float,
     harm: float,
     attacked: int,
-) -> float:
-    """Sum what the records of kept classes cost, each at most `most`."""
+) -> NDArray[np.float64]:
+    """Return what the records of each kept class cost, each at most `most`."""
     varying, fixed = fields(levels, layout, starts, uniform)
     everywhere = 0.0
     for f in range(fixed.size):
         everywhere += losses[fixed[f]]
-    total = 0.0
+    costs = np.empty(counts.size)
+    kept = 0
     for i in range(counts.size):
         if counts[i] and not rejected[i]:
             loss = everywhere
@@ -228,8 +230,9 @@ def _sum(
             cost = benefit * min(max(loss, 0.0), 1.0)
             if sizes[i] <= attacked:
                 cost += harm / sizes[i]
-            total += counts[i] * min(g * cost, most)
-    return total
+            costs[kept] = counts[i] * min(g * cost, most)
+            kept += 1
+    return costs[:kept]
 
 
 def _log(values: NDArray[np.float64]) -> NDArray[np.float64]:

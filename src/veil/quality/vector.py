@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.quality.aggregate import Aggregate
@@ -27,10 +25,13 @@ class VectorMeasure(Measure):
         adds g times the share, a suppressed one 1 if the weight s of suppression is 1, and else what `Loss` says.
         """
         sample, table = self.sample, node.table
-        shares = sample.distinct_in_classes(table) / sample.distinct_microaggregated[:, None]
-        lost = np.ones_like(shares) if s == 1.0 else shares + s * (1.0 - shares)
-        parts = table.count * np.where(node.rejected, lost, g * shares)
-        losses: list[float] = (parts.sum(axis=1) / sample.records).tolist()
+        distinct = sample.distinct_in_classes(table)
+        # Whole numbers first, so that the order of classes does not matter.
+        suppressed = distinct @ (table.count * node.rejected) / sample.distinct_microaggregated
+        kept = distinct @ (table.count * (node.rejected == 0)) / sample.distinct_microaggregated
+        records = node.tally.suppressed
+        lost = records if s == 1.0 else suppressed + s * (records - suppressed)
+        losses: list[float] = ((g * kept + lost) / sample.records).tolist()
         return losses
 
     def vector(self, node: Node) -> Sequence[float]:

@@ -86,7 +86,7 @@ class BySpread:
 
     def where(self, low: Levels, high: Levels) -> tuple[int, int]:
         widths = [
-            spread[a] - spread[b] if a < b else -1.0
+            spread[a] - spread[b] if a < b else -math.inf
             for spread, a, b in zip(self.spreads, low, high, strict=True)
         ]
         attribute = max(range(len(widths)), key=widths.__getitem__)

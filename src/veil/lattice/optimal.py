@@ -15,8 +15,8 @@ class table of its low corner. The upper half gets a new low corner, which is no
 bounds by what it finds there): if nothing else rules it out, the box will shrink to that corner alone. The box with the
 least bound is always cut first, so that no box is cut that any search with these bounds could have spared.
 
-With a monotone model and no suppression this is what Flash does with paths: the high corner's failure
-excludes everything below it, the low corner's success excludes everything above it.
+With a monotone model and no suppression this is what Flash does with paths: the high corner's failure excludes
+everything below it, and the success of a node everything above it, which costs more.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ distances are convex.
 A distance is the greatest of several linear functions of a class's counts f. Each of them gives a potential to
 every value and has a cost, both the same for all classes: the sum of f*N*potential over the values, less size*cost, is
 at most the distance of a class (times K and its size). So records of C can be kept together only if their gains,
-N*potential - cost - t*K each, add up to no more than 0. The gains of all records of C add up to its excess, which is
-more. Records that are worth it must go, and the fewest go if those with the greatest gain go first.
+N*potential - cost - t*K each, add up to no more than 0. The gains of all records of C add up to its excess. As long as
+that is more than 0, records must go, and the fewest go if those with the greatest gain go first.
 
 Which function is taken decides how good the bound is, not whether it holds. That which is greatest for C itself is a good
 choice; better is one for what can be kept of C. Values of which C has too little may be too frequent among fewer records.

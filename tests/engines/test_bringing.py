@@ -32,11 +32,12 @@ from veil import hierarchies as h
 from veil import models as m
 from veil.dp import SafePub
 from veil.engines import Database, Relation, Settings, anonymize_by_part, relation_of
-from veil.engines.bringing import brought
+from veil.engines.bringing import _kept, brought
 from veil.engines.condense import condense
 from veil.engines.source import for_plan
 from veil.errors import InputError, OutputError
 from veil.masking import Mondrian
+from veil.models.subset import Where
 from veil.progress import Reported
 
 Make = Callable[..., str]
@@ -109,6 +110,31 @@ def test_only_what_is_released_is_brought_over(scratch: Path) -> None:
         InputError, match=r"people of polars: column 'blob' has type list.*cannot be brought over"
     ):
         veil.anonymize(unknown(table), **plan(), engine=Settings(temporary=scratch))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"models": m.Inclusion(Where("study is missing or age > 40"))},
+        {"models": m.DeltaPresence(0.0, 0.95, Where("study = 'yes' or age > 40"))},
+        {"models": m.KMap(2, Where("not study = 'yes'"))},
+        {"quality": veil.quality.Classification(["study"])},
+    ],
+    ids=["missing", "presence", "not", "quality"],
+)
+@pytest.mark.parametrize("mask", ["mask", "remove"])
+def test_what_is_masked_but_read_is_brought_over(changes: dict[str, Any], mask: str, scratch: Path) -> None:
+    """A subset that is told by an identifying column is that subset."""
+    table = people(study=pa.array(["yes", None, "no", "yes"] * 5))
+    options = plan(identifying={"name": "remove", "study": mask}) | changes
+    memory = in_memory(table, options)
+    release = veil.anonymize(unknown(table), **options, engine=Settings(temporary=scratch))
+    assert release.transformation == memory.transformation
+    assert (release.score, release.suppressed) == (memory.score, memory.suppressed)
+    released = release.table.to_pyarrow()
+    assert records(released.select(memory.arrow.column_names)) == records(memory.arrow)
+    assert mask == "mask" or "study" not in released.column_names
+    assert "yes" not in (released["study"].to_pylist() if mask == "mask" else [])
 
 
 def test_every_verb() -> None:
@@ -237,6 +263,14 @@ def test_values_that_would_not_be_the_same_are_refused(values: pa.Array, scratch
     ):
         brought(relation)
     assert not list(scratch.iterdir())
+
+
+def test_types_that_engines_hand_over_as_they_like() -> None:
+    assert _kept(pa.decimal256(30, 1), "t", "x") == pa.decimal128(30, 1)
+    assert _kept(pa.json_(), "t", "x") == pa.string()
+    for kind in (pa.decimal128(5, -2), pa.decimal256(50, 0), pa.uuid()):
+        with pytest.raises(InputError, match="t: column 'x' has type .*which cannot be brought over"):
+            _kept(kind, "t", "x")
 
 
 def test_columns_that_duckdb_takes_for_one(scratch: Path) -> None:

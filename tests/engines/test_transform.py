@@ -15,7 +15,7 @@ import strategies
 import veil
 from engines.people import records
 from quality.support import names_of
-from test_condensed import WITH_SUBSET, drawn_plan, minds_order
+from test_condensed import WITH_SUBSET, drawn_plan
 from test_local_recoding import any_models, modes, table_of
 from veil.anonymized import Anonymized
 from veil.api import carry_out
@@ -60,7 +60,6 @@ def test_any_problem(connection: Any, data: st.DataObject) -> None:
     problem = data.draw(strategies.problems(sensitive=True, subset=False))
     models = data.draw(st.lists(strategies.models(problem), min_size=1, max_size=2))
     plan = drawn_plan(data, problem, models, data.draw(strategies.qualities(problem)))
-    assume(not minds_order(plan))
     held, memory = held_and_memory(connection, plan, table_of(problem))
     assert (held.transformation, held.score) == (memory.transformation, memory.score)
     levels = data.draw(st.sampled_from([memory._levels, data.draw(strategies.nodes(problem))]))
@@ -91,7 +90,6 @@ def test_any_local_recoding(connection: Any, data: st.DataObject) -> None:
     problem = data.draw(strategies.problems(sensitive=True, subset=False))
     models = data.draw(st.lists(any_models(problem), min_size=1, max_size=1))
     plan = drawn_plan(data, problem, models, oracle.Quality("Loss"), suppression_limit=1.0)
-    assume(not minds_order(plan))
     held, memory = held_and_memory(connection, plan, table_of(problem))
     bottom = dict.fromkeys(names_of(problem), 0)
     try:

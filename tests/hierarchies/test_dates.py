@@ -109,6 +109,10 @@ def test_zones_and_text(build):
         HierarchyError, match=r"'05.06.2019' of column 'x' is not a date .* format='%d.%m.%Y'"
     ):
         build(h.dates("month"), ["05.06.2019"])
+    with pytest.raises(HierarchyError, match=r"format='%d/%m/%Y' or '%m/%d/%Y'\)$"):
+        build(h.dates("month"), ["05/06/2019"])
+    with pytest.raises(HierarchyError, match=r"\(%d.%m.%Y\); correct it in the data$"):
+        build(h.dates("month", format="%d.%m.%Y"), ["some day"])
 
 
 @pytest.mark.parametrize(

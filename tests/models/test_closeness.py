@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import combinations_with_replacement
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -28,10 +29,12 @@ from quality.support import E1, sample_of
 from veil import hierarchies as h
 from veil.classes.encoding import Encoding
 from veil.classes.sample import Attribute, Sample
-from veil.classes.table import keep, roll_up
+from veil.classes.table import Histogram, keep, roll_up
 from veil.errors import HierarchyError
 from veil.models import closeness_distance as distances
 from veil.models.closeness import TCloseness
+from veil.models.closeness_bound import PAD
+from veil.models.closeness_criteria import Grouped, Ordered
 from veil.published import Published
 
 RESPIRATORY = [["flu", "resp", "*"], ["cold", "resp", "*"], ["gout", "other", "*"]]
@@ -440,6 +443,51 @@ def test_parts_that_are_alike_cannot_be_chosen_from(alike, kept):
     left = table.count.copy()
     criterion.keepable(table, left, sample.table, work.groups[: len(sample.table)])
     assert left.tolist() == kept
+
+
+def test_a_million_parts_add_up_to_no_more_than_they_are():
+    """Five records can be kept, exactly at t: two of one value with one each of another, and one of that.
+
+    Adding up the gains of the others one by one, all alike, loses more than all digits together that a double has.
+    """
+    alone = 999_983
+    sizes = np.array([alone + 5, 3_000_016])
+    mass = (sizes.sum()) // 4
+    sample = SimpleNamespace(whole=int(sizes.sum()), distribution=lambda _: np.array([mass, 3 * mass]))
+    criterion = Grouped(sample, "S", Fraction(15, 100), [])
+    ours, theirs = np.array([alone + 2, 3]), np.array([mass - alone - 2, 3 * mass - 3])
+    entries = Histogram(
+        np.array([0, 2, 4]),
+        np.array([0, 1, 0, 1], np.int32),
+        np.array([ours[0], theirs[0], ours[1], theirs[1]]),
+    )
+    last = alone + 3  # the only part of the other class
+    parts = Histogram(
+        np.array([0, alone + 3, alone + 7]),
+        np.array([*range(alone + 2), last, alone, alone + 1, alone + 2, last], np.int32),
+        np.array([*[1] * (alone + 2), theirs[0], 1, 1, 1, theirs[1]]),
+    )
+    part_sizes = np.array([*[1] * alone, 2, 2, 1, sizes[1]])
+    owners = np.array([0] * last + [1], np.int32)
+    bad, left = np.zeros(2, np.uint8), sizes.copy()
+    criterion.foresee(
+        entries, sizes, bad.copy(), bad, criterion.records, criterion.limits, criterion.allowance,
+        criterion.details, (parts, part_sizes, owners), (PAD * (criterion.scale + criterion.records), 1), left,
+    )  # fmt: skip
+    assert bad[0]
+    assert 5 <= left[0] < sizes[0]
+
+
+@pytest.mark.parametrize("records", [10**6, 9 * 10**9])
+def test_classes_too_large_for_64_bits(records):
+    """A class of a quarter of the records, all with the first of three values, which two thirds have."""
+    counts, size = np.array([records // 4, 0, 0]), records // 4
+    masses = [2 * records // 3, records // 6, records - 2 * records // 3 - records // 6]
+    sample = SimpleNamespace(whole=records, distribution=lambda _: np.array(masses))
+    equal = Grouped(sample, "S", Fraction(1, 5), []).distance_sum(counts)
+    assert equal == records * size - size * masses[0]
+    ordered = Ordered(sample, "S", Fraction(1, 5)).distance_sum(counts)
+    assert ordered == 2 * records * size - size * (2 * masses[0] + masses[1])
 
 
 # --- declaration ----------------------------------------------------------------------------------

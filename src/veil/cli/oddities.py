@@ -15,6 +15,7 @@ from veil.tables.formats import Csv, Format
 
 _NUMBER = re.compile(r"-?[0-9]+([.,][0-9]+)?")
 _FEW = 3  # odd values that are worth a name
+_MANY = 100_000  # texts of a column that are not looked through any more, as that would take seconds
 
 
 def notes(table: pa.Table, hierarchies: Mapping[str, Any], format: Format | None) -> Iterator[str]:
@@ -28,7 +29,10 @@ def notes(table: pa.Table, hierarchies: Mapping[str, Any], format: Format | None
     """
     for name, hierarchy in hierarchies.items():
         if name in table.column_names and pa.types.is_string(table.schema.field(name).type):
-            texts = sorted(filter(None, pc.unique(table[name]).to_pylist()))
+            different = pc.unique(table[name])
+            if len(different) > _MANY:
+                continue
+            texts = sorted(filter(None, different.to_pylist()))
             yield from _of_spelling(name, texts)
             if isinstance(hierarchy, Auto):
                 yield from _of_numbers(name, texts, format)

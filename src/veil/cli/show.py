@@ -181,7 +181,8 @@ def written(console: Console, made: Anonymized, done: Written, relation: Relatio
         ("pieces", f"{done.pieces:,}{before}"),
         ("checked there", checked),
     ]
-    console.print(table(f"Written by {relation.kind}", ("", ""), rows))
+    title = f"Written by {relation.kind}" if done.note is None else "Written"
+    console.print(table(title, ("", ""), rows))
 
 
 def first_rows(console: Console, title: str, shown: pa.Table, number: int = 6) -> None:

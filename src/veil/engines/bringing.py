@@ -120,7 +120,7 @@ def _insert(backend: Any, rows: pa.Table, statement: str) -> None:
 def _kept(kind: pa.DataType, name: str, column: str) -> pa.DataType:
     """Return the type that DuckDB holds values of a type in, every one of them or at least all that usually occur."""
     is_a = pa.types
-    if isinstance(kind, pa.BaseExtensionType):
+    if isinstance(kind, pa.BaseExtensionType) and is_a.is_string(kind.storage_type):  # such as JSON
         kind = kind.storage_type
     if is_a.is_dictionary(kind):
         kind = kind.value_type
@@ -139,8 +139,9 @@ def _kept(kind: pa.DataType, name: str, column: str) -> pa.DataType:
     fits = is_a.is_boolean(kind) or is_a.is_integer(kind) or is_a.is_floating(kind)
     texts = (is_a.is_string, is_a.is_large_string, is_a.is_string_view)
     data = (is_a.is_binary, is_a.is_large_binary, is_a.is_binary_view, is_a.is_fixed_size_binary)
-    decimal = is_a.is_decimal(kind) and kind.precision <= 38
-    if fits or decimal or any(test(kind) for test in (*texts, *data)):
+    if is_a.is_decimal(kind) and kind.precision <= 38 and kind.scale >= 0:
+        return pa.decimal128(kind.precision, kind.scale)
+    if fits or any(test(kind) for test in (*texts, *data)):
         return kind
     raise _lost(name, column, kind, "values of this type are not brought over")
 

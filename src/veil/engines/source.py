@@ -134,7 +134,10 @@ def for_plan(relation: Relation, plan: Plan, told: Progress | None = None) -> En
 
 
 def _released(relation: Relation, plan: Plan, read: Sequence[str]) -> tuple[Relation, list[str]]:
-    """Return which columns are needed for a release. What is masked in it need not be brought over, only its name."""
+    """Return which columns are needed for a release.
+
+    Of what is masked in it and read by nothing else, only the name is brought over.
+    """
     import ibis
 
     columns = [
@@ -143,7 +146,8 @@ def _released(relation: Relation, plan: Plan, read: Sequence[str]) -> tuple[Rela
         if name in read or (plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove")
     ]
     if is_brought(relation):
-        hidden = {name: ibis.null("string") for name in columns if plan.role_of(name) == "identifying"}
+        masked = (name for name in columns if plan.role_of(name) == "identifying" and name not in read)
+        hidden = {name: ibis.null("string") for name in masked}
         relation = replace(relation, table=relation.table.mutate(**hidden))
     return relation, columns
 

@@ -152,9 +152,10 @@ class Dates:
             return datetime.fromisoformat(text).replace(tzinfo=None)
         except ValueError:
             expected = self.format or "ISO 8601, such as 2020-01-31"
+            fitting = " or ".join(map(repr, _fitting(texts) or ([] if self.format else ["%d.%m.%Y"])))
             raise HierarchyError(
-                f"the value {text!r} of column {column!r} is not a date ({expected}); correct it in the "
-                f"data, or say how dates are written there: dates(…, format={form_of(texts) or '%d.%m.%Y'!r})"
+                f"the value {text!r} of column {column!r} is not a date ({expected}); correct it in the data"
+                + (f", or say how dates are written there: dates(…, format={fitting})" if fitting else "")
             ) from None
 
     def _coded(self, moment: datetime) -> str | None:
@@ -198,12 +199,16 @@ def form_of(texts: Sequence[str]) -> str | None:
     >>> form_of(["31.12.2020", "3.4.2021"]), form_of(["12/31/2020", "3/4/2021"]), form_of(["3/4/2021"])
     ('%d.%m.%Y', '%m/%d/%Y', None)
     """
-    fitting = [
+    fitting = _fitting(texts)
+    return fitting[0] if texts and len(fitting) == 1 else None
+
+
+def _fitting(texts: Sequence[str]) -> list[str]:
+    return [
         form
         for form, look in _FORMS.items()
         if all(look.fullmatch(text) and _fits(text, form) for text in texts)
     ]
-    return fitting[0] if texts and len(fitting) == 1 else None
 
 
 def _fits(text: str, form: str) -> bool:

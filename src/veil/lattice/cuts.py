@@ -29,7 +29,7 @@ TOLD = 10.0
 FINENESS = 0.2
 """Share of records that a division by an entropy of 1 brings to suppression, roughly, other things equal."""
 
-SECOND = 0.3
+SECOND = 0.25
 """Weight of the half that gains more, beside the one that gains less."""
 
 BUCKETS = 64

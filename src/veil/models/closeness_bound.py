@@ -22,7 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.classes.kernels import Entries, kernel
-from veil.models.closeness_kernels import Indices, Integers, Judged, judge_groups, judge_ordered
+from veil.models.closeness_kernels import (
+    Indices,
+    Integers,
+    judge_groups,
+    judge_ordered,
+    potentials_of_groups,
+)
 
 Parts = tuple[Entries, Integers, Indices]
 """Classes of a more specific node: entries, sizes, and the class here that each is part of."""
@@ -49,9 +55,10 @@ def foresee_groups(
     left: Integers,
 ) -> None:
     """Do as `judge_groups`, and lower `left` to what can be kept of bad classes."""
-    judged = judge_groups(entries, sizes, aside, bad, records, limits, allowance, True, *details)
-    if judged[2].size and bad.any():
-        keep_parts(entries, sizes, judged, records, allowance, parts, bounds, left)
+    slots, state, met = judge_groups(entries, sizes, aside, bad, records, limits, True, *details)
+    if state.shape[0] > 1 and bad.any():
+        potentials = potentials_of_groups(entries, slots, state, met, records, allowance, *details)
+        keep_parts(entries, sizes, slots, state, potentials, records, allowance, parts, bounds, left)
 
 
 @kernel
@@ -69,16 +76,18 @@ def foresee_ordered(
     left: Integers,
 ) -> None:
     """Do as `judge_ordered`, and lower `left` to what can be kept of bad classes."""
-    judged = judge_ordered(entries, sizes, aside, bad, records, limits, allowance, True, *details)
-    if judged[2].size and bad.any():
-        keep_parts(entries, sizes, judged, records, allowance, parts, bounds, left)
+    slots, state, potentials = judge_ordered(entries, sizes, aside, bad, records, limits, True, *details)
+    if state.shape[0] > 1 and bad.any():
+        keep_parts(entries, sizes, slots, state, potentials, records, allowance, parts, bounds, left)
 
 
 @kernel
 def keep_parts(
     entries: Entries,
     sizes: Integers,
-    judged: Judged,
+    slots: Indices,
+    state: Integers,
+    potentials: Indices,
     records: int,
     allowance: float,
     parts: Parts,
@@ -93,7 +102,6 @@ def keep_parts(
     starts, classes, _ = entries
     (part_starts, part_classes, part_counts), part_sizes, owners = parts
     pad, smallest = bounds
-    slots, state, potentials = judged
     none = state.shape[0] - 1
     current = np.zeros(none + 1, np.int64)
     part_slots = np.empty(part_sizes.size, np.int32)
@@ -123,6 +131,7 @@ def keep_parts(
         waiting[s, step] += size if gain > 0.0 else 0
         worth[s, step] += gain * size
         peaks[s, step] = max(peaks[s, step], gain)
+    worth *= 1.0 + part_sizes.size * 2.0**-52  # what adding up that many numbers may have lost
     for i in range(sizes.size):
         s = np.uint32(slots[i])
         if s == none:

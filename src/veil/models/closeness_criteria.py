@@ -27,7 +27,6 @@ from veil.models.closeness_bound import PAD, foresee_groups, foresee_ordered
 from veil.models.closeness_kernels import (
     Indices,
     Integers,
-    Judged,
     judge_groups,
     judge_ordered,
     settle_ordered,
@@ -56,7 +55,7 @@ class Criterion:
     """
 
     # The kernels, and what they need to know beside the classes.
-    judge: Callable[..., Judged]
+    judge: Callable[..., Any]
     foresee: Callable[..., None]
     details: tuple[NDArray[Any], ...]
 
@@ -87,7 +86,7 @@ class Criterion:
         bad = np.zeros(len(table), np.uint8)
         self.judge(
             self.sample.histogram(table, self.attribute), table.count, self._set_aside(table, settled, bad), bad,
-            self.records, self.limits, self.allowance, False, *self.details,
+            self.records, self.limits, False, *self.details,
         )  # fmt: skip
         rejected |= bad
 
@@ -188,7 +187,9 @@ class Ordered(Criterion):
         return self.cumulated.size
 
     def distance_sum(self, counts: Integers) -> int:
-        return _sum(np.abs(self.records * np.cumsum(counts) - int(counts.sum()) * self.cumulated))
+        size = int(counts.sum())
+        here, table = _products(self.records, np.cumsum(counts), size, self.cumulated)
+        return _sum(np.abs(here - table))
 
     def least_sums(self, sizes: Integers) -> Integers:
         """The least sum of all classes of each size.
@@ -233,7 +234,8 @@ class Grouped(Criterion):
         size, total = int(counts.sum()), 0
         for (level, weight), masses in zip(self.levels, self.masses, strict=True):
             here = np.bincount(level, counts).astype(np.int64)
-            total += weight * _sum(np.maximum(self.records * here - size * masses, 0))
+            ours, table = _products(self.records, here, size, masses)
+            total += weight * _sum(np.maximum(ours - table, 0))
         return total
 
     def proven_start(self) -> int:
@@ -299,6 +301,12 @@ def _counts_of(histogram: Histogram, class_: int) -> Integers:
     counts = np.zeros(histogram.domain, np.int64)
     counts[np.searchsorted(histogram.starts, entries, side="right") - 1] = histogram.counts[entries]
     return counts
+
+
+def _products(records: int, here: Integers, size: int, table: Integers) -> tuple[Integers, Integers]:
+    """Counts of a class times the records of the table, and the other way round: in Python's integers if need be."""
+    kind: Any = np.int64 if records * size < 2**63 else object
+    return records * here.astype(kind), size * table.astype(kind)
 
 
 def _sum(numbers: Integers) -> int:

@@ -8,8 +8,8 @@ Histograms are stored value by value, so one pass over their entries meets all v
 of values. What has been seen of a class is kept in its row of `state`, its slot; a row begins with the size of the class,
 its sum and its cost. Classes that are set aside share the last row, which nobody reads.
 
-Kernels that `foresee` also return the potential of each entry, which `closeness_bound` explains; sum and cost are then
-those of the function that has these potentials.
+A kernel returns slots and state; classes that are not found bad have the last slot then. What potentials of entries are
+for, `closeness_bound` explains.
 
 Rows are addressed by unsigned numbers, which spares a check, and choices that no processor could predict are
 made without branching: both matter at a few nanoseconds an entry.
@@ -24,8 +24,8 @@ from veil.classes.kernels import Entries, kernel
 
 Integers = NDArray[np.int64]
 Indices = NDArray[np.int32]
-Judged = tuple[Indices, Integers, Indices]
-"""Slots and state of the classes that are found bad (others have the last slot), and potentials."""
+Met = tuple[Indices, Integers, Integers]
+"""For each level and place: a class that has records in a group, how many; and where the places of each group end."""
 
 
 @kernel
@@ -36,13 +36,12 @@ def judge_groups(
     bad: NDArray[np.uint8],
     records: int,
     limits: Integers,
-    allowance: float,
     foresee: bool,
     order: Indices,
     parents: Indices,
     masses: Integers,
     weights: Integers,
-) -> Judged:
+) -> tuple[Indices, Integers, Met]:
     """Mark bad classes by the weighted sum, over groups of values, of what they have too much of a group.
 
     On level l, `masses[l, g]` of the `records` have a value in group g = `parents[l, value]`, and groups
@@ -54,8 +53,6 @@ def judge_groups(
     slots, state = _open(aside, sizes, 3)
     levels, count = weights.size, state.shape[0]
     none = count - 1
-    if none == 0:
-        return slots, state, np.empty(0, np.int32)
     together = np.zeros((levels, count), np.int64)  # records of each class in the present group
     met = np.empty((levels, count + 1), np.int32)  # the classes that have any
     many = np.zeros(levels, np.int64)
@@ -104,13 +101,36 @@ def judge_groups(
                 bad[i] = 1
             else:
                 slots[i] = none
-    potentials = np.empty(classes.size if foresee else 0, np.int32)
-    if not foresee:
-        return slots, state, potentials
+    return slots, state, (history, tallies, ends)
+
+
+@kernel
+def potentials_of_groups(
+    entries: Entries,
+    slots: Indices,
+    state: Integers,
+    met: Met,
+    records: int,
+    allowance: float,
+    order: Indices,
+    parents: Indices,
+    masses: Integers,
+    weights: Integers,
+) -> Indices:
+    """Return the potential of each entry, by the groups of which too much would be in what can be kept of a class.
+
+    Sum and cost in `state` become those of this choice of groups.
+    """
+    starts, classes, counts = entries
+    history, tallies, ends = met
+    levels = weights.size
     fewer = _fewer(state, float(records) * weights.sum(), allowance)
     state[:, 1:] = 0
-    above = np.zeros((levels + 1, count), np.int32)  # weights of too much, on this level and higher ones
-    closed[:] = 0
+    potentials = np.empty(classes.size, np.int32)
+    above = np.zeros(
+        (levels + 1, state.shape[0]), np.int32
+    )  # weights of too much, on this level and higher ones
+    closed = np.zeros(levels, np.int64)
     for k in range(order.size):
         value = order[k]
         for l in range(levels - 1, 0, -1):
@@ -130,7 +150,7 @@ def judge_groups(
             state[s, 1] += extra * (records * counts[e] - state[s, 0] * mass)
             state[s, 2] += extra * mass
             potentials[e] = above[1, s] + extra
-    return slots, state, potentials
+    return potentials
 
 
 @kernel
@@ -159,16 +179,15 @@ def judge_ordered(
     bad: NDArray[np.uint8],
     records: int,
     limits: Integers,
-    allowance: float,
     foresee: bool,
     cumulated: Integers,
     sums: Integers,
     near: Indices,
-) -> Judged:
+) -> tuple[Indices, Integers, Indices]:
     """Mark bad classes by the sum, over all values, of the difference of cumulated counts.
 
     `cumulated[v]` records of the table have value v or a smaller one; `sums[v]` adds those up before v. A
-    class is left alone as soon as its sum is too large, unless potentials are asked for.
+    class is left alone as soon as its sum is too large, unless the potentials of entries are asked for.
     """
     starts, classes, counts = entries
     # Size, sum, cost, N times the records so far, next value, `sums` there, balance of signs, limit

@@ -175,7 +175,7 @@ def roll_up(
     groups: bool = False,
     smallest: int = 0,
 ) -> ClassTable:
-    """Derive the class table of a more general node. The result lives in `work` until the next roll-up.
+    """Derive the class table of a more general node. All of the result lives in `work` until the next roll-up.
 
     With `groups`, `work.groups` tells where each class went. Histograms leave classes of fewer records than `smallest`
     out.

@@ -62,6 +62,11 @@ class Job:
         }
         return {what: path for what, path in named.items() if path is not None}
 
+    @property
+    def by_options(self) -> bool:
+        """Whether the plan came by options, which `recipe` then says in its own words."""
+        return self.recipe is not None
+
 
 def job_of(
     text: str,
@@ -195,7 +200,7 @@ def run(
     check_targets(job, relation)
     accountant = None if budget is None else _account(job.input, budget)
     with files.honest_about(job.targets.values()) as done:
-        with failures.in_options() if job.recipe is not None else nullcontext():
+        with failures.in_options() if job.by_options else nullcontext():
             made: Anonymized = carry_out(
                 job.plan,
                 job.input if relation is None else _condensed(relation, job.plan, progress),

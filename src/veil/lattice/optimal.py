@@ -11,9 +11,9 @@ A box is the set of all nodes between a low and a high corner. Two facts hold fo
 The quality model turns both into a score that no node of the box can beat. A box that cannot contain a
 better node than the best one found so far, or that must suppress more than allowed, is dropped whole.
 Otherwise it is cut in two along one attribute. The lower half gets a new high corner, which is evaluated from the
-class table of its low corner. The upper half gets a new low corner, which is not evaluated (unless the quality model
-bounds by what it finds there): if nothing else rules it out, the box will shrink to that corner alone. The box with the
-least bound is always cut first, so that no box is cut that any search with these bounds could have spared.
+class table of its low corner. The upper half gets a new low corner, which is evaluated before the box is cut only if it
+may be as good as the bound: otherwise the box will shrink to that corner alone, or be ruled out with it. The box with
+the least bound is always cut first, so that no box is cut that any search with these bounds could have spared.
 
 With a monotone model and no suppression this is what Flash does with paths: the high corner's failure excludes
 everything below it, and the success of a node everything above it, which costs more.
@@ -35,6 +35,7 @@ from veil.lattice.cuts import Cuts, cuts_for
 from veil.lattice.search import BATCH, MOST_REMEMBERED, Rank, Search, Strategy
 from veil.lattice.space import Box
 from veil.lattice.tables import MEMORY
+from veil.models.base import Foreseeing
 from veil.quality.base import Evaluation, Score
 
 
@@ -105,6 +106,8 @@ class BranchAndBound:
         # Without these, what a node must suppress does not depend on the table it was evaluated from.
         evaluator = self.evaluator
         self.shares_corners = not (evaluator.keeping or evaluator.on_sample or self.measure.counts_classes)
+        # Whether high corners cannot tell how many records have to be suppressed below them.
+        self.tells_nothing = not all(isinstance(each, Foreseeing) for each in evaluator.on_sample)
 
     def run(self, *, checks: float = math.inf, until: float = math.inf) -> bool:
         """Cut boxes until none is left, or until so many checks are made or seconds have passed.
@@ -208,8 +211,20 @@ class BranchAndBound:
         else:
             self._open(box.low, seen.evaluation.levels, room, None)
             self.tables.origins[seen.new_low] = box.low
-            origin = box.low if self.measure.bounds_by_corners else None
+            origin = box.low if self._asks_low_corners(box.high) else None
             self._open(seen.new_low, box.high, box.room, origin)
+
+    def _asks_low_corners(self, high: Levels) -> bool:
+        """Whether it pays to evaluate the low corner of a box before the box is cut.
+
+        It does where that bounds the box, and where the low corner may be as good as the bound says: nothing has to be
+        suppressed, as far as the high corner tells. With no suppression allowed, that is so of all boxes there are, and
+        of many where what can be kept is bounded loosely.
+        """
+        evaluator = self.evaluator
+        tight = evaluator.allowed > 0 and not evaluator.keeping
+        may_be_best = self.known[high].least == 0 and (tight or self.tells_nothing)
+        return self.measure.bounds_by_corners or may_be_best
 
     def _evaluate_high(self, levels: Levels, source: ClassTable) -> tuple[Evaluation, int]:
         """Evaluate a high corner and bound the classes that nodes between it and the source can keep."""

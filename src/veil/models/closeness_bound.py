@@ -121,13 +121,14 @@ def keep_parts(
         gain = float(records) * weighed[part] / max(1, part_sizes[part]) - state[s, 2] - allowance + pad
         gains[part] = max(0.0, gain)
         largest[s] = max(largest[s], gains[part])
+    per_gain = STEPS / np.maximum(largest, pad)
     waiting = np.zeros((none + 1, STEPS), np.int64)
     worth = np.zeros((none + 1, STEPS))
     peaks = np.zeros((none + 1, STEPS))
     for part in range(part_sizes.size):
         s = np.uint32(part_slots[part])
         gain, size = gains[part], part_sizes[part]
-        step = min(int(gain / max(largest[s], pad) * STEPS + 1e-9), STEPS - 1)
+        step = min(int(gain * per_gain[s]), STEPS - 1)
         waiting[s, step] += size if gain > 0.0 else 0
         worth[s, step] += gain * size
         peaks[s, step] = max(peaks[s, step], gain)

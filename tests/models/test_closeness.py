@@ -31,9 +31,11 @@ from veil.classes.encoding import Encoding
 from veil.classes.sample import Attribute, Sample
 from veil.classes.table import Histogram, keep, roll_up
 from veil.errors import HierarchyError
+from veil.exact import decimal_fraction
+from veil.models import closeness_criteria
 from veil.models import closeness_distance as distances
 from veil.models.closeness import TCloseness
-from veil.models.closeness_bound import PAD
+from veil.models.closeness_bound import foresee_cells, foresee_groups
 from veil.models.closeness_criteria import Grouped, Ordered
 from veil.published import Published
 
@@ -363,8 +365,14 @@ def test_ordered_distance_over_many_values(values):
 # --- what can be kept -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("distance", ["equal", "ordered", "hierarchical"])
-def test_no_node_between_keeps_more(distance):
+@pytest.mark.parametrize(
+    ("distance", "cells"),
+    [("equal", 0), ("equal", 99), ("ordered", 0), ("hierarchical", 0), ("hierarchical", 99)],
+)
+def test_no_node_between_keeps_more(distance, cells, monkeypatch):
+    """Whether or not the bound is computed from a table of cells."""
+    monkeypatch.setattr(closeness_criteria, "_CELLS", cells)
+
     @settings(often, max_examples=100)
     @given(st.data())
     def check(data):
@@ -394,6 +402,35 @@ def test_no_node_between_keeps_more(distance):
         assert max(kept(levels) for levels in oracle.nodes(low, high)) <= left.sum()
 
     check()
+
+
+@pytest.mark.parametrize("levels", [0, 1, 2])
+@pytest.mark.parametrize("t", [0.3, 0.4])
+def test_cells_say_what_entries_say(levels, t):
+    """Both ways to bound what can be kept agree, on classes of all sizes and values of all frequencies."""
+    rng = np.random.default_rng(levels)
+    rows = 20_000
+    codes = (40 * rng.random(rows) ** 2).astype(np.int64)
+    keys = np.where(rng.random(rows) < 0.5, codes % 50, (50 * rng.random(rows) ** 2).astype(np.int64))
+    parts = keys * 30 + rng.integers(0, 30, rows)
+    hierarchy = h.Hierarchy.from_rows([[str(p), f"{p // 30}'", "*"] for p in range(1500)])
+    attribute = Attribute("S", codes.astype(np.int32), tuple(range(40)))
+    sample = Sample(Encoding(["q"], [hierarchy]), [parts.astype(np.int32)], (attribute,))
+    criterion = Grouped(sample, "S", decimal_fraction(t), [np.arange(40) // 4, np.arange(40) // 20][:levels])
+    work = sample.workspace()
+    table = roll_up(sample.encoding, sample.table, (1,), work, groups=True)
+    source = (sample.histogram(sample.table, "S"), sample.table.count, work.groups[: len(sample.table)])
+    found = []
+    for kernel, entries in ((foresee_cells, ()), (foresee_groups, (sample.histogram(table, "S"),))):
+        bad, left = np.zeros(len(table), np.uint8), table.count.copy()
+        kernel(
+            *entries, table.count, bad.copy(), bad, criterion.records, criterion.limits, criterion.allowance,
+            criterion.details, source, criterion.bounds, left,
+        )  # fmt: skip
+        found.append((bad.tolist(), left.tolist()))
+    assert found[0] == found[1]
+    assert 0 < sum(found[0][0]) < len(table)
+    assert any(0 < some < size for some, size in zip(found[0][1], table.count.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("distance", ["equal", "ordered", "hierarchical"])
@@ -455,12 +492,7 @@ def test_a_million_parts_add_up_to_no_more_than_they_are():
     mass = (sizes.sum()) // 4
     sample = SimpleNamespace(whole=int(sizes.sum()), distribution=lambda _: np.array([mass, 3 * mass]))
     criterion = Grouped(sample, "S", Fraction(15, 100), [])
-    ours, theirs = np.array([alone + 2, 3]), np.array([mass - alone - 2, 3 * mass - 3])
-    entries = Histogram(
-        np.array([0, 2, 4]),
-        np.array([0, 1, 0, 1], np.int32),
-        np.array([ours[0], theirs[0], ours[1], theirs[1]]),
-    )
+    theirs = np.array([mass - alone - 2, 3 * mass - 3])
     last = alone + 3  # the only part of the other class
     parts = Histogram(
         np.array([0, alone + 3, alone + 7]),
@@ -470,9 +502,9 @@ def test_a_million_parts_add_up_to_no_more_than_they_are():
     part_sizes = np.array([*[1] * alone, 2, 2, 1, sizes[1]])
     owners = np.array([0] * last + [1], np.int32)
     bad, left = np.zeros(2, np.uint8), sizes.copy()
-    criterion.foresee(
-        entries, sizes, bad.copy(), bad, criterion.records, criterion.limits, criterion.allowance,
-        criterion.details, (parts, part_sizes, owners), (PAD * (criterion.scale + criterion.records), 1), left,
+    foresee_cells(
+        sizes, bad.copy(), bad, criterion.records, criterion.limits, criterion.allowance,
+        criterion.details, (parts, part_sizes, owners), (criterion.bounds[0], 1), left,
     )  # fmt: skip
     assert bad[0]
     assert 5 <= left[0] < sizes[0]

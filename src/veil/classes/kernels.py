@@ -29,6 +29,11 @@ def kernel(function: Function) -> Function:
     return cast("Function", numba.njit(cache=True, nogil=True)(function))
 
 
+def light_kernel(function: Function) -> Function:
+    """Compile a function that keeps the interpreter lock: one that takes less time than to get the lock back."""
+    return cast("Function", numba.njit(cache=True)(function))
+
+
 @kernel
 def pack(codes: NDArray[np.int32], shift: int, word: NDArray[np.uint64]) -> None:
     """Write one attribute's codes into its bit field of every packed key."""
@@ -212,34 +217,7 @@ def _add_entry(
     return filled + int(is_new)
 
 
-@kernel
-def roll_up(
-    smallest: int,
-    histogram: Entries,
-    out_histogram: Entries,
-    keys: Words,
-    measures: Measures,
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    layout: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    changes: NDArray[np.uint64],
-    cardinalities: NDArray[np.int64],
-    slots: NDArray[np.int32],
-    out_keys: Words,
-    out_measures: Measures,
-    groups: NDArray[np.int32],
-) -> int:
-    """Group classes and add up their histogram, in one go: threads then hardly wait for each other."""
-    count = group(
-        keys, measures, source, target, layout, offsets, changes, cardinalities, slots, out_keys, out_measures,
-        groups,
-    )  # fmt: skip
-    merge_histogram(groups, out_measures[0][:count], smallest, histogram, out_histogram)
-    return count
-
-
-@kernel
+@light_kernel
 def tally(
     counts: NDArray[np.int64],
     rejected: NDArray[np.uint8],
@@ -269,7 +247,7 @@ def tally(
     out[4] = kept_squares
 
 
-@kernel
+@light_kernel
 def below(
     counts: NDArray[np.int64], smallest: int, rejected: NDArray[np.uint8], out: NDArray[np.int64]
 ) -> None:
@@ -277,6 +255,19 @@ def below(
     for i in range(counts.size):
         rejected[i] = counts[i] < smallest
     tally(counts, rejected, out)
+
+
+@light_kernel
+def kept_records(counts: NDArray[np.int64], rejected: NDArray[np.uint8], out: NDArray[np.int64]) -> None:
+    """Tell how many records of each class are kept, if classes are rejected whole."""
+    for i in range(counts.size):
+        out[i] = 0 if rejected[i] else counts[i]
+
+
+@light_kernel
+def total(numbers: NDArray[np.int64]) -> int:
+    """Add up."""
+    return int(numbers.sum())
 
 
 @kernel

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,7 @@ class ClassTable:
     levels: Levels
     keys: kernels.Words
     measures: kernels.Measures
-    histograms: tuple[Histogram, ...]
+    histograms: Sequence[Histogram]
 
     def __len__(self) -> int:
         return int(self.keys[0].size)
@@ -100,7 +101,7 @@ class Workspace(threading.local):
     """Scratch memory of one thread, large enough for any roll-up of the table it was made for."""
 
     def __init__(
-        self, rows: int, words: int, measures: int, values: int, histograms: tuple[Histogram, ...] = ()
+        self, rows: int, words: int, measures: int, values: int, histograms: Sequence[Histogram] = ()
     ) -> None:
         slots = 2
         while slots < 2 * rows:
@@ -181,24 +182,35 @@ def roll_up(
     out.
     """
     where = work.groups if groups or table.histograms else _NOTHING
-    grouped = (
-        np.array(table.levels), np.array(levels), encoding.layout, encoding.offsets, encoding.changes,
-        encoding.cardinalities, work.slots, work.keys, work.measures, where,
+    count = kernels.group(
+        table.keys, table.measures, np.array(table.levels), np.array(levels), encoding.layout, encoding.offsets,
+        encoding.changes, encoding.cardinalities, work.slots, work.keys, work.measures, where,
     )  # fmt: skip
-    if len(table.histograms) == 1:
-        count = kernels.roll_up(
-            smallest, table.histograms[0], work.histograms[0], table.keys, table.measures, *grouped
-        )
-    else:
-        count = kernels.group(table.keys, table.measures, *grouped)
-        for histogram, merged in zip(table.histograms, work.histograms, strict=True):
-            kernels.merge_histogram(where, work.measures[0][:count], smallest, histogram, merged)
     return ClassTable(
         levels,
         tuple(word[:count] for word in work.keys),
         tuple(measure[:count] for measure in work.measures),
-        tuple(histogram.filled() for histogram in work.histograms),
+        _Merged(table.histograms, count, work, smallest) if table.histograms else (),
     )
+
+
+class _Merged(Sequence[Histogram]):
+    """The histograms of a roll-up: each is made when it is first asked for, as not everybody asks."""
+
+    def __init__(self, sources: Sequence[Histogram], classes: int, work: Workspace, smallest: int) -> None:
+        # Taken here, as the workspace shows each thread its own.
+        self.groups, self.sizes, self.rooms = work.groups, work.measures[0][:classes], work.histograms
+        self.sources, self.smallest = sources, smallest
+        self.made: dict[int, Histogram] = {}
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def __getitem__(self, i: Any) -> Any:
+        if i not in self.made:
+            kernels.merge_histogram(self.groups, self.sizes, self.smallest, self.sources[i], self.rooms[i])
+            self.made[i] = self.rooms[i].filled()
+        return self.made[i]
 
 
 def keep(table: ClassTable) -> ClassTable:

@@ -118,10 +118,10 @@ class Evaluator:
         least = tally.suppressed
         if high and self.keeping:
             left = work.left[: len(table)]
-            np.multiply(table.count, rejected == 0, out=left)
+            kernels.kept_records(table.count, rejected, left)
             for keeping in self.keeping:
                 keeping.keepable(table, left, source, work.groups[: len(source)])
-            least = self.sample.records - int(left.sum())
+            least = self.sample.records - kernels.total(left)
         if self.monotone:
             # If every class of a more specific node were acceptable to these models, so would these be.
             tally = self._reject(self.monotone, table, rejected)

@@ -13,26 +13,25 @@ from __future__ import annotations
 import functools
 import math
 import threading
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 from veil.exact import largest_fraction
-from veil.models.closeness_bound import PAD, foresee_groups, foresee_ordered
+from veil.models.closeness_bound import PAD, Parts, foresee_cells, foresee_groups, foresee_ordered
 from veil.models.closeness_kernels import (
     Indices,
     Integers,
+    Marks,
+    given_up,
     judge_groups,
     judge_ordered,
+    reject_known,
     settle_ordered,
 )
-
-Marks = NDArray[np.uint8]
 
 _LARGEST = 2**63 - 1
 
@@ -41,6 +40,9 @@ _EFFORT = 4_000_000
 
 _AT_ONCE = 200_000
 """Values looked at in one go."""
+
+_CELLS = 4
+"""Cells for groups of values and classes, for each entry of the parts, up to which it pays to have cells."""
 
 _WORTH_A_BLOCK = 8
 """Values in a block from which on it pays to look at blocks first."""
@@ -53,11 +55,6 @@ class Criterion:
     class * values (or levels) stay below 2**63. Larger classes, which a table of two million records with as
     many values cannot have yet, are decided one by one in Python's integers.
     """
-
-    # The kernels, and what they need to know beside the classes.
-    judge: Callable[..., Any]
-    foresee: Callable[..., None]
-    details: tuple[NDArray[Any], ...]
 
     def __init__(self, sample: Sample, attribute: str, t: Fraction, scale: int) -> None:
         self.sample = sample
@@ -77,17 +74,13 @@ class Criterion:
 
     def reject(self, table: ClassTable, rejected: Marks) -> None:
         """Mark every class whose distance is above t."""
-        settled = rejected
+        decided = rejected
         if getattr(self._last, "table", None) is table:
-            rejected |= self._last.bad
-            settled = rejected | self._last.judged
-            if settled.all():
+            decided, all_are = reject_known(self._last.settled, self._last.bad, rejected)
+            if all_are:
                 return
         bad = np.zeros(len(table), np.uint8)
-        self.judge(
-            self.sample.histogram(table, self.attribute), table.count, self._set_aside(table, settled, bad), bad,
-            self.records, self.limits, False, *self.details,
-        )  # fmt: skip
+        self.judge(table, self._set_aside(table, decided, bad), bad)
         rejected |= bad
 
     def keepable(self, table: ClassTable, left: Integers, source: ClassTable, groups: Indices) -> None:
@@ -95,15 +88,24 @@ class Criterion:
 
         `groups` tells which class of the table each class of the source is part of.
         """
-        settled = (left == 0).view(np.uint8)
+        settled = given_up(left)
         bad = np.zeros(len(table), np.uint8)
-        self.foresee(
-            self.sample.histogram(table, self.attribute), table.count, self._set_aside(table, settled, bad), bad,
-            self.records, self.limits, self.allowance, self.details,
-            (self.sample.histogram(source, self.attribute), source.count, groups),
-            (PAD * (self.scale + self.records), self.smallest), left,
-        )  # fmt: skip
-        self._last.table, self._last.judged, self._last.bad = table, 1 - settled, bad
+        parts = (self.sample.histogram(source, self.attribute), source.count, groups)
+        self.foresee(table, self._set_aside(table, settled, bad), bad, parts, left)
+        self._last.table, self._last.settled, self._last.bad = table, settled, bad
+
+    def judge(self, table: ClassTable, aside: Marks, bad: Marks) -> None:
+        """Mark bad classes among those that are not set aside."""
+        raise NotImplementedError
+
+    def foresee(self, table: ClassTable, aside: Marks, bad: Marks, parts: Parts, left: Integers) -> None:
+        """Mark bad classes, and lower `left` to what can be kept of them."""
+        raise NotImplementedError
+
+    @property
+    def bounds(self) -> tuple[float, int]:
+        """What gains are raised by, and the size below which nothing is acceptable."""
+        return PAD * (self.scale + self.records), self.smallest
 
     def _set_aside(self, table: ClassTable, settled: Marks, bad: Marks) -> Marks:
         """Mark the classes that the kernel is not to look at: settled ones, and those too large for 64 bits.
@@ -159,9 +161,6 @@ class Ordered(Criterion):
     P and Q are the shares of records that have a value or a smaller one, in the table and in the class.
     """
 
-    judge = staticmethod(judge_ordered)
-    foresee = staticmethod(foresee_ordered)
-
     def __init__(self, sample: Sample, attribute: str, t: Fraction) -> None:
         self.cumulated: Integers = np.cumsum(sample.distribution(attribute))
         sums = np.concatenate([[0], np.cumsum(self.cumulated)])
@@ -170,6 +169,16 @@ class Ordered(Criterion):
         # Blocks blur the distance by half their share of the values: a quarter of t, most often.
         self.blocks = min(math.ceil(2 / t), 256) if t else 256
         self.block = self.domain // self.blocks
+
+    def judge(self, table: ClassTable, aside: Marks, bad: Marks) -> None:
+        entries = self.sample.histogram(table, self.attribute)
+        judge_ordered(entries, table.count, aside, bad, self.records, self.limits, False, *self.details)
+
+    def foresee(self, table: ClassTable, aside: Marks, bad: Marks, parts: Parts, left: Integers) -> None:
+        foresee_ordered(
+            self.sample.histogram(table, self.attribute), table.count, aside, bad, self.records, self.limits,
+            self.allowance, self.details, parts, self.bounds, left,
+        )  # fmt: skip
 
     def _set_aside(self, table: ClassTable, settled: Marks, bad: Marks) -> Marks:
         """Mark as well the classes that are seen to be acceptable at a glance."""
@@ -211,9 +220,6 @@ class Grouped(Criterion):
     this is the equal distance.
     """
 
-    judge = staticmethod(judge_groups)
-    foresee = staticmethod(foresee_groups)
-
     def __init__(self, sample: Sample, attribute: str, t: Fraction, levels: list[Integers]) -> None:
         values = sample.distribution(attribute)
         self.levels = _different([np.arange(values.size), *levels])
@@ -225,6 +231,20 @@ class Grouped(Criterion):
             masses[level, : known.size] = known
         self.details = (np.lexsort(parents).astype(np.int32), parents, masses, self.weights)
         super().__init__(sample, attribute, t, sample.whole * (1 + len(levels)))
+
+    def judge(self, table: ClassTable, aside: Marks, bad: Marks) -> None:
+        entries = self.sample.histogram(table, self.attribute)
+        judge_groups(entries, table.count, aside, bad, self.records, self.limits, False, *self.details)
+
+    def foresee(self, table: ClassTable, aside: Marks, bad: Marks, parts: Parts, left: Integers) -> None:
+        known = (
+            table.count, aside, bad, self.records, self.limits, self.allowance, self.details, parts, self.bounds, left,
+        )  # fmt: skip
+        rows = len(table) - int(np.count_nonzero(aside))
+        if rows * self.details[1].size <= _CELLS * parts[0][1].size:
+            foresee_cells(*known)
+        else:
+            foresee_groups(self.sample.histogram(table, self.attribute), *known)
 
     @property
     def domain(self) -> int:

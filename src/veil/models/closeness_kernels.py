@@ -6,10 +6,8 @@ share. `limits` holds three numbers (a, b, d): a class of c records may have a s
 
 Histograms are stored value by value, so one pass over their entries meets all values of a class, in any order
 of values. What has been seen of a class is kept in its row of `state`, its slot; a row begins with the size of the class,
-its sum and its cost. Classes that are set aside share the last row, which nobody reads.
-
-A kernel returns slots and state; classes that are not found bad have the last slot then. What potentials of entries are
-for, `closeness_bound` explains.
+its sum and its cost. Classes that are set aside share the last row, which nobody reads; so do, in the end, those that are
+not found bad. What costs are, and the potentials of entries, `closeness_bound` explains.
 
 Rows are addressed by unsigned numbers, which spares a check, and choices that no processor could predict are
 made without branching: both matter at a few nanoseconds an entry.
@@ -20,20 +18,45 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.classes.kernels import Entries, kernel
+from veil.classes.kernels import Entries, kernel, light_kernel
 
 Integers = NDArray[np.int64]
 Indices = NDArray[np.int32]
+Marks = NDArray[np.uint8]
 Met = tuple[Indices, Integers, Integers]
 """For each level and place: a class that has records in a group, how many; and where the places of each group end."""
+
+
+@light_kernel
+def given_up(left: Integers) -> Marks:
+    """Mark the classes of which nothing is left."""
+    marks = np.empty(left.size, np.uint8)
+    for i in range(left.size):
+        marks[i] = left[i] == 0
+    return marks
+
+
+@light_kernel
+def reject_known(settled: Marks, bad: Marks, rejected: Marks) -> tuple[Marks, bool]:
+    """Reject the bad classes among those that were looked at, as they were not settled.
+
+    Return which ones are decided now, and whether all of them are.
+    """
+    decided = np.empty(bad.size, np.uint8)
+    undecided = False
+    for i in range(bad.size):
+        rejected[i] |= bad[i]
+        decided[i] = rejected[i] | (1 - settled[i])
+        undecided |= decided[i] == 0
+    return decided, not undecided
 
 
 @kernel
 def judge_groups(
     entries: Entries,
     sizes: Integers,
-    aside: NDArray[np.uint8],
-    bad: NDArray[np.uint8],
+    aside: Marks,
+    bad: Marks,
     records: int,
     limits: Integers,
     foresee: bool,
@@ -50,9 +73,8 @@ def judge_groups(
     to the group above.
     """
     starts, classes, counts = entries
-    slots, state = _open(aside, sizes, 3)
+    slots, state = open_rows(aside, sizes, 3)
     levels, count = weights.size, state.shape[0]
-    none = count - 1
     together = np.zeros((levels, count), np.int64)  # records of each class in the present group
     met = np.empty((levels, count + 1), np.int32)  # the classes that have any
     many = np.zeros(levels, np.int64)
@@ -95,12 +117,7 @@ def judge_groups(
             ends[l, closed[l] + 1] = ends[l, closed[l]] + many[l]
             closed[l] += 1
             many[l] = 0
-    for i in range(sizes.size):
-        if slots[i] < none:
-            if state[slots[i], 1] > limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]:
-                bad[i] = 1
-            else:
-                slots[i] = none
+    mark_bad(slots, sizes, state[:, 1], limits, bad)
     return slots, state, (history, tallies, ends)
 
 
@@ -124,7 +141,8 @@ def potentials_of_groups(
     starts, classes, counts = entries
     history, tallies, ends = met
     levels = weights.size
-    fewer = _fewer(state, float(records) * weights.sum(), allowance)
+    whole = float(records) * weights.sum()
+    bars = fewer(state[:, 0], state[:, 1], state[:, 2], whole, allowance)
     state[:, 1:] = 0
     potentials = np.empty(classes.size, np.int32)
     above = np.zeros(
@@ -138,7 +156,7 @@ def potentials_of_groups(
                 mass, weight = masses[l, parents[l, value]], weights[l]
                 for j in range(ends[l, closed[l]], ends[l, closed[l] + 1]):
                     s = np.uint32(history[l, j])
-                    extra = weight if float(records * tallies[l, j]) > fewer[s] * mass else 0
+                    extra = weight if records * tallies[l, j] > bars[s] * mass else 0
                     state[s, 1] += extra * (records * tallies[l, j] - state[s, 0] * mass)
                     state[s, 2] += extra * mass
                     above[l, s] = above[l + 1, s] + extra
@@ -146,7 +164,7 @@ def potentials_of_groups(
         mass, weight = masses[0, value], weights[0]
         for e in range(starts[value], starts[value + 1]):
             s = np.uint32(slots[np.uint32(classes[e])])
-            extra = weight if float(records * counts[e]) > fewer[s] * mass else 0
+            extra = weight if records * counts[e] > bars[s] * mass else 0
             state[s, 1] += extra * (records * counts[e] - state[s, 0] * mass)
             state[s, 2] += extra * mass
             potentials[e] = above[1, s] + extra
@@ -154,7 +172,7 @@ def potentials_of_groups(
 
 
 @kernel
-def _fewer(state: Integers, whole: float, allowance: float) -> NDArray[np.float64]:
+def fewer(sizes: Integers, totals: Integers, costs: Integers, whole: float, allowance: float) -> Integers:
     """Bound how many records of each class can be kept, if every record can go by itself.
 
     A class of c records has f of them in a group that has the share m/N of the table. If n are kept, they have at most
@@ -163,11 +181,27 @@ def _fewer(state: Integers, whole: float, allowance: float) -> NDArray[np.float6
     in n. From n = c downwards it falls at least as fast as the masses say of which the class has too much (its cost): one
     step of Newton's method.
     """
-    found = np.empty(state.shape[0])
-    for k in range(found.size):
-        size, total, cost = float(state[k, 0]), float(state[k, 1]), float(state[k, 2])
-        slope = whole - allowance - cost
-        found[k] = min(size, (whole * size - total - size * cost) / slope) if slope > 0.0 else size
+    found = sizes.copy()
+    for s in range(sizes.size):
+        slope = whole - allowance - costs[s]
+        if slope > 0.0:
+            shared = (whole - costs[s]) * sizes[s] - totals[s]
+            found[s] = int(min(float(sizes[s]), max(0.0, shared / slope)))
+    return found
+
+
+@kernel
+def mark_bad(slots: Indices, sizes: Integers, totals: Integers, limits: Integers, bad: Marks) -> bool:
+    """Mark the classes whose sum is too large, and take the slots of all others. Return whether there are any."""
+    none = totals.size - 1
+    found = False
+    for i in range(sizes.size):
+        if slots[i] < none:
+            if totals[slots[i]] > limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]:
+                bad[i] = 1
+                found = True
+            else:
+                slots[i] = none
     return found
 
 
@@ -175,8 +209,8 @@ def _fewer(state: Integers, whole: float, allowance: float) -> NDArray[np.float6
 def judge_ordered(
     entries: Entries,
     sizes: Integers,
-    aside: NDArray[np.uint8],
-    bad: NDArray[np.uint8],
+    aside: Marks,
+    bad: Marks,
     records: int,
     limits: Integers,
     foresee: bool,
@@ -191,7 +225,7 @@ def judge_ordered(
     """
     starts, classes, counts = entries
     # Size, sum, cost, N times the records so far, next value, `sums` there, balance of signs, limit
-    slots, state = _open(aside, sizes, 8)
+    slots, state = open_rows(aside, sizes, 8)
     steps = np.empty(state.shape[0])
     none = state.shape[0] - 1
     if none == 0:
@@ -231,7 +265,7 @@ def judge_ordered(
 def settle_ordered(
     entries: Entries,
     sizes: Integers,
-    settled: NDArray[np.uint8],
+    settled: Marks,
     records: int,
     limits: Integers,
     block: int,
@@ -251,7 +285,7 @@ def settle_ordered(
     small = settled.copy()
     for i in range(sizes.size):
         small[i] |= sizes[i] < least
-    slots, state = _open(small, 2 * sizes, 7)  # everything twice, because of the means
+    slots, state = open_rows(small, 2 * sizes, 7)  # everything twice, because of the means
     domain, none = starts.size - 1, state.shape[0] - 1
     steps = np.empty(none)
     for k in range(none):
@@ -318,7 +352,7 @@ def _account(
 
 
 @kernel
-def _open(aside: NDArray[np.uint8], sizes: Integers, width: int) -> tuple[Indices, Integers]:
+def open_rows(aside: Marks, sizes: Integers, width: int) -> tuple[Indices, Integers]:
     """Give a slot to each class that is not set aside, and a row that begins with its size."""
     slots = np.empty(sizes.size, np.int32)
     count = 0

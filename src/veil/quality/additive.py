@@ -87,7 +87,7 @@ def _monotone(
     return True
 
 
-@kernels.kernel
+@kernels.light_kernel
 def _least(
     levels: NDArray[np.int64],
     least: int,

@@ -129,7 +129,7 @@ def _losses(
     return _normalized(out, lowest, records)
 
 
-@kernels.kernel
+@kernels.light_kernel
 def _normalized(
     totals: NDArray[np.float64], lowest: NDArray[np.float64], records: int
 ) -> NDArray[np.float64]:

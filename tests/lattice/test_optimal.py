@@ -15,7 +15,7 @@ from quality.support import Whimsical, as_tuple, evaluate, model_of, names_of, s
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimal import Optimal
 from veil.lattice.search import Search
-from veil.models import KAnonymity
+from veil.models import KAnonymity, TCloseness
 
 EXACT = ("Discernibility", "Ambiguity", "Classification")
 """Models whose scores are rounded at most once, so that ties are ties for everyone."""
@@ -79,6 +79,31 @@ def test_pruned_is_exhaustive(name):
         chosen = data.draw(models())
         evaluator = Evaluator(sample_of(problem), chosen, model_of(quality, names_of(problem)), limit)
         assert_finds_the_best(evaluator, low, high, data.draw(st.sampled_from([1, 2])))
+
+    check()
+
+
+@pytest.mark.parametrize("boxes", [1, 5])
+def test_short_of_memory_the_best_is_found_all_the_same(boxes, monkeypatch):
+    """Few boxes wait at a time, and what was found out is forgotten soon."""
+    monkeypatch.setattr("veil.lattice.optimal.MOST_BOXES", boxes)
+    monkeypatch.setattr("veil.lattice.optimal.MOST_REMEMBERED", boxes)
+    monkeypatch.setattr("veil.lattice.search.MOST_REMEMBERED", boxes)
+
+    @settings(often, max_examples=150)
+    @given(st.data())
+    def check(data):
+        problem = data.draw(strategies.problems(max_width=4, max_height=3, sensitive=True))
+        quality = data.draw(strategies.qualities(problem))
+        low, high = data.draw(strategies.level_ranges(problem))
+        chosen = [*data.draw(models()), *data.draw(st.sampled_from([[], [TCloseness("S", 0.3)]]))]
+        limit = data.draw(strategies.limits())
+        evaluator = Evaluator(sample_of(problem), chosen, model_of(quality, names_of(problem)), limit)
+        found = Search(evaluator, low, high, threads=1).run(Optimal())
+        best = best_of(every_node(evaluator, low, high))
+        assert found.proven
+        assert (found.best is None) == (best is None)
+        assert best is None or (found.best.levels, found.best.score) == (best.levels, best.score)
 
     check()
 

@@ -77,8 +77,7 @@ class _Breeding:
         elite = min(math.ceil(settings.elite * size), size - children)
         parents = old[: max(1, math.ceil(settings.production * size))]
         losses = [each.score[0] for each in self.search.check(parents) if each.score is not None]
-        spread = max(losses) - min(losses)
-        fitness = [1 - (loss - min(losses)) / spread if spread else 1.0 for loss in losses]
+        fitness = _fitness(losses)
         mothers = self.random.choices(parents, fitness, k=children)
         fathers = self.random.choices(parents, fitness, k=children)
         return [
@@ -99,3 +98,18 @@ class _Breeding:
 
     def _anywhere(self) -> Levels:
         return tuple(self.random.randint(low, high) for low, high in zip(self.low, self.high, strict=True))
+
+
+def _fitness(losses: list[float]) -> list[float]:
+    """From 1 for the least loss to 0 for the largest one, and for infinite ones beside any that are not.
+
+    >>> _fitness([2.0, 4.0, 3.0, math.inf])
+    [1.0, 0.0, 0.5, 0.0]
+    >>> _fitness([math.inf, math.inf])
+    [1.0, 1.0]
+    """
+    least = min(losses)
+    spread = max((loss for loss in losses if loss < math.inf), default=least) - least
+    return [
+        1 - (loss - least) / spread if least < loss < math.inf else float(loss == least) for loss in losses
+    ]

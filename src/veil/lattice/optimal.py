@@ -24,7 +24,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import OrderedDict
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import Field
 
@@ -37,6 +37,11 @@ from veil.lattice.space import Box
 from veil.lattice.tables import MEMORY
 from veil.models.base import Foreseeing
 from veil.quality.base import Evaluation, Score
+
+Thing = TypeVar("Thing")
+
+MOST_BOXES = 2_000_000
+"""Boxes that wait at a time, about: each takes half a kilobyte."""
 
 
 @declared
@@ -61,11 +66,13 @@ class Optimal(Strategy):
 class _Box(NamedTuple):
     """A box that may still hold the optimum; ordered by the best rank that any of its nodes can have.
 
-    `origin` is the low corner that this box's low corner is yet to be evaluated from; None if that is not to be done.
+    All of its nodes suppress at least `least` records and keep at most `room` classes. `origin` is the low corner that
+    this box's low corner is yet to be evaluated from; None if that is not to be done.
     """
 
     rank: Rank
     high: Levels
+    least: int
     room: int
     origin: Levels | None
 
@@ -97,8 +104,7 @@ class BranchAndBound:
         self.space = search.space
         self.low, self.high = low, high
         self.is_whole = (low, high) == (self.space.minimum, self.space.maximum)
-        # Corners with what was found out when they were evaluated from the low corner of their own box.
-        self.known: dict[Levels, Evaluation] = {}
+        self.corners: _Newest[Evaluation] = _Newest()
         self.tables = _Tables(search, low)
         self.heap: list[_Box] = []
         self.has_begun = False
@@ -151,15 +157,16 @@ class BranchAndBound:
         if low != high and low not in self.space.evaluated:
             self.search.expect(1)
             self._remember(self.evaluator.evaluate(low, self.tables.bottom)[0], True)
-        self._open(low, high, room, None)
+        self._open(low, high, top.least, top.possible, room, None)
         self.has_begun = True
 
     def _next_boxes(self, most: int) -> list[_Box]:
         batch: list[_Box] = []
         while self.heap and len(batch) < most:
-            box = heapq.heappop(self.heap)
+            # One that may be best, as long as there is room for the boxes that come of it; else one that is soon done.
+            box = heapq.heappop(self.heap) if len(self.heap) < MOST_BOXES else self.heap.pop()
             if self.search.hopeless(box.rank):
-                self._rule_out(box.low, box.high, box.rank[0])
+                self._rule_out(box.low, box.high, box.rank[0], box.least, True)
             else:
                 batch.append(box)
         return batch
@@ -173,8 +180,8 @@ class BranchAndBound:
         attribute, level = self.cuts.where(box.low, box.high)
         new_high = (*box.high[:attribute], level, *box.high[attribute + 1 :])
         new_low = (*box.low[:attribute], level + 1, *box.low[attribute + 1 :])
-        if new_high == box.low and new_high in self.known:
-            return _Seen(self.known[new_high], box.room, new_low=new_low)
+        if new_high == box.low and (known := self.corners.get(new_high)) is not None:
+            return _Seen(known, box.room, new_low=new_low)
         if self.shares_corners and (known := self.space.evaluated.get(new_high)) is not None:
             return _Seen(known, 0, new_low=new_low)
         source, derived = self.tables.derived(box.low)
@@ -183,7 +190,7 @@ class BranchAndBound:
 
     def _look_at_low(self, box: _Box, origin: Levels) -> _Seen:
         """Evaluate the low corner of a box."""
-        evaluation = self.known.get(box.low) or self.space.evaluated.get(box.low)
+        evaluation = self._corner(box.low)
         fresh = evaluation is None
         if evaluation is not None:
             evaluation = evaluation._replace(least=0, possible=True)
@@ -202,28 +209,28 @@ class BranchAndBound:
         return _Seen(evaluation, room, fresh, table)
 
     def _take(self, box: _Box, seen: _Seen) -> None:
-        self._remember(seen.evaluation, seen.fresh)
+        corner = self._remember(seen.evaluation, seen.fresh)
         room = min(seen.room, box.room)
         if seen.table is not None:
             self.tables.add(seen.table)
         if seen.new_low is None:
-            self._open(box.low, box.high, room, None)
+            self._open(box.low, box.high, box.least, True, room, None)
         else:
-            self._open(box.low, seen.evaluation.levels, room, None)
-            self.tables.origins[seen.new_low] = box.low
-            origin = box.low if self._asks_low_corners(box.high) else None
-            self._open(seen.new_low, box.high, box.room, origin)
+            self._open(box.low, corner.levels, corner.least, corner.possible, room, None)
+            self.tables.origins.add(seen.new_low, box.low)
+            origin = box.low if self._asks_low_corners(box.least) else None
+            self._open(seen.new_low, box.high, box.least, True, box.room, origin)
 
-    def _asks_low_corners(self, high: Levels) -> bool:
+    def _asks_low_corners(self, least: int) -> bool:
         """Whether it pays to evaluate the low corner of a box before the box is cut.
 
         It does where that bounds the box, and where the low corner may be as good as the bound says: nothing has to be
-        suppressed, as far as the high corner tells. With no suppression allowed, that is so of all boxes there are, and
+        suppressed, as far as the high corner tells (`least` records). With no suppression allowed, that is so of all boxes there are, and
         of many where what can be kept is bounded loosely.
         """
         evaluator = self.evaluator
         tight = evaluator.allowed > 0 and not evaluator.keeping
-        may_be_best = self.known[high].least == 0 and (tight or self.tells_nothing)
+        may_be_best = least == 0 and (tight or self.tells_nothing)
         return self.measure.bounds_by_corners or may_be_best
 
     def _evaluate_high(self, levels: Levels, source: ClassTable) -> tuple[Evaluation, int]:
@@ -232,36 +239,57 @@ class BranchAndBound:
         room = self.evaluator.room(source, len(table)) if self.measure.counts_classes else 0
         return evaluation, room
 
-    def _remember(self, evaluation: Evaluation, fresh: bool) -> None:
-        known = self.known.get(evaluation.levels)
-        if known is None or known.least < evaluation.least:  # Otherwise evaluated before, with more effort.
-            self.known[evaluation.levels] = evaluation
+    def _corner(self, levels: Levels) -> Evaluation | None:
+        return self.corners.get(levels) or self.space.evaluated.get(levels)
+
+    def _remember(self, evaluation: Evaluation, fresh: bool) -> Evaluation:
+        """Take in an evaluated corner. Return it as it was evaluated with the most effort."""
+        known = self.corners.get(evaluation.levels)
         if fresh:
             self.search.remember(evaluation)
+        if known is not None and known.least >= evaluation.least:
+            return known
+        self.corners.add(evaluation.levels, evaluation)
+        return evaluation
 
-    def _open(self, low: Levels, high: Levels, room: int, origin: Levels | None) -> None:
-        # Exactly one box has this high corner, and its low corner only rises: what was found out when the
-        # high corner was evaluated from a lower one still holds.
-        least, possible = self.known[high].least, self.known[high].possible
+    def _open(
+        self, low: Levels, high: Levels, least: int, possible: bool, room: int, origin: Levels | None
+    ) -> None:
+        """Take in a box whose high corner was evaluated from its low corner or, before it was cut, from a lower one."""
         bound = self.measure.bound(low, least, room)
-        corner = self.known.get(low) or self.space.evaluated.get(low)
+        corner = self._corner(low)
         if corner is not None:
             bound = max(bound, corner.base)
         rank = (bound, sum(low), low)
-        done = low == high and corner is not None
-        if done or not possible or least > self.evaluator.allowed or self.search.hopeless(rank):
-            self._rule_out(low, high, bound)
+        if low == high or not possible or least > self.evaluator.allowed or self.search.hopeless(rank):
+            self._rule_out(low, high, bound, least, possible)
         else:
-            heapq.heappush(self.heap, _Box(rank, high, room, origin))
+            heapq.heappush(self.heap, _Box(rank, high, least, room, origin))
 
-    def _rule_out(self, low: Levels, high: Levels, bound: Score) -> None:
+    def _rule_out(self, low: Levels, high: Levels, bound: Score, least: int, possible: bool) -> None:
         if not self.is_whole:
             return
         self.search.decided += math.prod(b - a + 1 for a, b in zip(low, high, strict=True))
         single = low == high and low in self.space.evaluated
         if not single and len(self.space.ruled_out) < MOST_REMEMBERED:
-            corner = self.known[high]
-            self.space.ruled_out.append(Box(low, high, bound, corner.least, corner.possible))
+            self.space.ruled_out.append(Box(low, high, bound, least, possible))
+
+
+class _Newest(Generic[Thing]):
+    """What was found out about nodes, as far as it was added lately: a long search does not fill the memory."""
+
+    def __init__(self) -> None:
+        self.new: dict[Levels, Thing] = {}
+        self.old: dict[Levels, Thing] = {}
+
+    def get(self, levels: Levels) -> Thing | None:
+        found = self.new.get(levels)
+        return self.old.get(levels) if found is None else found
+
+    def add(self, levels: Levels, thing: Thing) -> None:
+        if len(self.new) >= MOST_REMEMBERED:
+            self.old, self.new = self.new, {}
+        self.new[levels] = thing
 
 
 class _Tables:
@@ -273,7 +301,7 @@ class _Tables:
     def __init__(self, search: Search, bottom: Levels) -> None:
         self.evaluator = search.evaluator
         self.tables: OrderedDict[Levels, ClassTable] = OrderedDict()
-        self.origins: dict[Levels, Levels] = {}
+        self.origins: _Newest[Levels] = _Newest()
         self.bytes = 0
         self.bottom = self._derive(search.tables.source(bottom), bottom)
 
@@ -288,11 +316,12 @@ class _Tables:
         return self._derive(source, levels), source.levels != levels
 
     def _nearest(self, levels: Levels) -> ClassTable:
-        while levels != self.bottom.levels:
-            table = self.tables.get(levels)
+        at: Levels | None = levels
+        while at is not None and at != self.bottom.levels:
+            table = self.tables.get(at)
             if table is not None:
                 return table
-            levels = self.origins[levels]
+            at = self.origins.get(at)
         return self.bottom
 
     def visits(self, levels: Levels) -> int:

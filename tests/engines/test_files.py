@@ -87,6 +87,8 @@ def files(draw: st.DrawFn) -> tuple[bytes, str, Csv]:
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter=separator, quoting=quoting, lineterminator=end)
     header = draw(st.booleans())
+    titles = draw(st.lists(st.sampled_from(["", "Ward 3", "a, b; c", 'a "quote', '"x"']), max_size=2))
+    text.write("".join(title + end for title in titles))
     if header:
         writer.writerow([f"column {number}" for number in range(width)])
     for row in rows:
@@ -100,6 +102,7 @@ def files(draw: st.DrawFn) -> tuple[bytes, str, Csv]:
         header=header,
         missing=draw(st.sampled_from([("",), ("", "NA"), ("NA",), ()])),
         decimal=draw(st.sampled_from([".", "."])),
+        skip=len(titles),
     )
     return gzip.compress(data) if packed else data, ".csv.gz" if packed else ".csv", format
 
@@ -143,6 +146,8 @@ def test_an_engine_sees_a_csv_file_as_memory_does(file: tuple[bytes, str, Csv]) 
         ("from,until\n2020-01-01T00:00:00,2020-01-01 00:00:00\n", Csv()),
         ("from,until\n2020-01-01T00:00:00,2020-01-01 00:00:00\n", Csv(time_separator=" ")),
         ("a,b\r1,2\r3,4\r", Csv()),
+        ("A title\n\na,b\n1,2\n", Csv(skip=2)),
+        ("A \"title\n1\n\n2\n", Csv(header=False, skip=1)),
     ],
 )  # fmt: skip
 def test_dialects(text: str, format: Csv, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tables.support import awkward_texts
 from veil.errors import InputError
-from veil.tables import Csv, Source, read
+from veil.tables import Csv, Excel, Source, output_format, read
 
 
 def parse(folder: Path, content: str | bytes, format: Csv | None = None, name: str = "t.csv") -> Source:
@@ -342,3 +342,55 @@ def test_reads_what_the_standard_library_wrote(
     )
     table = parse(tmp_path, text.getvalue(), format).table
     assert [list(row.values()) for row in table.to_pylist()] == expected
+
+
+class TestTitles:
+    """Lines above the table."""
+
+    @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+    @pytest.mark.parametrize("title", ["Ward 3, confidential", 'a "quote', "", "zip;age;sex", "\ufefftitle"])
+    def test_skipped(self, tmp_path: Path, title: str, end: str) -> None:
+        content = end.join([title, "as of 2026-01-01", "age,sex", "34,m", "51,f", ""])
+        found = parse(tmp_path, content, Csv(skip=2))
+        assert found.table.to_pydict() == {"age": [34, 51], "sex": ["m", "f"]}
+
+    @pytest.mark.parametrize("columns", [["x", "y"], ["x"]])
+    def test_without_header(self, tmp_path: Path, columns: list[str]) -> None:
+        rows = [["1", "a"], ["2", "b"]]
+        body = "\n".join(",".join(row[: len(columns)]) for row in rows)
+        found = parse(tmp_path, f"title\n\n{body}\n", Csv(separator=",", header=False, skip=2))
+        assert list(found.table.to_pydict().values()) == [[1, 2], ["a", "b"]][: len(columns)]
+
+    def test_lines_keep_their_numbers(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="line 5: 1 field, where the header has 2"):
+            parse(tmp_path, "title\n\nage,sex\n34,m\n51\n", Csv(skip=2))
+
+    @pytest.mark.parametrize(
+        ("content", "lines"),
+        [
+            (
+                "Report;;;\nas of today;;;\n\nage;sex;zip;ill\n34;m;81675;flu\n51;f;81677;gout\n36;m;8;flu\n",
+                3,
+            ),
+            ("Report\n\nage,sex\n34,m\n", 2),
+            ("Report, 2026\nage,sex,zip\n34,m,81675\n", 1),
+        ],
+    )
+    def test_are_seen(self, tmp_path: Path, content: str, lines: int) -> None:
+        with pytest.raises(InputError) as refusal:
+            parse(tmp_path, content)
+        assert f"Csv(skip={lines})" in str(refusal.value)
+        assert parse(tmp_path, content, Csv(skip=lines)).table.column_names[:2] == ["age", "sex"]
+
+    def test_columns_without_name_or_values_are_no_title(self, tmp_path: Path) -> None:
+        found = parse(tmp_path, "age,sex,,,\n34,m,,,\n51,f,,,\n").table
+        assert found.column_names == ["age", "sex", "column_3", "column_4", "column_5"]
+        assert parse(tmp_path, ",age,sex\n0,34,m\n1,51,f\n").table.column_names == ["column_1", "age", "sex"]
+
+    def test_more_lines_than_there_are(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match=r"no lines below those that `skip` leaves out \(9\)"):
+            parse(tmp_path, "age,sex\n34,m\n", Csv(skip=9))
+
+    def test_are_not_written(self, tmp_path: Path) -> None:
+        assert output_format(tmp_path / "release.csv", Csv(separator=";", skip=3)) == Csv(separator=";")
+        assert output_format(tmp_path / "release.xlsx", Excel(skip=3)) == Excel()

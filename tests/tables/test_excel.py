@@ -58,6 +58,17 @@ def test_blank_margins_are_cut_off(tmp_path: Path) -> None:
     assert read(path).table.to_pydict() == {"a": [1, None, 3], "column_2": [5, None, 6], "b": [2, None, 4]}
 
 
+def test_rows_above_the_table(tmp_path: Path) -> None:
+    path = book(tmp_path, Sheet=[["Ward 3", None], [None, None], ["age", "sex"], [34, "m"], [51, "f"]])
+    with pytest.raises(InputError, match=r"row 1: does not name the columns.*Excel\(skip=2\)"):
+        read(path)
+    found = read(path, format=Excel(skip=2))
+    assert found.table.to_pydict() == {"age": [34, 51], "sex": ["m", "f"]}
+    assert found.format == Excel("Sheet", skip=2)
+    with pytest.raises(InputError, match="should hold at least one row"):
+        read(path, format=Excel(skip=9))
+
+
 def test_without_header(tmp_path: Path) -> None:
     path = book(tmp_path, Sheet=[[1, "x"], [2, "y"]])
     assert read(path, format=Excel(header=False)).table.to_pydict() == {

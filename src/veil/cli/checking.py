@@ -12,7 +12,7 @@ from veil.engines.connect import Database
 from veil.engines.relation import Engine
 from veil.engines.settings import Settings
 from veil.errors import PlanError, VeilError, did_you_mean
-from veil.tables import Csv, Format, read
+from veil.tables import Csv, Format, output_format, read
 from veil.tables.formats import format_of
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def released_format(file: Path, given: Format | None, recipe: Recipe | None) -> 
     except VeilError:
         return None
     if not isinstance(given, Csv) or not isinstance(named, Csv):
-        return given if given is not None and given.kind == named.kind else None
+        return output_format(file, given) if given is not None and given.kind == named.kind else None
     columns = given.columns
     if columns is not None and recipe is not None:
         plan = recipe.plan()
@@ -110,6 +110,7 @@ def released_format(file: Path, given: Format | None, recipe: Recipe | None) -> 
         given,
         separator=named.separator or given.separator,
         types={},
+        skip=0,
         columns=None if given.header else columns,
     )
 

@@ -106,8 +106,8 @@ def _translated(message: str) -> str:
     'Give it more with --memory ..., or say --overwrite'
     """
     message = re.sub(
-        r"(?:format=)?\bCsv\((\w+)=['\"]?(.*?)['\"]?\)",
-        lambda found: f"--format csv:{found[1]}={_WORDS.get(found[2], found[2])}",
+        r"(?:format=)?\b(Csv|Excel)\((\w+)=['\"]?(.*?)['\"]?\)",
+        lambda found: f"--format {found[1].lower()}:{found[2]}={_WORDS.get(found[3], found[3])}",
         message,
     )
     message = re.sub(r"\bSettings\((memory|temporary)=['\"]?(.*?)['\"]?\)", r"--\1 \2", message)

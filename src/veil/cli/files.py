@@ -15,7 +15,8 @@ import typer
 from veil.cli import failures, grammar
 from veil.engines.connect import Database
 from veil.errors import InputError, MissingDependencyError, OutputError, PlanError
-from veil.tables import Format, output_format
+from veil.tables import Format
+from veil.tables.formats import similar_format
 
 if TYPE_CHECKING:
     from veil.recipe._base import Located
@@ -78,7 +79,7 @@ def table_of(
     chosen = grammar.format(format) if format else recipe.input_format
     if input is not None and chosen is not None and not format:
         # What the recipe knows about such files, if it is one.
-        chosen = output_format(input, chosen) if isinstance(input, Path) and not input.is_dir() else None
+        chosen = similar_format(input, chosen) if isinstance(input, Path) and not input.is_dir() else None
     return table, chosen
 
 

@@ -76,7 +76,9 @@ def check_agreement(file: Path, format: Csv, head: pa.Table) -> None:
     width = head.num_columns
     if not whole:
         del records[-1:]  # cut off by the end of the sample
-    start = next(number for number, fields in enumerate(records) if fields) + 1 if format.header else 0
+    start = (
+        next(number for number, fields in enumerate(records) if fields) + 1 if format.header else format.skip
+    )
     # A blank line is a record where there is one column only.
     expected = [fields or [""] for fields in records[start:] if fields or width == 1][:RECORDS]
     found = list(zip(*(column.to_pylist() for column in head.columns), strict=True))
@@ -134,7 +136,7 @@ def csv_fault(said: str, place: str) -> str | None:
 
 
 class _Head(NamedTuple):
-    """How a CSV file begins: its dialect without unknowns, its columns, the blank lines before their names."""
+    """How a CSV file begins: its dialect without unknowns, its columns, the lines above their names."""
 
     format: Csv
     names: list[str]
@@ -150,7 +152,8 @@ def _head(file: Path, format: Csv) -> _Head:
     names = _names(header.fields, format, file)
     _check_types(names, format, file)
     _check_quotes(file, sample, format)
-    return _Head(format, names, header.line - 1 if format.header else 0, _line_end(sample, format))
+    skip = header.line - 1 if format.header else format.skip
+    return _Head(format, names, skip, _line_end(sample, format))
 
 
 def _line_end(sample: str, format: Csv) -> str:
@@ -187,6 +190,7 @@ def _sample(file: Path, format: Csv) -> tuple[str, bool, str]:
         )
     data, encoding = dialect.decode(data, name, file)
     dialect.check_text(data, file)
+    data = dialect.without_titles(data, format.skip, file)
     sample, _ = dialect.sample_of(data, file)
     return sample, whole, encoding
 

@@ -424,4 +424,4 @@ def _where(found: Source, row: int) -> str:
     for column in found.table.slice(0, row).columns:
         if pa.types.is_string(column.type):
             breaks += sum(text.count("\n") for text in column.to_pylist() if text)
-    return f"line {row + breaks + (2 if found.format.header else 1)} (row {row})"
+    return f"line {row + breaks + (2 if found.format.header else 1) + found.format.skip} (row {row})"

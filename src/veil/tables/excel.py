@@ -6,6 +6,7 @@ knows no decimals and no empty text: decimals come back as floats, empty text as
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import io
 import zipfile
@@ -18,11 +19,13 @@ import pyarrow as pa
 
 from veil.errors import InputError, MissingDependencyError, OutputError, did_you_mean
 from veil.tables.formats import Excel
+from veil.tables.names import header_below
 from veil.tables.opening import check_readable
 from veil.tables.text import canonical_text
 
 _MAX_ROWS, _MAX_COLUMNS, _MAX_TEXT = 1_048_576, 16_384, 32_767
 _HOLDABLE = (type(None), bool, int, float, Decimal, dt.date, dt.time)
+_LOOKED_AT = 200
 _FIRST_DAY = dt.date(1900, 3, 1)  # the calendar of Excel has a 29 February 1900; before it, days are off
 
 
@@ -32,9 +35,17 @@ def read_excel(path: Path, format: Excel) -> tuple[pa.Table, Excel]:
     sheet, cells = _sheet(path, format.sheet, _cells(path, format.sheet))
     where = f"{path}, sheet {sheet!r}"
     _check_formulas(path, sheet, cells)
+    cells = cells[format.skip :]
     rows = cells[1:] if format.header else cells
     if not rows:
         raise InputError(f"{where}: a header but no rows. The table should hold at least one row")
+    below = header_below(cells[0], rows[:_LOOKED_AT]) if format.header else None
+    if below is not None:
+        raise InputError(
+            f"{where}, row {format.skip + 1}: does not name the columns, though most rows have values in them. If the "
+            "rows above the header are no part of the table, such as a title, say "
+            f"Excel(skip={format.skip + below + 1}); if this is the header, name the columns"
+        )
     names = [
         str(value) if format.header and value is not None else f"column_{number}"
         for number, value in enumerate(cells[0], 1)
@@ -43,7 +54,7 @@ def read_excel(path: Path, format: Excel) -> tuple[pa.Table, Excel]:
     if twice:
         raise InputError(f"{where}: more than one column is named {', '.join(map(repr, twice))}. Rename them")
     columns = [_column([row[number] for row in rows]) for number in range(len(names))]
-    return pa.table(columns, names=names), Excel(sheet, format.header)
+    return pa.table(columns, names=names), dataclasses.replace(format, sheet=sheet)
 
 
 def write_excel(table: pa.Table, file: BinaryIO, format: Excel) -> None:

@@ -52,6 +52,7 @@ class Csv:
     time_separator: Annotated[
         Literal["T", " "] | None, Field(description="between date and time; detected if not given")
     ] = None
+    skip: Annotated[int, Field(ge=0, description="lines above the table, such as a title")] = 0
     kind: Literal["csv"] = Field(default="csv", repr=False, kw_only=True)
 
     @model_validator(mode="after")
@@ -96,6 +97,7 @@ class Excel:
 
     sheet: Annotated[str | None, Field(description="name of the sheet")] = None
     header: Annotated[bool, Field(description="whether the first row names the columns")] = True
+    skip: Annotated[int, Field(ge=0, description="rows above the table, such as a title")] = 0
     kind: Literal["excel"] = Field(default="excel", repr=False, kw_only=True)
 
 
@@ -142,12 +144,20 @@ def format_of(path: Path, *, error: type[VeilError] = InputError) -> Format:
 def output_format(path: Path, like: Format | None = None) -> Format:
     r"""Return the format to write to `path`: the one its name stands for, in the dialect of `like` if akin.
 
-    >>> output_format(Path("release.csv"), Csv(separator=";")).separator
+    What stands above a table is not written.
+
+    >>> output_format(Path("release.csv"), Csv(separator=";", skip=2)).separator
     ';'
     >>> output_format(Path("release.tsv"), Csv(separator=";")).separator
     '\t'
     """
-    named = format_of(path, error=OutputError)
+    found = similar_format(path, like, error=OutputError)
+    return dataclasses.replace(found, skip=0) if isinstance(found, Csv | Excel) and found.skip else found
+
+
+def similar_format(path: Path, like: Format | None = None, *, error: type[VeilError] = InputError) -> Format:
+    """Return the format that a file name stands for, in the dialect of `like` if akin, or raise `error`."""
+    named = format_of(path, error=error)
     if like is None or like.kind != named.kind:
         return named
     if isinstance(like, Csv) and isinstance(named, Csv) and named.separator is not None:

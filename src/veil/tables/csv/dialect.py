@@ -18,6 +18,7 @@ from pathlib import Path
 
 from veil.errors import InputError
 from veil.tables.formats import Csv
+from veil.tables.names import header_below
 
 # Comma last: it is the one that also stands inside numbers and sentences.
 SEPARATORS = ("\t", ";", "|", ",")
@@ -81,6 +82,18 @@ def check_text(data: bytes, path: Path) -> None:
         raise InputError(f"{path}: the file is empty. It should hold a table with at least one row")
 
 
+def without_titles(data: bytes, lines: int, path: Path) -> bytes:
+    r"""Leave blank lines where lines above the table stood, so that the others keep their numbers.
+
+    >>> without_titles(b"A title\nage,sex\n34,m\n", 1, Path("patients.csv"))
+    b'\nage,sex\n34,m\n'
+    """
+    titles = re.match(rb"(?:[^\r\n]*(?:\r\n|\n|\r)){%d}" % lines, data)
+    if titles is None:
+        raise InputError(f"{path}: has no lines below those that `skip` leaves out ({lines}). Say fewer")
+    return re.sub(rb"[^\r\n]+", b"", titles[0]) + data[titles.end() :] if lines else data
+
+
 def line_of(data: bytes, offset: int) -> int:
     """Return the number of the line (from 1) that holds the byte at `offset`."""
     end = b"\n" if b"\n" in data or b"\r" not in data else b"\r"
@@ -121,14 +134,36 @@ def detect_separator(sample: str, whole: bool, format: Csv) -> str:
 
 def read_header(sample: str, format: Csv, path: Path) -> Header:
     """Return the first record that is not blank; the body begins after it, or with it if it is data."""
-    consumed = line = 0
-    for fields, lines in _records(sample, format.separator or ",", format):
+    consumed = line = above = 0
+    records = _records(sample, format.separator or ",", format)
+    for fields, lines in records:
         start = line + 1
         line += len(lines)
         consumed += sum(len(each.encode()) for each in lines)
+        above = consumed if line <= format.skip else above
         if fields:
-            return Header(tuple(fields), start, consumed if format.header else 0)
+            if format.header and format.columns is None:
+                _check_names(fields, start, records, path)
+            return Header(tuple(fields), start, consumed if format.header else above)
     raise InputError(f"{path}: the file is empty. It should hold a table with at least one row")
+
+
+def _check_names(
+    names: list[str], line: int, records: Iterator[tuple[list[str], list[str]]], path: Path
+) -> None:
+    rows, starts = [], []
+    start = line + 1
+    for fields, lines in itertools.islice(records, _SAMPLE_RECORDS):
+        rows.append(fields)
+        starts.append(start)
+        start += len(lines)
+    place = header_below(names, rows)
+    if place is not None:
+        raise InputError(
+            f"{path}, line {line}: does not name the columns, though most records have values in them. If the lines "
+            f"above the header are no part of the table, such as a title, say Csv(skip={starts[place] - 1}); "
+            "if this is the header, name the columns in the file"
+        )
 
 
 def _records(text: str, separator: str, format: Csv) -> Iterator[tuple[list[str], list[str]]]:

@@ -12,6 +12,7 @@ from veil.errors import InputError
 from veil.tables.csv.dialect import options, wrong_encoding
 from veil.tables.formats import Csv
 
+_HIGH = 20  # lines that a title and what else stands above a table may take
 _END = "\0end"  # cannot be in a file: NUL bytes are refused before
 
 
@@ -35,7 +36,7 @@ def explain(data: bytes, width: int | None, format: Csv, path: Path) -> InputErr
 def _first_fault(text: str, width: int | None, format: Csv, path: Path) -> InputError | None:
     lines = itertools.chain(io.StringIO(text, newline=""), [_END])
     reader = csv.reader(lines, **options(format.separator or ",", format))  # type: ignore[arg-type]
-    line = 1
+    line, seen = 1, 0
     for fields in reader:
         if fields == [_END]:
             return None
@@ -46,15 +47,18 @@ def _first_fault(text: str, width: int | None, format: Csv, path: Path) -> Input
                 "Close or remove it; if quotes mean nothing in this file, say Csv(quote=None)"
             )
         if fields and width is not None and len(fields) != width:  # blank lines are never at fault
-            return _ragged(len(fields), line, width, format, path)
+            title = len(fields) > width and (seen == 1 or width == 1) and line <= _HIGH
+            return _ragged(len(fields), line, width, title, format, path)
         line = reader.line_num + 1
+        seen += bool(fields)
     return None
 
 
-def _ragged(found: int, line: int, width: int, format: Csv, path: Path) -> InputError:
+def _ragged(found: int, line: int, width: int, title: bool, format: Csv, path: Path) -> InputError:
     expected = f"the header has {width}" if format.header else f"{width} are expected"
+    skip = f". If the lines above are a title, say Csv(skip={line - 1})" if title else ""
     return InputError(
         f"{path}, line {line}: {found} {'field' if found == 1 else 'fields'}, where {expected} (separator "
         f"{format.separator!r}). Correct the line, quote fields that hold the separator, or say another "
-        'separator, for example Csv(separator=";")'
+        f'separator, for example Csv(separator=";"){skip}'
     )

@@ -24,6 +24,7 @@ def read_csv(path: Path, format: Csv) -> tuple[pa.Table, Csv]:
     """Read a CSV file; also return the format with everything that was detected filled in."""
     data, encoding = dialect.decode(read_bytes(path), format.encoding, path)
     dialect.check_text(data, path)
+    data = dialect.without_titles(data, format.skip, path)
     sample, whole = dialect.sample_of(data, path)
     separator = format.separator or dialect.detect_separator(sample, whole, format)
     format = dataclasses.replace(format, separator=separator, encoding=encoding)

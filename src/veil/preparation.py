@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.classes.encoding import Encoding, Levels
@@ -16,8 +15,9 @@ from veil.classes.sample import Attribute, Sample
 from veil.errors import InputError, PlanError
 from veil.hierarchies import Hierarchy
 from veil.plan import Plan
-from veil.published import counted
-from veil.tables.arrow import dictionary_encoded
+from veil.published import check_comparable, counted, is_list
+from veil.tables.arrow import dictionary_encoded, with_one_zero
+from veil.tables.text import canonical_text, sorted_places
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +69,9 @@ def prepare(
     Of a condensed table, `weights` tells how many records each row stands for, and `columns` which columns there are.
     """
     plan.check_columns(table.column_names if columns is None else columns)
+    models = tuple(model.settled(table) for model in plan.models)
+    if any(model is not given for model, given in zip(models, plan.models, strict=True)):
+        plan = replace(plan, models=models)
     if table.num_rows == 0:
         raise InputError("the table has no rows: there is nothing to anonymize")
     names = [name for name in table.column_names if name in plan.quasi_identifiers]
@@ -82,7 +85,7 @@ def prepare(
     for name in further:
         if name not in table.column_names:
             raise PlanError(f"{plan.quality} reads column {name!r}, which the table does not have")
-    attributes = tuple(_further(table[name], name) for name in further)
+    attributes = tuple(_further(table[name], name, _order(plan, name)) for name in further)
     subset = _subset(table, plan)
     encoding = Encoding(names, hierarchies)
     sample = Sample(
@@ -122,15 +125,32 @@ def encode(
     return hierarchy, np.ascontiguousarray(hierarchy.encode(values, name)[indices], dtype=np.int32)
 
 
-def _further(column: pa.ChunkedArray, name: str) -> Attribute:
+def _further(column: pa.ChunkedArray, name: str, order: Sequence[str] | None) -> Attribute:
     """Code a sensitive column or response variable in the order of its values, a missing value last."""
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+    check_comparable(column, name)
+    if is_list(column.type):
         return _sets(column, name)
-    values, indices = dictionary_encoded(column)
-    order = np.array(pc.array_sort_indices(values, null_placement="at_end"), dtype=np.int64)
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return Attribute(name, rank[indices], tuple(values.take(pa.array(order)).to_pylist()))
+    values, indices = dictionary_encoded(with_one_zero(column))
+    first_to_last = sorted_places(values, order)
+    if order is not None and (
+        strange := {str(each) for each in canonical_text(values) if each is not None} - {*order}
+    ):
+        raise PlanError(
+            f"the order of the values of column {name!r} lacks {min(strange)!r}, which occurs in it. Add it to `order`"
+        )
+    rank = np.empty(len(first_to_last), np.int32)
+    rank[first_to_last] = np.arange(len(first_to_last), dtype=np.int32)
+    return Attribute(name, rank[indices], tuple(values.take(pa.array(first_to_last)).to_pylist()))
+
+
+def _order(plan: Plan, name: str) -> Sequence[str] | None:
+    """The order that models give to the values of a column, on which all of them must agree."""
+    orders = [order for model in plan.models if (order := model.order_of(name)) is not None]
+    if any(order != orders[0] for order in orders):
+        raise PlanError(
+            f"models give different orders to the values of column {name!r}: give them the same `order`"
+        )
+    return orders[0] if orders else None
 
 
 def _sets(column: pa.ChunkedArray, name: str) -> Attribute:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError
 from veil.hierarchies.hierarchy import Hierarchy
-from veil.tables.arrow import dictionary_encoded
+from veil.tables.arrow import dictionary_encoded, with_one_zero
 
 FLAG = "suppressed"
 """Column that says which rows are suppressed, where their cells alone would not tell."""
@@ -170,7 +170,7 @@ class Published:
         [(0, 'flu', 2), (0, 'cold', 1), (1, 'flu', 1)]
         """
         if attribute not in self._histograms:
-            values, codes = self.encoded(attribute)
+            values, codes = compared(self.table[attribute], attribute)
             width = max(1, len(values))
             pairs = self.classes.astype(np.int64) * width + codes[self._kept_rows]
             weights = self._kept_weights
@@ -201,6 +201,7 @@ class Published:
     def encoded(self, column: str) -> Encoded:
         """Different values of a column of the table, and for each record the position of its value there."""
         if column not in self._encoded:
+            check_comparable(self.table[column], column)
             self._encoded[column] = encoded(self.table[column])
         return self._encoded[column]
 
@@ -213,6 +214,22 @@ class Published:
             shows_nothing = pc.fill_null(pc.equal(values, self.marker), False)
         result: NDArray[np.bool_] = np.array(shows_nothing, dtype=np.bool_)[codes]
         return result
+
+
+def compared(column: pa.ChunkedArray, name: str) -> Encoded:
+    """Do as `encoded`, with one zero only: 0.0 and -0.0 do not make a class diverse. Refuse what cannot be compared."""
+    check_comparable(column, name)
+    return encoded(with_one_zero(column))
+
+
+def check_comparable(column: pa.ChunkedArray, name: str) -> None:
+    """Refuse records and lists of lists, which cannot be told apart."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_nested(kind.value_type if is_list(kind) else kind):
+        raise InputError(
+            f"column {name!r} holds values of type {kind}, which cannot be compared: make text or numbers of them, or "
+            "leave the column out"
+        )
 
 
 def encoded_columns(columns: Sequence[pa.ChunkedArray]) -> list[Encoded]:
@@ -233,13 +250,13 @@ def encoded(column: pa.ChunkedArray) -> Encoded:
     (['b', None, 'a'], [0, 1, 2, 0])
     """
     kind = column.type
-    if pa.types.is_dictionary(kind) and not _is_list(kind.value_type):
+    if pa.types.is_dictionary(kind) and not is_list(kind.value_type):
         return dictionary_encoded(column)
     if pa.types.is_string_view(kind):  # which Arrow can do little with
         column, kind = column.cast(pa.string()), pa.string()
     if not len(column):
         return pa.array([], kind), np.empty(0, np.int32)
-    if _is_list(kind):
+    if is_list(kind):
         _, codes = encoded(_spelled(column))
         first = np.empty(int(codes.max()) + 1, np.int64)
         first[codes[::-1]] = np.arange(codes.size)[::-1]
@@ -271,7 +288,8 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _is_list(kind: pa.DataType) -> bool:
+def is_list(kind: pa.DataType) -> bool:
+    """Whether values of a type are lists."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 

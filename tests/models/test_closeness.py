@@ -5,8 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -15,6 +18,7 @@ from pydantic import TypeAdapter
 
 import oracle
 import strategies
+import veil
 from models.judging import (
     often,
     problem_of,
@@ -30,14 +34,16 @@ from veil import hierarchies as h
 from veil.classes.encoding import Encoding
 from veil.classes.sample import Attribute, Sample
 from veil.classes.table import Histogram, keep, roll_up
-from veil.errors import HierarchyError
+from veil.errors import HierarchyError, ParameterError, PlanError
 from veil.exact import decimal_fraction
 from veil.models import closeness_criteria
 from veil.models import closeness_distance as distances
 from veil.models.closeness import TCloseness
 from veil.models.closeness_bound import foresee_cells, foresee_groups
 from veil.models.closeness_criteria import Grouped, Ordered
+from veil.models.value_counts import count
 from veil.published import Published
+from veil.report import check_certificate
 
 RESPIRATORY = [["flu", "resp", "*"], ["cold", "resp", "*"], ["gout", "other", "*"]]
 
@@ -262,7 +268,7 @@ def test_strongest():
 def test_distances_with_integers_of_any_size():
     """What does not fit 64 bits is added up as Python's integers."""
     published = table_of({"a": 5, "b": 1}, {"b": 3, "c": 4}, {"a": 1, "c": 2})
-    counted = distances.count(published, "S", ordered=True)
+    counted = count(published, "S", ordered=True)
     wide = counted._replace(counts=counted.counts.astype(object), sizes=counted.sizes.astype(object))
     levels = [np.array([0, 1, 2]), np.array([0, 0, 1]), np.array([0, 0, 0])]
     for distance, details in (
@@ -360,6 +366,90 @@ def test_ordered_distance_over_many_values(values):
         left = table.count.copy()
         criterion.keepable(table, left, table, np.arange(len(table), dtype=np.int32))
         assert (left < table.count).tolist() == expected
+
+
+# --- the order of values --------------------------------------------------------------------------
+
+ORDER = ["low", "mid", "high", "never"]
+LEVELS = ["low"] * 2 + ["mid"] * 4 + ["high"] * 2
+
+
+def in_categories(library: str) -> Any:
+    if library == "pandas":
+        values = pd.Categorical(LEVELS, categories=ORDER, ordered=True)
+        return pd.DataFrame({"q": list("aaaabbbb"), "s": values})
+    return pl.DataFrame({"q": list("aaaabbbb"), "s": LEVELS}, schema_overrides={"s": pl.Enum(ORDER)})
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_categories_have_the_order_they_were_made_with(library, tmp_path):
+    """By alphabet, both halves would be at a distance of 1/8; they are at 1/4. So the table finds, and its file."""
+    frame = in_categories(library)
+    plan = {"quasi_identifiers": {"q": h.suppression()}, "sensitive": "s", "suppression_limit": 1.0}
+    found = {each.parameter: each.value for each in veil.assess(frame, quasi_identifiers="q", sensitive="s")}
+    assert found["t (ordered)"] == 0.25
+    strict = veil.anonymize(frame, models=TCloseness("s", 0.2, "ordered"), **plan)
+    assert set(strict.arrow["q"].to_pylist()) == {"*"}
+    release = veil.anonymize(frame, models=TCloseness("s", 0.25, "ordered"), **plan)
+    assert release.arrow["q"].to_pylist() == list("aaaabbbb")
+    assert release.plan.models[0].order == ("low", "mid", "high")
+    release.save(tmp_path / "release.csv")
+    release.certificate(tmp_path / "certificate.json")
+    checked = check_certificate(tmp_path / "certificate.json", tmp_path / "release.csv")
+    assert "t = 0.25" in str(checked)
+    assert checked.holds
+
+
+def test_an_order_that_is_given():
+    table = pa.table({"q": list("aaaabbbb"), "s": LEVELS})
+    published = Published(table, ["q"])
+    assert not TCloseness("s", 0.2, "ordered", order=ORDER).verify(published).holds
+    assert TCloseness("s", 0.25, "ordered", order=ORDER).verify(published).holds
+    assert TCloseness("s", 0.125, "ordered").verify(published).holds
+    assert TCloseness("s", 0.2, "ordered", order=[1, 2.5, True]).order == ("1", "2.5", "true")
+
+
+@pytest.mark.parametrize(
+    ("distance", "order"), [("ordered", ["a", "a"]), ("ordered", 5), ("ordered", "ab"), ("equal", ["a", "b"])]
+)
+def test_orders_that_are_none(distance, order):
+    with pytest.raises(ParameterError, match="`order` of TCloseness should"):
+        TCloseness("s", 0.2, distance, order=order)
+
+
+def test_an_order_that_lacks_a_value():
+    plan = {"quasi_identifiers": {"q": h.suppression()}, "sensitive": "s"}
+    table = pa.table({"q": list("aaaabbbb"), "s": LEVELS})
+    with pytest.raises(PlanError, match="column 's' lacks 'high', which occurs in it"):
+        veil.anonymize(table, models=TCloseness("s", 0.2, "ordered", order=["low", "mid"]), **plan)
+    two = [TCloseness("s", 0.2, "ordered", order=ORDER), TCloseness("s", 0.3, "ordered", order=ORDER[::-1])]
+    with pytest.raises(PlanError, match="different orders to the values of column 's'"):
+        veil.anonymize(table, models=two, **plan)
+
+
+def test_lists_have_no_order():
+    table = pa.table({"q": ["a", "b"], "s": [["x"], ["y"]]})
+    with pytest.raises(PlanError, match=r"should be 'equal' for column 's', not 'ordered'"):
+        veil.anonymize(
+            table,
+            quasi_identifiers={"q": h.suppression()},
+            sensitive="s",
+            models=TCloseness("s", 0.2, "ordered"),
+        )
+
+
+@settings(often, max_examples=60)
+@given(st.permutations("abcd"), st.lists(st.sampled_from("abcd"), min_size=2, max_size=30), st.data())
+def test_an_order_is_as_good_as_numbers(order, values, data):
+    """Spelled by `order`, texts are as far apart as the numbers of their places."""
+    keys = data.draw(st.lists(st.sampled_from("xy"), min_size=len(values), max_size=len(values)))
+    known = [each for each in order if each in values]
+    texts, numbers = (
+        Published(pa.table({"q": keys, "s": column}), ["q"])
+        for column in (values, [known.index(value) for value in values])
+    )
+    found = TCloseness("s", 1.0, "ordered", order=order)._largest_distance(texts)
+    assert found == TCloseness("s", 1.0, "ordered")._largest_distance(numbers)
 
 
 # --- what can be kept -----------------------------------------------------------------------------

@@ -6,8 +6,8 @@ that the search calls at every node. Models never learn how the search works.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
+from veil.models.digits import Direction, rounded
 from veil.published import Published
 
 
@@ -33,12 +34,19 @@ class Finding:
 
 @dataclass(frozen=True)
 class Strength:
-    """The strongest parameter of a model that a table already satisfies."""
+    """The strongest parameter of a model that a table already satisfies.
+
+    `rounding` is the direction in which the promise gets weaker, so that a rounded value still holds.
+    """
 
     model: str
     parameter: str
     value: float | int
     attribute: str | None = None
+    rounding: Direction = field(default="up", repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.parameter} = {rounded(self.value, self.rounding)}"
 
 
 class Subset(Protocol):
@@ -139,12 +147,24 @@ class PrivacyModel:
     attacks
         What the model defends against: "record linkage", "attribute linkage", "table linkage",
         "probabilistic".
+    monotone_if
+        Which of the two kinds of monotone, "generalization" or "suppression", depend on parameters, and when they
+        hold, in words. The class then has the safe answer, and every model its own.
     """
 
     monotone_generalization: ClassVar[bool] = False
     monotone_suppression: ClassVar[bool] = False
     reads_labels: ClassVar[bool] = False
     attacks: ClassVar[tuple[str, ...]] = ()
+    monotone_if: ClassVar[Mapping[str, str]] = {}
+
+    def settled(self, table: pa.Table) -> PrivacyModel:
+        """Return the model with what it takes from the table written down, so that others can check it later."""
+        return self
+
+    def order_of(self, attribute: str) -> Sequence[str] | None:
+        """Return the order that the model gives to the values of a sensitive attribute, spelled as text, if any."""
+        return None
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, cast
@@ -12,13 +13,16 @@ from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, Wrap
 
 from veil.classes.sample import Sample
 from veil.declare import declared
-from veil.errors import HierarchyError
+from veil.errors import HierarchyError, InputError, PlanError
 from veil.exact import decimal_fraction, float_at_least
 from veil.hierarchies import Builder, Hierarchy, Table
 from veil.models import closeness_distance as distances
 from veil.models.base import Finding, PrivacyModel, Strength
 from veil.models.closeness_criteria import Criterion, Grouped, Ordered
+from veil.models.value_counts import count
 from veil.published import Published
+from veil.tables.arrow import categories
+from veil.tables.text import canonical_text
 
 
 def _builder(value: Any) -> Any:
@@ -32,6 +36,18 @@ def _builder(value: Any) -> Any:
     if value is None or isinstance(value, Mapping) or hasattr(value, "kind"):
         return value
     raise ValueError(f"`hierarchy` of TCloseness should be a hierarchy, its builder or a path, not {value!r}")
+
+
+def _spelled(value: Any) -> Any:
+    """Spell the values of an order as text, as hierarchies do."""
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        return tuple(each if isinstance(each, str) else canonical_text(pa.array([each]))[0] for each in value)
+    except (TypeError, pa.ArrowInvalid, InputError):
+        raise ValueError(
+            f"`order` of TCloseness should list values from first to last, not {value!r}"
+        ) from None
 
 
 def _with_kind(value: Any, write: SerializerFunctionWrapHandler) -> Any:
@@ -53,8 +69,9 @@ class TCloseness(PrivacyModel):
       over the nodes above the values, of level/height * min(pos, neg), where pos and neg are what the children
       of the node have too much and too little.
 
-    All values of the input count, in their order, missing ones last. Decisions are exact. Li, Li and
-    Venkatasubramanian (2007).
+    All values of the input count, in their order, missing ones last. Numbers and dates have one, and so have categories
+    that were made with one. Text is in alphabetical order, which hardly ever means anything: say `order`. Decisions are
+    exact. Li, Li and Venkatasubramanian (2007).
 
     Monotone under generalization: the distribution of a union is a mean of those of its parts, and distances
     are convex. Not monotone under suppression: two classes that are too far from the table, on opposite
@@ -84,6 +101,11 @@ class TCloseness(PrivacyModel):
         WrapSerializer(_with_kind),
         Field(description="hierarchy of the sensitive column, with one root, for the hierarchical distance"),
     ] = Field(default=None, repr=False)
+    order: Annotated[
+        tuple[str, ...] | None,
+        BeforeValidator(_spelled),
+        Field(description="values from first to last, for the ordered distance of text"),
+    ] = Field(default=None, repr=False)
     kind: Literal["TCloseness"] = Field(default="TCloseness", repr=False, kw_only=True)
 
     monotone_generalization: ClassVar[bool] = True
@@ -100,6 +122,29 @@ class TCloseness(PrivacyModel):
                 f"`hierarchy` of TCloseness should be None for the {self.distance} distance, which has no use "
                 'for it; the hierarchical one is distance="hierarchical"'
             )
+        if self.order is not None and (self.distance != "ordered" or len(set(self.order)) < len(self.order)):
+            raise ValueError(
+                '`order` of TCloseness should list different values, for distance="ordered" alone, not '
+                f"{list(self.order)} for the {self.distance} distance"
+            )
+
+    def settled(self, table: pa.Table) -> TCloseness:
+        """Write down the order of categories, which is lost where a release is stored as text."""
+        if self.distance != "ordered" or self.order is not None or self.attribute not in table.column_names:
+            return self
+        if pa.types.is_nested(table[self.attribute].type):
+            raise PlanError(
+                f"`distance` of TCloseness should be 'equal' for column {self.attribute!r}, not 'ordered': lists have no "
+                "order"
+            )
+        known = categories(table[self.attribute])
+        return (
+            self if known is None else dataclasses.replace(self, order=tuple(map(str, canonical_text(known))))
+        )
+
+    def order_of(self, attribute: str) -> Sequence[str] | None:
+        """Return the order of the sensitive attribute's values, if it was given."""
+        return self.order if attribute == self.attribute else None
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
@@ -127,7 +172,10 @@ class TCloseness(PrivacyModel):
             return Ordered(sample, self.attribute, t)
         if self.distance == "equal":
             return Grouped(sample, self.attribute, t, [])
-        levels = self._levels(pa.array(attribute.values), sample.distribution(self.attribute))
+        large = any(isinstance(value, int) and value >= 2**63 for value in attribute.values)
+        levels = self._levels(
+            pa.array(attribute.values, pa.uint64() if large else None), sample.distribution(self.attribute)
+        )
         return Grouped(sample, self.attribute, t, levels[1:-1])
 
     def _levels(self, values: pa.Array, counts: Any) -> list[Any]:
@@ -158,10 +206,8 @@ class TCloseness(PrivacyModel):
 
     def _largest_distance(self, published: Published) -> Fraction:
         if self.distance == "equal":
-            return distances.largest(
-                distances.equal, distances.count(published, self.attribute, ordered=False)
-            )
-        counted = distances.count(published, self.attribute, ordered=True)
+            return distances.largest(distances.equal, count(published, self.attribute, ordered=False))
+        counted = count(published, self.attribute, ordered=True, order=self.order)
         if self.distance == "ordered":
             return distances.largest(distances.ordered, counted)
         levels = self._levels(counted.values, counted.masses)
@@ -175,7 +221,7 @@ class TCloseness(PrivacyModel):
         found = []
         for name in sensitive if published.sizes.size else ():
             in_order = not pa.types.is_nested(published.table.schema.field(name).type)
-            counted = distances.count(published, name, ordered=in_order)
+            counted = count(published, name, ordered=in_order)
             for distance in ("equal", "ordered") if in_order else ("equal",):
                 worst = distances.largest(getattr(distances, distance), counted)
                 found.append(Strength("TCloseness", f"t ({distance})", float_at_least(worst), name))

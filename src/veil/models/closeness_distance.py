@@ -7,50 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from veil.published import Published, counted, encoded
-
-Integers = NDArray[Any]
-"""Of 64 bits where the sums fit, of any size (as objects) where they might not."""
-
-
-class Counted(NamedTuple):
-    """How often each class has each value, in the order of classes and, within a class, of values.
-
-    `values` are all values there are, missing ones last, and `masses` how many records of the baseline have
-    each.
-    """
-
-    values: pa.Array
-    masses: Integers
-    classes: Integers
-    codes: Integers
-    counts: Integers
-    sizes: Integers
-
-
-def count(published: Published, attribute: str, *, ordered: bool) -> Counted:
-    """Count values by class. `ordered` asks for the order of the values, which not every type has."""
-    classes, found, counts = published.histograms(attribute)
-    values, rows = encoded(published.baseline[attribute])
-    known = [values, found.cast(values.type)]
-    if published.population is not None and attribute in published.population.column_names:
-        known.append(encoded(published.population[attribute])[0].cast(values.type))
-    domain, codes_32 = encoded(pa.chunked_array(known))
-    places = codes_32.astype(np.int64)
-    if ordered:
-        order = np.array(pc.array_sort_indices(domain), dtype=np.int64)  # missing values last
-        domain, places = domain.take(pa.array(order)), np.argsort(order)[places]
-    codes = places[len(values) : len(values) + len(found)]
-    masses = counted(places[: len(values)][rows], len(domain), published.baseline_weights)
-    in_order = np.lexsort((codes, classes))
-    return Counted(domain, masses, classes[in_order], codes[in_order], counts[in_order], published.sizes)
+from veil.models.value_counts import Counted, Integers
 
 
 def largest(distance: Callable[..., tuple[Integers, int]], counted: Counted, *details: Any) -> Fraction:

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.classes.kernels import kernel
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.exact import sign_of_logs
-from veil.published import Published, counted
+from veil.models.value_counts import count
+from veil.published import Published
 
 _LOOKED_AT = 4096
 """Class sizes that are tried out for the minimal class size."""
@@ -190,34 +189,33 @@ class Share:
 
 def shares(published: Published, attribute: str) -> list[Share]:
     """Compare the share of each published value in the classes with that in the table, exactly."""
-    number, values, count = published.histograms(attribute)
-    if not number.size:
+    found = count(published, attribute, ordered=False)
+    if not found.classes.size:
         return []
-    sizes = np.bincount(number, weights=count).astype(np.int64)[number]
-    codes, distinct = _coded(values)
-    largest, smallest = (_extreme(codes, count, sizes, len(distinct), most) for most in (True, False))
-    rows, known = _coded(_plain(published.baseline[attribute]))
+    sizes = found.sizes[found.classes]
+    largest, smallest = (_extreme(found.codes, found.counts, sizes, most) for most in (True, False))
     total = published.baseline_records
-    frequencies = counted(rows, len(known), published.baseline_weights)
-    place = pc.index_in(distinct, value_set=known, skip_nulls=False)
     return [
-        Share(value, Fraction(int(frequencies[i]), total) if i is not None else Fraction(0), *extremes)
-        for value, i, *extremes in zip(
-            distinct.to_pylist(), place.to_pylist(), largest, smallest, strict=True
+        Share(
+            found.values[code].as_py(),
+            Fraction(int(found.masses[code]), total),
+            largest[code],
+            smallest[code],
         )
+        for code in sorted(largest)
     ]
 
 
 def _extreme(
-    codes: NDArray[np.int64], count: NDArray[np.int64], sizes: NDArray[np.int64], values: int, most: bool
-) -> list[Fraction]:
-    """Largest or smallest share of each value.
+    codes: NDArray[np.int64], count: NDArray[np.int64], sizes: NDArray[np.int64], most: bool
+) -> dict[int, Fraction]:
+    """Largest or smallest share of each value that occurs.
 
     Rounding keeps the order of two quotients, or makes them equal. So the extreme is among those with the
     extreme double, and these are compared again.
     """
     quotient = count / sizes
-    extreme = np.full(values, -np.inf if most else np.inf)
+    extreme = np.full(int(codes.max()) + 1, -np.inf if most else np.inf)
     (np.maximum if most else np.minimum).at(extreme, codes, quotient)
     at = quotient == extreme[codes]
     common = np.gcd(count[at], sizes[at])
@@ -227,20 +225,4 @@ def _extreme(
     ).T.tolist():
         share = Fraction(f, n)
         found[code] = (max if most else min)(found.get(code, share), share)
-    return [found[code] for code in range(values)]
-
-
-def _coded(values: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
-    encoded = _plain(values).dictionary_encode(null_encoding="encode")
-    return np.array(encoded.indices, dtype=np.int64), encoded.dictionary
-
-
-def _plain(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """One array without dictionary encoding, text of one type."""
-    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    if isinstance(array, pa.ChunkedArray):  # what combining leaves of a column without rows
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
-    text = pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)
-    return array.cast(pa.string()) if text else array
+    return found

@@ -83,6 +83,26 @@ def dictionary_encoded(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.in
     return values.dictionary.take(pa.array(used)), number[codes]
 
 
+def with_one_zero(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the same numbers with one zero: 0.0 and -0.0 are one value, which is spelled in two ways."""
+    kind = column.type
+    if pa.types.is_dictionary(kind) and pa.types.is_floating(kind.value_type):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_float16(kind):  # which Arrow can do little with
+        column, kind = column.cast(pa.float32()), pa.float32()
+    return pc.add(column, pa.scalar(0.0, kind)) if pa.types.is_floating(kind) else column
+
+
+def categories(column: pa.ChunkedArray) -> pa.Array | None:
+    """Return the values of a categorical column whose categories have an order, in that order; else None.
+
+    Only values that occur: others would tell that somebody had them.
+    """
+    if not (pa.types.is_dictionary(column.type) and column.type.ordered and len(column)):
+        return None
+    return used_categories(column).chunk(0).dictionary.drop_null()
+
+
 def _unified(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Give all chunks one dictionary. Arrow does not where one lists a missing value, so that it must not."""
     if column.num_chunks > 1 and any(chunk.dictionary.null_count for chunk in column.chunks):

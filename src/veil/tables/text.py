@@ -7,15 +7,41 @@ why the zero after the point of a decimal stays, and why the rare float ``-0.0``
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from veil.errors import InputError
 
 # What Arrow renders beyond whole seconds, in groups of three digits that may all be zero.
 _ZERO_GROUPS = re.compile(r"\.?(?:000)+$")
 _OFFSET = re.compile(r"([+-]\d\d)(\d\d)$")
+
+
+def sorted_places(values: pa.Array, order: Sequence[str] | None = None) -> NDArray[np.int64]:
+    """Return where the values stand that are first, second, and so on; missing ones are last.
+
+    Values that `order` spells come first, in that order.
+
+    >>> sorted_places(pa.array(["low", "mid", None, "high"])).tolist()
+    [3, 0, 1, 2]
+    >>> sorted_places(pa.array(["low", "mid", None, "high"]), ["low", "mid", "high"]).tolist()
+    [0, 1, 3, 2]
+    """
+    found: NDArray[np.int64] = np.array(
+        pc.array_sort_indices(values, null_placement="at_end"), dtype=np.int64
+    )
+    if order is None:
+        return found
+    place = {text: number for number, text in enumerate(order)}
+    rank = [
+        len(place) + 1 if text is None else place.get(text, len(place))
+        for text in canonical_text(values.take(pa.array(found)))
+    ]
+    return found[np.argsort(rank, kind="stable")]
 
 
 def canonical_text(array: pa.Array | pa.ChunkedArray, *, column: str | None = None) -> list[str | None]:

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from veil import KAnonymity, Plan
 from veil import hierarchies as h
+from veil.cli.failures import in_options
 from veil.errors import ParameterError, PlanError
+from veil.lattice import Auto
+from veil.models import TCloseness
 from veil.quality import Loss, Precision
 
 
@@ -43,10 +48,16 @@ def test_short_forms_become_what_they_stand_for() -> None:
         ({"sensitive": ["age"]}, "'age' cannot be both quasi-identifying and sensitive"),
         (
             {"suppression_limit": 1.5},
-            "`suppression_limit` of Plan should be less than or equal to 1, not 1.5",
+            "`suppression_limit` of Plan should be from 0 to 1, not 1.5",
         ),
-        ({"suppression_limit": -0.1}, "`suppression_limit` of Plan should be greater than or equal to 0"),
+        ({"suppression_limit": -0.1}, "`suppression_limit` of Plan should be from 0 to 1, not -0.1"),
         ({"suppression_limit": float("nan")}, "`suppression_limit`"),
+        ({"suppression_limit": "5%"}, "`suppression_limit` of Plan should be a number from 0 to 1, not '5%'"),
+        ({"suppression_limit": True}, "`suppression_limit` of Plan should be a number from 0 to 1, not True"),
+        (
+            {"minimum_levels": {"age": True}},
+            "`minimum_levels.age` of Plan should be a valid integer, not True",
+        ),
         ({"quality": "los"}, "Did you mean 'loss'"),
         ({"minimum_levels": {"agee": 1}}, "`minimum_levels` names 'agee'.*Did you mean 'age'"),
         ({"minimum_levels": {"age": 2}, "maximum_levels": {"age": 1}}, "minimum level 2 of 'age' is above"),
@@ -56,6 +67,121 @@ def test_short_forms_become_what_they_stand_for() -> None:
 def test_a_plan_that_cannot_work_is_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(PlanError, match=message):
         plan(**changes)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "message"),
+    [
+        ("models", KAnonymity, r"KAnonymity\(5\), not the class KAnonymity itself: write KAnonymity\(...\)"),
+        ("models", [KAnonymity(2), KAnonymity], r"not the class KAnonymity itself: write KAnonymity\(...\)"),
+        ("models", None, "`models` should be a privacy model or a list of them, .*, not None"),
+        ("models", 5, "`models` should be a privacy model or a list of them, .*, not 5"),
+        (
+            "models",
+            "k-anonymity",
+            "`models` should be a privacy model or a list of them, .*, not 'k-anonymity'",
+        ),
+        ("models", {"kind": "KAnonymity", "k": 2}, r"`models` should be .*KAnonymity\(5\), not {'kind'"),
+        ("models", [[KAnonymity(2)]], r"`models` should be .*, not \[KAnonymity\(k=2\)\]"),
+        ("quality", Loss, r"`quality` should be .*, not the class Loss itself: write Loss\(...\)"),
+        ("quality", None, r"`quality` should be .*, for example Loss\(\) or 'loss', not None"),
+        ("strategy", Auto, r"`strategy` should be .*, not the class Auto itself: write Auto\(...\)"),
+        ("strategy", 5, r"`strategy` should be .*, for example Auto\(\) or 'auto', not 5"),
+        ("quasi_identifiers", 5, "`quasi_identifiers` should map each column to its hierarchy, .* Got 5"),
+        ("quasi_identifiers", [["age"]], r"should map each column to its hierarchy, .* Got \[\['age'\]\]"),
+        (
+            "quasi_identifiers",
+            (each for each in "ab"),
+            "should map each column to its hierarchy, .* Got <gen",
+        ),
+        (
+            "quasi_identifiers",
+            {"age": h.Intervals},
+            r"not the class Intervals itself: write Intervals\(...\)",
+        ),
+        ("quasi_identifiers", {"age": h.read}, r"not the function read itself: write read\(...\)"),
+        ("quasi_identifiers", {"age": {"widths": [5]}}, "hierarchy: `kind` is required"),
+        (
+            "quasi_identifiers",
+            {"age": "intervalls"},
+            "there is no kind 'intervalls'. Did you mean 'intervals'",
+        ),
+        ("sensitive", 5, "`sensitive` should be the name of a column or a list of names, not 5"),
+        ("sensitive", None, "`sensitive` should be the name of a column or a list of names, not None"),
+        (
+            "insensitive",
+            [["a"]],
+            r"`insensitive` should be the name of a column or a list .*, not \[\['a'\]\]",
+        ),
+        ("identifying", 5, "`identifying` should be the name of a column or a list of names, not 5"),
+        (
+            "identifying",
+            {"name": "hide"},
+            "`identifying.name` of Plan should be 'remove' or 'mask', not 'hide'",
+        ),
+        ("microaggregated", 5, "`microaggregated` of Plan should be a mapping of names to values, not 5"),
+    ],
+)
+def test_the_wrong_kind_of_thing_is_refused_in_words(parameter: str, value: object, message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        plan(**{parameter: value})
+
+
+def test_what_is_as_good_as_a_list_is_taken() -> None:
+    assert plan(models=(each for each in [KAnonymity(2)])).models == (KAnonymity(2),)
+    assert plan(sensitive={"a": 1}.keys()).sensitive == ("a",)
+    assert plan(time_limit=float("inf")).time_limit == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("column", "changes", "message", "by_options"),
+    [
+        (
+            "S",
+            {"sensitive": ["s", "other"]},
+            "add it to `sensitive`, or correct its name. Did you mean 's'?",
+            "name it with --sensitive, or correct its name. Did you mean 's'?",
+        ),
+        (
+            "xyz",
+            {"sensitive": ["s"]},
+            "add it to `sensitive`, or correct its name. Choose from: 's'.",
+            "name it with --sensitive, or correct its name. Choose from: 's'.",
+        ),
+        (
+            "s",
+            {},
+            "add it to `sensitive`, or correct its name",
+            "name it with --sensitive, or correct its name",
+        ),
+        (
+            "age",
+            {"sensitive": ["s"]},
+            "cannot be both that and sensitive: take it out of `quasi_identifiers` and add it to `sensitive`, or have",
+            "take it out of --qi and name it with --sensitive, or have the model speak of another column",
+        ),
+        (
+            "pay",
+            {"microaggregated": {"pay": "mean"}},
+            "take it out of `microaggregated` and add it to `sensitive`",
+            "take it out of --microaggregate and name it with --sensitive",
+        ),
+        (
+            "s",
+            {"insensitive": ["s"]},
+            "which is insensitive, not sensitive: take it out of `insensitive` and add it to `sensitive`",
+            "take it out of --insensitive and name it with --sensitive",
+        ),
+    ],
+)
+def test_a_model_of_a_column_that_is_not_sensitive_is_refused_with_the_ways_out(
+    column: str, changes: dict[str, object], message: str, by_options: str
+) -> None:
+    model = TCloseness(column, 0.5)
+    with pytest.raises(PlanError, match=f"speaks of column '{column}', .*{re.escape(message)}"):
+        plan(models=model, **changes)
+    with pytest.raises(PlanError, match=re.escape(by_options)), in_options():
+        plan(models=model, **changes)
 
 
 def test_parameters_are_refused_by_name() -> None:

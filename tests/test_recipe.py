@@ -190,10 +190,16 @@ REFUSED: list[tuple[str, str]] = [
     (LEAST + "qualty: loss\n", "line 3: `qualty` is not known here. Did you mean 'quality'?"),
     (
         LEAST + "suppression_limit: 1.5\n",
-        "line 3: `suppression_limit` should be less than or equal to 1, not 1.5",
+        "line 3: `suppression_limit` should be from 0 to 1, not 1.5",
     ),
-    (LEAST + "suppression_limit: yes\n", "line 3: `suppression_limit` should be a valid number, not 'yes'"),
-    (LEAST + "suppression_limit: true\n", "line 3: `suppression_limit` should be a valid number, not 'true'"),
+    (
+        LEAST + "suppression_limit: yes\n",
+        "line 3: `suppression_limit` should be a number from 0 to 1, not 'yes'",
+    ),
+    (
+        LEAST + "suppression_limit: true\n",
+        "line 3: `suppression_limit` should be a number from 0 to 1, not 'true'",
+    ),
     (LEAST + "overwrite: 5\n", "line 3: `overwrite` should be a valid boolean"),
     (LEAST + "others: kep\n", "line 3: `others` should be 'keep' or 'drop', not 'kep'"),
     (

@@ -3,24 +3,35 @@
 Privacy models, quality models, hierarchy builders and strategies are all declared the same way: a class
 with annotated fields. The declaration is the single source for the constructor, the range checks (one
 uniform message everywhere), the recipe file format and its JSON schema.
+
+A number is a number: True is not 1, and in Python "5" is not 5. Recipes and the command line consist of text, so there
+it is read; what is not finite is a number nowhere, unless a declaration says `allow_inf_nan`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
 from typing import Any, TypeVar, cast, dataclass_transform
 
+import numpy as np
 import pydantic
 import pydantic.dataclasses
-from pydantic import Field
+from pydantic import Field, GetCoreSchemaHandler
+from pydantic_core import ArgsKwargs, PydanticCustomError, PydanticKnownError, core_schema
 
-from veil.errors import ParameterError
+from veil.errors import ParameterError, did_you_mean
 
 T = TypeVar("T")
+Place = tuple[str | int, ...]
+"""Where a value is: keys and positions from the top."""
 
 _CONFIG = pydantic.ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+_IN_PYTHON = object()
+_as_text = ContextVar("_as_text", default=False)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(Field,))
@@ -34,20 +45,30 @@ def declared(cls: type[T]) -> type[T]:
     Traceback (most recent call last):
     ...
     veil.errors.ParameterError: `k` of KAnonymity should be greater than or equal to 1, not 0
+    >>> KAnonymity(True)
+    Traceback (most recent call last):
+    ...
+    veil.errors.ParameterError: `k` of KAnonymity should be a valid integer, not True
     """
+    cls.__get_pydantic_core_schema__ = classmethod(_schema)  # type: ignore[attr-defined]
     made = pydantic.dataclasses.dataclass(frozen=True, config=_CONFIG)(cls)
-    construct = cast("Callable[..., None]", made.__init__)
     positional = [field.name for field in dataclasses.fields(cast("Any", made)) if not field.kw_only]
 
-    @functools.wraps(construct)
+    @wraps(cast("Callable[..., None]", made.__init__))
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        # By name, so that a message names the parameter and not its position.
+        given = dict(zip(positional, args, strict=False))
         try:
             if len(args) > len(positional):
                 raise TypeError(f"takes at most {len(positional)} positional arguments, not {len(args)}")
-            # By name, so that a message names the parameter and not its position.
-            construct(self, **dict(zip(positional, args, strict=False)), **kwargs)
+            for name in given.keys() & kwargs.keys():
+                raise TypeError(f"`{name}` is given twice")
+            given |= kwargs
+            self.__pydantic_validator__.validate_python(
+                ArgsKwargs((), given), self_instance=self, context=None if _as_text.get() else _IN_PYTHON
+            )
         except pydantic.ValidationError as error:
-            raise ParameterError(explain(error, f"of {cls.__name__} ")) from None
+            raise ParameterError(explain(error, f"of {cls.__name__} ", given)) from None
         except TypeError as error:
             raise ParameterError(f"{cls.__name__}: {error}") from None
 
@@ -55,20 +76,231 @@ def declared(cls: type[T]) -> type[T]:
     return cast("type[T]", made)
 
 
-def explain(error: pydantic.ValidationError, owner: str = "") -> str:
-    """Say in one line what is wrong: parameter in backticks, the rule, then the value."""
+@contextmanager
+def numbers_as_text() -> Iterator[None]:
+    """Let constructors take text for numbers, as on a command line, where there is nothing else.
+
+    >>> from veil.models import TCloseness
+    >>> with numbers_as_text():
+    ...     TCloseness("diagnosis", ".5").t
+    0.5
+    """
+    before = _as_text.set(True)
+    try:
+        yield
+    finally:
+        _as_text.reset(before)
+
+
+# Numbers
+
+
+def _schema(cls: type[Any], source: Any, handler: GetCoreSchemaHandler) -> Any:
+    return with_careful_numbers(handler(source))
+
+
+def with_careful_numbers(schema: Any, finite: bool = True) -> Any:
+    """Return a schema of pydantic in which every number takes numbers only, and tells its whole range."""
+    if isinstance(schema, list | tuple):
+        return type(schema)(with_careful_numbers(each, finite) for each in schema)
+    if not isinstance(schema, dict):
+        return schema
+    kind = schema.get("type")
+    if kind in ("int", "float", "decimal"):
+        # What is strict refuses all else by itself, and need not call Python for each of a million row numbers.
+        is_strict = kind == "int" and schema.get("strict") and _range(schema) is None
+        return schema if is_strict else _careful(schema, finite)
+    if kind == "function-wrap" and getattr(schema["function"]["function"], "is_careful", False):
+        return schema
+    if kind == "union":
+        kinds = {each["type"] for each in schema["choices"] if isinstance(each, dict)}
+        if "bool" in kinds:
+            return schema  # where True may be meant, nobody takes it for 1
+        # What may be text as well has a reader of its own, which says better what it takes.
+        finite = "str" not in kinds
+    return {
+        key: each if key in _NO_SCHEMAS else with_careful_numbers(each, finite)
+        for key, each in schema.items()
+    }
+
+
+_NO_SCHEMAS = ("default", "metadata", "serialization", "json_schema_input_schema")
+
+
+def _careful(schema: dict[str, Any], finite: bool) -> Any:
+    whole = schema["type"] == "int"
+    if schema["type"] == "float" and finite:
+        schema = {"allow_inf_nan": False, **schema}
+    told = _range(schema)
+
+    def number(value: Any, read: Callable[[Any], Any], info: pydantic.ValidationInfo) -> Any:
+        is_text = isinstance(value, str) and info.context is _IN_PYTHON
+        try:
+            if is_text or isinstance(value, bool | np.bool_):
+                raise PydanticKnownError("int_type" if whole else "float_type")
+            return read(value)
+        except pydantic.ValidationError as error:
+            if told is None or error.errors()[0]["type"] not in _OUTSIDE:
+                raise
+        except PydanticKnownError:
+            if told is None:
+                raise
+        a_number = "" if isinstance(value, int | float) and not isinstance(value, bool) else "a number "
+        raise PydanticCustomError("out_of_range", "Input should be {range}", {"range": a_number + told})
+
+    number.is_careful = True  # type: ignore[attr-defined]
+    return core_schema.with_info_wrap_validator_function(number, cast("Any", schema))
+
+
+_OUTSIDE = (
+    *("greater_than", "greater_than_equal", "less_than", "less_than_equal", "finite_number"),
+    *("int_type", "int_parsing", "float_type", "float_parsing"),
+)
+
+
+def _range(schema: Mapping[str, Any]) -> str | None:
+    """Say from where to where a number may lie, if it is bounded on both sides.
+
+    >>> _range({"ge": 0, "le": 1}), _range({"gt": 0, "le": 1}), _range({"ge": 1})
+    ('from 0 to 1', 'more than 0 and at most 1', None)
+    """
+    above, least, below, most = (schema.get(each) for each in ("gt", "ge", "lt", "le"))
+    if (above is None and least is None) or (below is None and most is None):
+        return None
+    is_open = above is not None and (least is None or above >= least)
+    if not is_open and below is None:
+        return f"from {least} to {most}"
+    lower = f"more than {above}" if is_open else f"at least {least}"
+    return f"{lower} and " + (f"at most {most}" if below is None else f"less than {below}")
+
+
+# Messages
+
+
+def explain(error: pydantic.ValidationError, owner: str = "", data: Any = None) -> str:
+    """Say in one line what is wrong: parameter in backticks, the rule, then the value.
+
+    `data` is what was checked. With it, alternatives of a parameter are told as one.
+    """
+    told: dict[str, list[str]] = {}
+    values: dict[str, Any] = {}
     lines = []
-    for problem in error.errors():
-        name = ".".join(str(part) for part in problem["loc"])
-        if problem["type"] == "value_error":
+    for problem in problems(error):
+        place = problem["loc"] if data is None else followed(problem["loc"], data)[0]
+        name = ".".join(map(str, place))
+        kind = problem["type"]
+        if kind == "value_error":
             lines.append(str(problem["ctx"]["error"]))
-            continue
-        if problem["type"] in ("missing", "missing_argument"):
+        elif kind in ("missing", "missing_argument"):
+            name = ".".join(map(str, problem["loc"]))
             lines.append(f"`{name}` {owner}is required")
-            continue
-        if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
             lines.append(f"`{name}` {owner}is not a parameter")
-            continue
-        rule = problem["msg"].removeprefix("Input ")
-        lines.append(f"`{name}` {owner}{rule}, not {problem['input']!r}")
+        elif kind in ("union_tag_invalid", "union_tag_not_found"):
+            lines.append(f"`{name}` {owner}".rstrip() + f": {rule(problem)}" if name else rule(problem))
+        elif kind in ("too_short", "too_long"):
+            lines.append(f"`{name}` {owner}{rule(problem)}")
+        else:
+            told.setdefault(name, []).append(rule(problem))
+            values.setdefault(name, problem["input"])
+    lines += [f"`{name}` {owner}{either(rules)}, not {written(values[name])}" for name, rules in told.items()]
     return "; ".join(lines)
+
+
+def problems(error: pydantic.ValidationError) -> list[Any]:
+    """List what is wrong, without lists that are too short only because their items are wrong."""
+    found = error.errors()
+    inner = {problem["loc"][:end] for problem in found for end in range(len(problem["loc"]))}
+    return [each for each in found if each["type"] != "too_short" or each["loc"] not in inner]
+
+
+def followed(location: Place, data: Any) -> tuple[Place, str]:
+    """Follow a location of pydantic, leaving out what names an alternative instead of a part of the data.
+
+    Also return the kind of the mapping that holds the value: as it says itself, or the alternative taken.
+
+    >>> followed(("models", 0, "KAnonymity", "k"), {"models": [{"kind": "KAnonymity", "k": 0}]})
+    (('models', 0, 'k'), 'KAnonymity')
+    """
+    place: list[str | int] = []
+    here, owner, taken = data, "", ""
+    for part in location:
+        if isinstance(here, Mapping) and part in here:
+            taken = str(here.get("kind", taken))
+            here = here[part]
+        elif isinstance(here, list | tuple) and isinstance(part, int) and part < len(here):
+            here = here[part]
+        else:
+            taken = str(part)
+            continue
+        place.append(part)
+        owner, taken = taken, "?"
+    return tuple(place), owner
+
+
+def rule(problem: Any) -> str:
+    """Say what a value should be, in words of users instead of pydantic's."""
+    kind, context = problem["type"], problem.get("ctx", {})
+    if kind in ("too_short", "too_long"):
+        least, most = context.get("min_length"), context.get("max_length")
+        count = f"at least {least}" if kind == "too_short" else f"at most {most}"
+        items = "item" if (least if kind == "too_short" else most) == 1 else "items"
+        return f"should have {count} {items}, not {context['actual_length']}"
+    if kind == "union_tag_invalid":
+        kinds = [each.strip("' ") for each in context["expected_tags"].split(",")]
+        return f"there is no kind {context['tag']!r}.{did_you_mean(context['tag'], kinds)}"
+    if kind == "union_tag_not_found":
+        return "`kind` is required"
+    if kind == "path_type":
+        return "should be a path"
+    if kind == "is_instance_of":
+        return f"should be a {context['class']}"
+    if kind == "dataclass_type":
+        return f"should be {context['class_name']}(...)"
+    told: str = problem["msg"].removeprefix("Input ").split(", unable to ")[0]
+    for theirs, ours in _WORDS.items():
+        told = told.replace(theirs, ours)
+    return told
+
+
+_WORDS = {
+    "a valid dictionary or object to extract fields from": "a mapping of names to values",
+    "a valid dictionary": "a mapping of names to values",
+    "an object": "a mapping of names to values",
+    "a valid array": "a list",
+    "a valid tuple": "a list",
+    "a valid list": "a list",
+    "a valid string": "text",
+    "String should": "should",
+}
+
+
+def either(rules: list[str]) -> str:
+    """Tell the rules of alternatives as one.
+
+    >>> either(["should be a valid number", "should be text", "should be text"])
+    'should be a valid number or text'
+    """
+    first, *others = dict.fromkeys(rules)
+    return " or ".join([first, *(each.strip().removeprefix("should be ") for each in others)])
+
+
+def written(value: Any) -> str:
+    """Show a value that is not as it should be; where parentheses are missing, say so.
+
+    >>> from veil.models import KAnonymity
+    >>> written(5), written(KAnonymity)
+    ('5', 'the class KAnonymity itself: write KAnonymity(...)')
+    """
+    if (
+        callable(value)
+        and getattr(value, "__module__", "").startswith("veil.")
+        and hasattr(value, "__name__")
+    ):
+        kind = "class" if isinstance(value, type) else "function"
+        return f"the {kind} {value.__name__} itself: write {value.__name__}(...)"
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+_LONGEST = 200

@@ -51,11 +51,14 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
 
     >>> did_you_mean("agee", ["age", "sex"])
     " Did you mean 'age'?"
+    >>> did_you_mean("AGE", ["age", "sex"])
+    " Did you mean 'age'?"
     >>> did_you_mean("zzz", ["age", "sex"])
     " Choose from: 'age', 'sex'."
     """
     names = [str(candidate) for candidate in candidates]
-    close = difflib.get_close_matches(str(name), names, n=1)
+    close = [each for each in names if each.casefold() == str(name).casefold()]
+    close = close or difflib.get_close_matches(str(name), names, n=1)
     if close:
         return f" Did you mean {close[0]!r}?"
     return " Choose from: " + ", ".join(repr(each) for each in names) + "." if names else ""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import pydantic
-from pydantic import BeforeValidator, Field, InstanceOf, TypeAdapter
+from pydantic import BeforeValidator, Field, InstanceOf, TypeAdapter, ValidationInfo
 
 from veil import lattice
 from veil import quality as qualities
-from veil.declare import declared, explain
+from veil.declare import declared, explain, written
 from veil.errors import HierarchyError, ParameterError, PlanError, did_you_mean
 from veil.hierarchies import Builder
 from veil.lattice import Auto, Strategy
@@ -30,7 +30,7 @@ def hierarchy_builder(value: Any) -> Any:
     >>> hierarchy_builder("suppression")
     Suppression()
     """
-    if hasattr(value, "build"):
+    if hasattr(value, "build") and not isinstance(value, type):
         return value
     if isinstance(value, str):
         value = {"kind": "file", "path": value} if "." in value or "/" in value else {"kind": value}
@@ -38,9 +38,9 @@ def hierarchy_builder(value: Any) -> Any:
         try:
             return _BUILDER.validate_python(dict(value))
         except pydantic.ValidationError as error:
-            raise ParameterError("hierarchy: " + explain(error)) from None
+            raise ParameterError("hierarchy: " + explain(error, data=dict(value))) from None
     raise HierarchyError(
-        f"a quasi-identifier needs a hierarchy, not {value!r}. Use veil.hierarchies (as h), for example "
+        f"a quasi-identifier needs a hierarchy, not {written(value)}. Use veil.hierarchies (as h), for example "
         "h.intervals(5, 10), h.redaction(), h.read('file.csv') or h.auto()"
     )
 
@@ -49,30 +49,60 @@ def _hierarchies(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise PlanError(
             "`quasi_identifiers` should map each column to its hierarchy, for example "
-            f'{{"age": h.intervals(5, 10)}}; h.auto() proposes one. Got {value!r}'
+            f'{{"age": h.intervals(5, 10)}}; h.auto() proposes one. Got {written(value)}'
         )
     return {str(name): hierarchy_builder(each) for name, each in value.items()}
 
 
-def _names(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
+def _names(value: Any, info: ValidationInfo) -> Any:
+    given = [value] if isinstance(value, str) else _listed(value)
+    if given is None or not all(isinstance(each, str) for each in given):
+        raise ParameterError(
+            f"`{info.field_name}` should be the name of a column or a list of names, not {written(value)}"
+        )
+    return given
 
 
-def _identifying(value: Any) -> Any:
-    value = _names(value)
-    return value if isinstance(value, Mapping) else dict.fromkeys(value, "remove")
+def _identifying(value: Any, info: ValidationInfo) -> Any:
+    return value if isinstance(value, Mapping) else dict.fromkeys(_names(value, info), "remove")
 
 
 def _quality(value: Any) -> Any:
-    return qualities.by_name(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return qualities.by_name(value)
+    if not isinstance(value, QualityModel):
+        raise ParameterError(
+            f"`quality` should be a quality model or its name, for example Loss() or 'loss', not {written(value)}"
+        )
+    return value
 
 
 def _strategy(value: Any) -> Any:
-    return lattice.by_name(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return lattice.by_name(value)
+    if not isinstance(value, Strategy):
+        raise ParameterError(
+            f"`strategy` should be a search strategy or its name, for example Auto() or 'auto', not {written(value)}"
+        )
+    return value
 
 
 def _models(value: Any) -> Any:
-    return [value] if isinstance(value, PrivacyModel) else value
+    given = [value] if isinstance(value, PrivacyModel) else _listed(value)
+    for each in [value] if given is None else given:
+        if not isinstance(each, PrivacyModel):
+            raise ParameterError(
+                f"`models` should be a privacy model or a list of them, for example KAnonymity(5), not {written(each)}"
+            )
+    if not given:
+        raise ParameterError("`models` should have at least 1 item, for example KAnonymity(5), not 0")
+    return given
+
+
+def _listed(value: Any) -> list[Any] | None:
+    """The items of a list, or of something as good as one."""
+    is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | type)
+    return list(value) if is_list else None
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
@@ -139,6 +169,7 @@ class Plan:
         float | None,
         Field(
             gt=0,
+            allow_inf_nan=True,  # the way to let any strategy search to its end
             description="seconds after which the search returns the best transformation so far; without it "
             "optimal search goes on to its end, and every other strategy for at most 30 seconds",
         ),
@@ -176,9 +207,7 @@ class Plan:
         for model in self.models:
             for name in model.attribute_names:
                 if name not in self.sensitive:
-                    raise PlanError(
-                        f"{model} speaks of column {name!r}, which is not sensitive: add it to `sensitive`"
-                    )
+                    raise PlanError(f"{model} speaks of column {name!r}, {self._why_not_sensitive(name)}")
         for parameter in ("minimum_levels", "maximum_levels"):
             for name in getattr(self, parameter):
                 if name not in self.quasi_identifiers:
@@ -195,6 +224,19 @@ class Plan:
                     f"{model} compares the labels of generalized values, which microaggregated columns do not show: "
                     "generalize them instead"
                 )
+
+    def _why_not_sensitive(self, name: str) -> str:
+        role = next((role for role, names in self.roles.items() if name in names), None)
+        if role == "quasi-identifying":
+            where = "quasi_identifiers" if name in self.quasi_identifiers else "microaggregated"
+            return (
+                "which is a quasi-identifier, and a column cannot be both that and sensitive: take it out of "
+                f"`{where}` and add it to `sensitive`, or have the model speak of another column"
+            )
+        if role is not None:
+            return f"which is {role}, not sensitive: take it out of `{role}` and add it to `sensitive`"
+        hint = f".{did_you_mean(name, self.sensitive)}" if self.sensitive else ""
+        return f"which is not sensitive: add it to `sensitive`, or correct its name{hint}"
 
     @property
     def aggregated(self) -> tuple[str, ...]:

@@ -121,7 +121,10 @@ def test_ordered_categories_have_their_order():
     [
         (lambda: TopCoding("x"), "TopCoding needs `threshold` or `quantile`, one of the two"),
         (lambda: BottomCoding("x", 1, 0.5), "BottomCoding needs `threshold` or `quantile`, one of the two"),
-        (lambda: TopCoding("x", quantile=1), "`quantile` of TopCoding should be less than 1, not 1"),
+        (
+            lambda: TopCoding("x", quantile=1),
+            "`quantile` of TopCoding should be more than 0 and less than 1, not 1",
+        ),
         (
             lambda: TopCoding("x", 1, replacement="mean", value=2),
             "takes `value` or the mean of the tail, not both",

@@ -96,7 +96,7 @@ def test_the_schema_takes_what_recipes_take():
 @pytest.mark.parametrize(
     ("step", "message", "in_schema"),
     [
-        ("{kind: RankSwapping, columns: age, p: 130}", "`steps[0].p` should be less than or equal to 100, not 130", True),
+        ("{kind: RankSwapping, columns: age, p: 130}", "`steps[0].p` should be from 0 to 100, not 130", True),
         ("{kind: RankSwapping, columns: age}", "`steps[0].p` is required", True),
         ("{kind: RankSwaping, columns: age}", "there is no kind 'RankSwaping'. Did you mean 'RankSwapping'?", True),
         ("{columns: age}", "`steps[0]`: `kind` is required, one of RandomSampling", True),

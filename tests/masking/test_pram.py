@@ -138,9 +138,7 @@ def test_tenths_are_tenths():
 def test_bad_input():
     with pytest.raises(ParameterError, match="needs `retention` or `matrix`, one of the two"):
         PostRandomization("x")
-    with pytest.raises(
-        ParameterError, match="`retention` of PostRandomization should be less than or equal to 1"
-    ):
+    with pytest.raises(ParameterError, match="`retention` of PostRandomization should be from 0 to 1"):
         PostRandomization("x", 1.1)
     with pytest.raises(InputError, match="column 'x' has the same value in every row"):
         outcome(PostRandomization("x", 0.5), {"x": ["a", "a"]})

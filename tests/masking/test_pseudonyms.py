@@ -100,9 +100,7 @@ def test_keys_that_are_none(method, tmp_path, monkeypatch):
 
 
 def test_pseudonyms_that_collide_are_refused():
-    with pytest.raises(
-        ParameterError, match="`length` of KeyedPseudonyms should be greater than or equal to 8"
-    ):
+    with pytest.raises(ParameterError, match="`length` of KeyedPseudonyms should be from 8 to 64"):
         KeyedPseudonyms("x", key=KEY, length=4)
     many = {"x": list(range(200_000))}
     with pytest.raises(PlanError, match="two values would get the same pseudonym. Raise `length`"):

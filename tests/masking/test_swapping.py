@@ -149,10 +149,10 @@ def test_swapped_columns_move_together_and_only_so_many():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: RankSwapping("a", 130), "`p` of RankSwapping should be less than or equal to 100, not 130"),
-        (lambda: RankSwapping("a", -1), "`p` of RankSwapping should be greater than or equal to 0, not -1"),
-        (lambda: DataSwapping("a", 0), "`share` of DataSwapping should be greater than 0, not 0"),
-        (lambda: DataSwapping("a", 2), "`share` of DataSwapping should be less than or equal to 1, not 2"),
+        (lambda: RankSwapping("a", 130), "`p` of RankSwapping should be from 0 to 100, not 130"),
+        (lambda: RankSwapping("a", -1), "`p` of RankSwapping should be from 0 to 100, not -1"),
+        (lambda: DataSwapping("a", 0), "`share` of DataSwapping should be more than 0 and at most 1, not 0"),
+        (lambda: DataSwapping("a", 2), "`share` of DataSwapping should be more than 0 and at most 1, not 2"),
     ],
 )
 def test_parameters_out_of_range(make, message):

@@ -105,7 +105,7 @@ def test_bad_confidential_columns():
         outcome(TClosenessThroughMicroaggregation("age", 2, "age", 0.5), table)
     with pytest.raises(PlanError, match="no column 'pays'. Did you mean 'pay'"):
         outcome(TClosenessThroughMicroaggregation("age", 2, "pays", 0.5), table)
-    with pytest.raises(ParameterError, match="`t` of .* less than or equal to 1, not 2"):
+    with pytest.raises(ParameterError, match="`t` of .* from 0 to 1, not 2"):
         TClosenessThroughMicroaggregation("age", 2, "pay", 2)
 
 

@@ -96,7 +96,7 @@ def test_every_model_is_in_the_schema_with_its_ranges():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: q.Loss(factor=1.5), "`factor` of Loss should be less than or equal to 1, not 1.5"),
+        (lambda: q.Loss(factor=1.5), "`factor` of Loss should be from 0 to 1, not 1.5"),
         (lambda: q.Loss(aggregate="median"), "`aggregate` of Loss should be 'sum'"),
         (
             lambda: q.Loss(weights={"A": -1}),

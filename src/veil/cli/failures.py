@@ -27,9 +27,12 @@ show_tracebacks = False
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turn what goes wrong inside into a message on stderr and an exit code."""
+    """Run a command, whose options are text: turn what goes wrong into a message on stderr and an exit code."""
     try:
-        yield
+        from veil.declare import numbers_as_text
+
+        with numbers_as_text():
+            yield
     except (typer.Exit, typer.Abort):
         raise
     except VeilError as error:
@@ -69,6 +72,10 @@ _BY_OPTIONS = {
     f"Name it in {_ROLES}": "Name it with --qi, --sensitive, --insensitive or --identifying",
     "others='keep' or others='drop'": "--others keep or --others drop",
     "add it to `sensitive`": "name it with --sensitive",
+    "take it out of `quasi_identifiers`": "take it out of --qi",
+    "take it out of `microaggregated`": "take it out of --microaggregate",
+    "take it out of `insensitive`": "take it out of --insensitive",
+    "take it out of `identifying`": "take it out of --identifying",
 }
 
 

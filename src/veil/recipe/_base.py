@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pydantic
 from pydantic import BaseModel, ConfigDict, PrivateAttr, model_validator
 
+from veil.declare import with_careful_numbers
 from veil.engines.connect import Database
 from veil.errors import ParameterError
 from veil.recipe._document import Document, read_document
@@ -32,6 +33,10 @@ class Located(BaseModel):
 
     _folder: Path = PrivateAttr(default_factory=Path)
     _file: Path | None = PrivateAttr(default=None)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: pydantic.GetCoreSchemaHandler) -> Any:
+        return with_careful_numbers(handler(source))
 
     @model_validator(mode="wrap")
     @classmethod

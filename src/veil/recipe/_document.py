@@ -16,11 +16,9 @@ from typing import Any
 import pydantic
 import yaml
 
+from veil.declare import Place, either, followed, problems, rule
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.tables import atomic
-
-Place = tuple[str | int, ...]
-"""Where a value is in a document: keys and positions from the top."""
 
 _NULL = re.compile(r"~|null|Null|NULL|")
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
@@ -65,42 +63,28 @@ class Document:
         the top under no name, for hints.
         """
         told: dict[Place, list[str]] = {}
-        for problem in error.errors():
+        ends: dict[Place, str] = {}
+        for problem in problems(error):
             kind = problem["type"]
-            place, owner = self._place(problem["loc"])
+            place, owner = followed(problem["loc"], self.data)
             if kind == "missing":
-                place, rule = (*place, problem["loc"][-1]), " is required"
+                place, said = (*place, problem["loc"][-1]), "is required"
             elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
-                rule = " is not known here." + did_you_mean(str(place[-1]), fields.get(owner, ()))
+                said = "is not known here." + did_you_mean(str(place[-1]), fields.get(owner, ()))
             elif kind == "value_error":
-                rule = f": {problem['ctx']['error']}"
+                said = f": {problem['ctx']['error']}"
+            elif kind in ("too_short", "too_long"):
+                said = f": the list {rule(problem)}"
+            elif kind in ("union_tag_invalid", "union_tag_not_found"):
+                said = f": {rule(problem)}"
             else:
-                rule = _rule(problem["msg"], problem["input"], kind)
-            told.setdefault(place, []).append(rule)
+                said = rule(problem) if kind != "dataclass_type" else "should be a mapping of names to values"
+                ends[place] = f", not {_written(problem['input'], kind)}"
+            told.setdefault(place, []).append(said if said.startswith(":") else f" {said}")
         return "\n".join(
-            f"{self.at(place)}{_shown(place)}{', or'.join(dict.fromkeys(rules))}"
+            f"{self.at(place)}{_shown(place)}{either(rules)}{ends.get(place, '')}"
             for place, rules in told.items()
         )
-
-    def _place(self, location: Place) -> tuple[Place, str]:
-        """Follow a location of pydantic, leaving out what names an alternative instead of a part of the data.
-
-        Also return the kind of the mapping that holds the value: as it says itself, or the alternative taken.
-        """
-        place: list[str | int] = []
-        here, owner, taken = self.data, "", ""
-        for part in location:
-            if isinstance(here, Mapping) and part in here:
-                taken = str(here.get("kind", taken))
-                here = here[str(part)]
-            elif isinstance(here, list | tuple) and isinstance(part, int) and part < len(here):
-                here = here[part]
-            else:
-                taken = str(part)
-                continue
-            place.append(part)
-            owner, taken = taken, "?"
-        return tuple(place), owner
 
 
 def read_document(path: Path) -> Document:
@@ -240,30 +224,8 @@ def _shown(place: Place) -> str:
     return f"`{text}`" if text else "the recipe"
 
 
-def _rule(message: str, value: Any, kind: str) -> str:
-    rule = re.sub(
-        r"a dictionary or an instance of \w+", "a mapping of names to values", message.removeprefix("Input ")
-    )
-    rule = rule.split(", unable to parse")[0]
-    for theirs, ours in (
-        ("a valid array", "a list"),
-        ("a valid tuple", "a list"),
-        ("a valid list", "a list"),
-        ("a valid dictionary", "a mapping of names to values"),
-        ("an object", "a mapping of names to values"),
-        ("a valid string", "text"),
-        ("String should", "should"),
-        ("Tuple should", "list should"),
-        ("List should", "list should"),
-        (" after validation", ""),
-    ):
-        rule = rule.replace(theirs, ours)
-    if kind in ("too_short", "too_long"):
-        return f": the {rule}"
-    written = repr(value)
-    if len(written) > _LONGEST:
-        written = written[:_LONGEST] + "…"
-    quotes = (
-        f"; put it in quotes: '{value}'" if kind == "string_type" and isinstance(value, int | float) else ""
-    )
-    return f" {rule}, not {written}{quotes}"
+def _written(value: Any, kind: str) -> str:
+    text = repr(value)
+    shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    is_number = kind == "string_type" and isinstance(value, int | float)
+    return f"{shown}; put it in quotes: '{value}'" if is_number else shown

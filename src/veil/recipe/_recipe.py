@@ -135,7 +135,9 @@ class Recipe(Located):
     minimum_levels: Annotated[Levels, Field(description=_about("minimum_levels"))] = Field(default={})
     maximum_levels: Annotated[Levels, Field(description=_about("maximum_levels"))] = Field(default={})
     strategy: Annotated[StrategySpec, Field(description=_about("strategy"))] = Field(default_factory=Auto)
-    time_limit: Annotated[float | None, Field(gt=0, description=_about("time_limit"))] = None
+    time_limit: Annotated[float | None, Field(gt=0, allow_inf_nan=True, description=_about("time_limit"))] = (
+        None
+    )
     check_limit: Annotated[int | None, Field(gt=0, description=_about("check_limit"))] = None
     suppressed_rows: Annotated[Literal["keep", "drop"], Field(description=_about("suppressed_rows"))] = "keep"
     marker: Annotated[str | None, Field(description=_about("marker"))] = "*"

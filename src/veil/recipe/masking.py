@@ -47,7 +47,7 @@ class MaskingRecipe(Located):
     >>> MaskingRecipe(steps=[{"kind": "RankSwapping", "columns": "age", "p": 130}])
     Traceback (most recent call last):
     ...
-    veil.errors.ParameterError: `steps[0].p` should be less than or equal to 100, not 130
+    veil.errors.ParameterError: `steps[0].p` should be from 0 to 100, not 130
     """
 
     model_config = ConfigDict(title="Veil masking recipe")

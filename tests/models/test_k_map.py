@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 import oracle
 import strategies
 import veil
-from models.judging import often, refused, rejected_classes, suppressed_rows
+from models.judging import often, refused, rejected_classes, suppressed_rows, table_of
 from models.test_presence import nodes_agree, publish, search_is_exhaustive, subset_of
 from quality.support import E1, E1_SUBSET, sample_of
 from veil.errors import PlanError
@@ -116,6 +116,53 @@ def test_agrees(data):
         assert bad != holds
 
 
+@settings(often, max_examples=150)
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=8), st.integers(0, 400), st.data())
+def test_the_largest_estimated_k_holds(sizes, others, data):
+    """And the next one does not, but for a table of one class, whose size k' never exceeds."""
+    records = sum(sizes)
+    published = table_of(*({"x": size} for size in sizes))
+    people = data.draw(
+        st.sampled_from([Population(size=records + others), Population(sampling_fraction=0.3)])
+    )
+    published.people = people
+    found = {each.parameter: each.value for each in KMap.strongest(published, [])}
+    assert list(found) == [f"k ({estimator})" for estimator in NAMES]
+    for estimator in NAMES:
+        k = found[f"k ({estimator})"]
+        assert k >= min(sizes)
+        assert KMap(k, population=people, estimator=estimator).verify(published).holds
+        further = KMap(k + 1, population=people, estimator=estimator)
+        assert not further.verify(published).holds or len(sizes) == 1
+        size = people.size_for(records)
+        assert oracle.estimated_k(oracle.KMap(k, size, 0.01, NAMES[estimator]), records) <= min(sizes)
+
+
+def test_the_largest_k_of_one_class_rests_on_its_records():
+    """KMap(1000) would hold as well, as k' is at most the number of records."""
+
+    def largest(*sizes: int) -> list[float]:
+        published = table_of(*({"x": size} for size in sizes))
+        published.people = Population(size=1000)
+        return [each.value for each in KMap.strongest(published, [])]
+
+    assert largest(1) == [1, 1]
+    assert largest(10) == [350, 411]
+    assert largest(5, 5) == [82, 116]
+    assert KMap(1000, population=1000).verify(table_of({"x": 1})).holds
+
+
+def test_assess_estimates():
+    people = pa.table({"q": ["a"] * 5 + ["b"] * 5})
+    found = veil.assess(people, quasi_identifiers="q", subset=[0, 1, 5, 6, 7], population=1000)
+    values = {each.parameter: each.value for each in found if each.model == "KMap"}
+    assert list(values) == ["k", "k (poisson)", "k (zero_truncated_poisson)"]
+    assert values["k"] == 5
+    assert values["k (poisson)"] == 2  # of two records, one in a hundred people
+    with refused("`population` of KMap should be at least 10, the number of records, not 9"):
+        veil.assess(people, quasi_identifiers="q", population=9)
+
+
 def test_search():
     search_is_exhaustive(st.integers(1, 8).map(KMap), examples=100)
 
@@ -164,7 +211,7 @@ def test_releases():
 def test_parameters():
     with refused("`k` of KMap should be greater than or equal to 1, not 0"):
         KMap(0)
-    with refused("`significance` of KMap should be less than 1, not 1"):
+    with refused("`significance` of KMap should be more than 0 and less than 1, not 1"):
         KMap(5, population=9, significance=1)
     with refused("`estimator` of KMap should be 'poisson' or 'zero_truncated_poisson', not 'Poisson'"):
         KMap(5, population=9, estimator="Poisson")

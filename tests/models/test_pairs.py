@@ -39,7 +39,7 @@ def ours(model: oracle.AnyModel) -> PrivacyModel | None:
             return m.RecursiveCLDiversity(attribute, c, l)
         case oracle.TCloseness(attribute, t, distance, order, hierarchy):
             if order is not None:
-                return None  # Veil orders values by their type.
+                return None  # the samples of these tests know no other order than that of types
             return m.TCloseness(attribute, t, distance, h.table(hierarchy) if hierarchy else None)
         case oracle.DeltaDisclosure(attribute, delta):
             return m.DeltaDisclosure(attribute, delta)

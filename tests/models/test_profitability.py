@@ -1,9 +1,8 @@
-"""Profitability, with and without attacks: worked values, the oracle, close calls. Safe Harbor."""
+"""Profitability, with and without attacks: worked values, the oracle, close calls."""
 
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import math
 from typing import Any
 
@@ -20,8 +19,8 @@ from models.test_presence import engine_says, nodes_agree, publish, search_is_ex
 from oracle.quality import domain_part
 from quality.support import E1, E1_SUBSET, names_of, sample_of
 from veil import hierarchies as h
-from veil.errors import HierarchyError, PlanError
-from veil.models.profitability import Profitability, safe_harbor_levels
+from veil.errors import PlanError
+from veil.models.profitability import Profitability
 from veil.models.subset import Rows
 from veil.published import Published
 
@@ -344,94 +343,3 @@ def test_parameters():
             quasi_identifiers={"age": h.suppression()},
             models=Profitability(no_attack=True),
         )
-
-
-# --- Safe Harbor ----------------------------------------------------------------------------------
-
-
-def levels(values: Any, hierarchy: Any, **what: str) -> int:
-    return safe_harbor_levels(pa.table({"x": values}), {"x": hierarchy}, **what)["x"]
-
-
-def test_ages_above_89_share_a_label():
-    tens = h.table([[age, f"{age // 10}0s", "80+" if age >= 80 else "-80", "*"] for age in range(110)])
-    assert levels([30, 40], tens, ages="x") == 2  # the hierarchy lists 90 to 109
-    assert levels([30, 89], h.table([[30, "*"], [89, "*"]]), ages="x") == 0
-    assert levels([30, 90], h.table([[30, "*"], [90, "*"]]), ages="x") == 0  # the usual top code
-    assert levels([30, 95], h.table([[30, "*"], [95, "*"]]), ages="x") == 1
-    assert levels([30, 95], h.table([[30, "-89", "*"], [95, "90+", "*"]]), ages="x") == 1
-    assert (
-        levels([30, 95, 97], h.table([[30, "-94", "*"], [95, "95+", "*"], [97, "95+", "*"]]), ages="x") == 2
-    )
-    assert (
-        levels([30, 95, 97], h.table([[30, "-89", "*"], [95, "old", "*"], [97, "old", "*"]]), ages="x") == 1
-    )
-    assert levels([30, None, 95, 97], h.table([[30, "*"], [95, "*"], [97, "*"]]), ages="x") == 1
-
-
-def test_zip_codes_keep_three_digits():
-    assert levels(["02139", "02142", "94305"], h.redaction(), zip_codes="x") == 2
-    assert levels(["02139", "94305"], h.redaction(), zip_codes="x") == 2
-    assert levels(["02139-1234", "02139-9999", "94305-0001"], h.redaction(), zip_codes="x") == 7
-    assert levels([2139, 2142, 94305], h.redaction(), zip_codes="x") == 3  # 213** would tell of 0213
-    east = h.table([["02139", "east", "*"], ["10001", "east", "*"], ["94305", "94305", "*"]])
-    assert levels(["02139", "10001", "94305"], east, zip_codes="x") == 2
-    split = h.table([["02139", "021a", "*"], ["02142", "021b", "*"]])
-    assert levels(["02139", "02142"], split, zip_codes="x") == 2
-
-
-def test_small_areas_are_not_told():
-    """830, 831 and 036 have few people."""
-    assert levels(["83001", "83201"], h.redaction(), zip_codes="x") == 3
-    assert levels(["83001", "94305"], h.redaction(), zip_codes="x") == 3
-    assert levels(["83001", "83101", "94305"], h.redaction(), zip_codes="x") == 3
-    assert levels([3601, 94305], h.redaction(), zip_codes="x") == 4  # 36*** would tell of 036
-    zeros = h.table([["83001", "000", "*"], ["03601", "000", "*"], ["94305", "943", "*"]])
-    assert levels(["83001", "03601", "94305"], zeros, zip_codes="x") == 1
-    pairs = h.table([["83001", "830 831", "*"], ["83101", "830 831", "*"], ["03601", "000", "*"]])
-    assert levels(["83001", "83101", "03601"], pairs, zip_codes="x") == 2
-
-
-def test_dates_keep_the_year():
-    days = [datetime.date(2020, 1, 31), datetime.date(2020, 12, 1), datetime.date(2021, 5, 5)]
-    table = h.table([[str(day), f"{day:%Y-%m}", f"{day:%Y}", "*"] for day in days])
-    assert levels(days, table, dates="x") == 2
-    assert levels(days[1:], table, dates="x") == 2  # one day of each year: still a day
-    named = h.table(
-        [["31.01.2020", "Jan 2020", "[2020, 2021[", "*"], ["01.02.2021", "Feb 2021", "[2021, 2022[", "*"]]
-    )
-    assert levels(["31.01.2020", "01.02.2021"], named, dates="x") == 2
-    assert levels(days, h.dates("month", "year"), dates="x") == 2
-
-
-def test_what_cannot_be_helped():
-    people = pa.table({"age": [30, 91, 95], "zip": ["x", "y", "z"]})
-    builders = {"age": h.table([[30, "-"], [91, "91"], [95, "95"]]), "zip": h.suppression()}
-    with pytest.raises(HierarchyError, match="no level of the hierarchy of 'age' is general enough"):
-        safe_harbor_levels(people, builders, ages="age")
-    with pytest.raises(PlanError, match="column 'zip': 'x' is not a ZIP code"):
-        safe_harbor_levels(people, builders, zip_codes=["zip"])
-    with pytest.raises(
-        PlanError, match="column 'zip': 'x' covers something that is not an age in years, such as 'x'"
-    ):
-        safe_harbor_levels(people, builders, ages=["zip"])
-    with pytest.raises(PlanError, match="column 'zip': 'x' does not show a year"):
-        safe_harbor_levels(people, builders, dates=["zip"])
-    with pytest.raises(PlanError, match=r"'agee' is no quasi-identifier of the table. Did you mean 'age'?"):
-        safe_harbor_levels(people, builders, ages="agee")
-    with pytest.raises(HierarchyError, match="column 'age' needs a hierarchy"):
-        safe_harbor_levels(people, {"age": "auto"}, ages="age")
-
-
-def test_levels_go_into_a_plan():
-    people = pa.table({"age": [30, 30, 91, 95], "sex": ["f", "f", "m", "m"]})
-    builders = {"age": h.suppression(), "sex": h.suppression()}
-    least = safe_harbor_levels(people, builders, ages="age")
-    assert least == {"age": 1}
-    release = veil.anonymize(
-        people,
-        quasi_identifiers=builders,
-        models=Profitability(no_attack=True, adversary_gain=1, cost=1),
-        minimum_levels=least,
-    )
-    assert release.transformation == {"age": 1, "sex": 0}

@@ -5,7 +5,9 @@ population; 0 means "not available" unless the sample has no unique.
 
 Differences from ARX: populations are not cut to 32 bits, and there is no clock (there, time limits make
 borderline results depend on the machine). The solver's other limits, its restarts and the inconsistent
-second row of the SNB Jacobian are kept, since they decide which estimates exist.
+second row of the SNB Jacobian are kept, since they decide which estimates exist. Pitman has no estimate where all
+records are unique, as the likelihood then has no maximum or is the same everywhere, and no estimate is less than what
+is certain.
 """
 
 from __future__ import annotations
@@ -56,6 +58,13 @@ def uniques(model: str, histogram: Histogram, population: int) -> float | Fracti
     histogram = {size: count for size, count in histogram.items() if count}
     if not histogram.get(1):
         return 0
+    estimate = estimated(model, histogram, population)
+    unseen = population - sample_size(histogram)
+    return max(estimate, histogram[1] - unseen) if estimate > 0 else estimate
+
+
+def estimated(model: str, histogram: Histogram, population: int) -> float | Fraction:
+    """Return what an estimator says, whether or not it can be."""
     match model:
         case "Zayatz":
             return zayatz(histogram, population)
@@ -159,6 +168,8 @@ def population_classes(histogram: Histogram, f: float) -> float:
 
 def pitman(histogram: Histogram, population: int) -> float:
     """Return Pitman's estimate."""
+    if histogram[1] == sample_size(histogram):
+        return 0.0
     root = pitman_solution(histogram)
     if root is None:
         return 0.0

@@ -21,6 +21,7 @@ from veil.models.k_map import KMap
 from veil.models.likeness import BetaLikeness
 from veil.models.presence import DeltaPresence, Inclusion
 from veil.models.profitability import Profitability
+from veil.models.safe_harbor import safe_harbor_levels
 from veil.models.uniqueness import PopulationUniqueness, SampleUniqueness
 
 Model = Annotated[
@@ -73,4 +74,5 @@ __all__ = [
     "Strength",
     "SubsetKAnonymity",
     "TCloseness",
+    "safe_harbor_levels",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,16 @@ from veil.exact import ball, decimal_fraction, is_at_most
 from veil.models.base import Finding, PrivacyModel, Strength
 from veil.models.presence import require_subset, sizes_in_population
 from veil.models.subset import SubsetField
-from veil.population.size import AnyPopulation
+from veil.population.size import AnyPopulation, Population
 from veil.published import Published
 
 if TYPE_CHECKING:
     from flint import arb
 
 Estimator = Literal["poisson", "zero_truncated_poisson"]
+
+_OFFSETS: dict[Estimator, tuple[int, int]] = {"poisson": (0, 2), "zero_truncated_poisson": (1, 1)}
+"""The least number of records that a class shows, and how many more k' is than those that one of k people shows."""
 
 
 @declared
@@ -78,13 +81,8 @@ class KMap(PrivacyModel):
         Its mean is k * records / population.
         """
         assert self.population is not None
-        people = self.population.size_for(records)
-        if people < records:
-            raise ParameterError(
-                f"`population` of KMap should be at least {records}, the number of records, not {people}"
-            )
-        rate, goal = Fraction(self.k * records, people), 1 - decimal_fraction(self.significance)
-        least, further = (0, 2) if self.estimator == "poisson" else (1, 1)
+        rate, goal = Fraction(self.k * records, _people(self.population, records)), self._goal
+        least, further = _OFFSETS[self.estimator]
         most = min(self.k, records)
         # Growing c reaches the goal once and for all, so bisect. What no c up to `high` reaches gets the most.
         low, high = least, most - further
@@ -95,6 +93,10 @@ class KMap(PrivacyModel):
             else:
                 low = c + 1
         return min(low + further, most)
+
+    @property
+    def _goal(self) -> Fraction:
+        return 1 - decimal_fraction(self.significance)
 
     def _reaches(self, goal: Fraction, c: int, rate: Fraction) -> bool:
         """Whether the distribution function at c is at least the goal; they are never equal, as e^rate is
@@ -139,10 +141,47 @@ class KMap(PrivacyModel):
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
-        """Return the size of the smallest class in the population, if that is at hand."""
-        if published.population is None or not published.sizes.size:
+        """Return the size of the smallest class in the population, if that is at hand or can be estimated.
+
+        Estimated with the usual significance, and from what the records say: that k' is never more than their
+        number does not make a table of one class, or of one record, any safer.
+        """
+        if not published.sizes.size:
             return []
-        return [Strength("KMap", "k", int(sizes_in_population(published).min()))]
+        found = []
+        if published.population is not None:
+            found.append(Strength("KMap", "k", int(sizes_in_population(published).min())))
+        if isinstance(published.people, Population):
+            without = published.population is None
+            whole = published.baseline_records if without else published.population_records
+            smallest = int(published.sizes.min())
+            for estimator in get_args(Estimator):
+                asked = cls(smallest, population=published.people, estimator=estimator)
+                found.append(Strength("KMap", f"k ({estimator})", asked._largest(smallest, whole)))
+        return found
+
+    def _largest(self, size: int, records: int) -> int:
+        """Return the largest k for which a class of this size is large enough; it is for k up to the size itself."""
+        assert self.population is not None
+        people = _people(self.population, records)
+        least, further = _OFFSETS[self.estimator]
+        low, high = size, max(size, people)
+        while low < high and size - further >= least:  # a larger k only ever asks for more
+            k = (low + high + 1) // 2
+            if self._reaches(self._goal, size - further, Fraction(k * records, people)):
+                low = k
+            else:
+                high = k - 1
+        return low
+
+
+def _people(population: Population, records: int) -> int:
+    people = population.size_for(records)
+    if people < records:
+        raise ParameterError(
+            f"`population` of KMap should be at least {records}, the number of records, not {people}"
+        )
+    return people
 
 
 class LargeInPopulation:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,6 @@ from veil.classes import kernels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.declare import declared
-from veil.errors import HierarchyError, PlanError, did_you_mean
 from veil.exact import decimal_fraction, sign_of_logs
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.models.base import Finding, PrivacyModel, Strength
@@ -26,7 +24,7 @@ from veil.models.subset import SubsetField
 from veil.published import Published, encoded
 from veil.quality.cover import fields, place
 from veil.quality.payout import Money, PublisherPayout, _Payout
-from veil.tables import canonical_text, read
+from veil.tables import canonical_text
 
 _CLOSE = 2
 """Mark of a class that doubles cannot decide."""
@@ -69,6 +67,7 @@ class Profitability(PrivacyModel):
 
     reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+    monotone_if: ClassVar[Mapping[str, str]] = {"generalization": "no_attack", "suppression": "no_attack"}
 
     def __post_init__(self) -> None:
         if self.no_attack and self.cost == 0 and self.adversary_gain > 0:
@@ -202,7 +201,10 @@ class Profitability(PrivacyModel):
             found["no_attack, journalist"] = sizes_in_population(published)
         return [
             Strength(
-                "Profitability", f"adversary_gain / cost ({form})", math.nextafter(int(sizes.min()), 0.0)
+                "Profitability",
+                f"adversary_gain / cost ({form})",
+                math.nextafter(int(sizes.min()), 0.0),
+                rounding="down",
             )
             for form, sizes in found.items()
         ]
@@ -334,138 +336,3 @@ def _reject_unprofitable(
             rejected[i] = _CLOSE
             close += 1
     return close
-
-
-# --- Safe Harbor ----------------------------------------------------------------------------------
-
-_RESTRICTED = {
-    "036", "059", "063", "102", "203", "556", "692", "790", "821", "823", "830", "831", "878", "879", "884",
-    "890", "893",
-}  # fmt: skip
-"""First digits of ZIP codes of areas with 20,000 people or fewer by the census of 2000 (US Department of Health)."""
-
-_Below = dict[str, list[str]]
-"""The labels of a level, each with the values below it."""
-
-
-def safe_harbor_levels(
-    source: Any,
-    quasi_identifiers: Mapping[str, Any],
-    *,
-    ages: str | Iterable[str] = (),
-    zip_codes: str | Iterable[str] = (),
-    dates: str | Iterable[str] = (),
-) -> dict[str, int]:
-    """Find the least levels that fit the Safe Harbor rule of HIPAA (45 CFR 164.514(b)(2)), for `minimum_levels`.
-
-    `ages` in years: all from 90 on have one label, which tells no more than that. `zip_codes`: labels tell at
-    most the first three digits, and not even these for areas of 20,000 people or fewer (one label for all of
-    those, such as 000, will do). `dates`: labels tell at most the year. Where a label does not show what it
-    tells, the level is passed over. Together with `Profitability` this is what ARX calls Safe-Harbor-friendly.
-
-    A help, not legal advice. Safe Harbor asks for more than levels can give: no names, numbers, addresses and
-    other identifiers of its list, no years of birth that tell an age above 89, and no knowledge that what is left
-    identifies anybody.
-
-    >>> import pyarrow as pa
-    >>> from veil import hierarchies as h
-    >>> people = pa.table({"zip": ["02139", "02142", "94305"]})
-    >>> safe_harbor_levels(people, {"zip": h.redaction()}, zip_codes="zip")
-    {'zip': 2}
-    """
-    table = read(source).table
-    found: dict[str, int] = {}
-    for columns, fits in ((ages, _ages_fit), (zip_codes, _zip_codes_fit), (dates, _dates_fit)):
-        for name in [columns] if isinstance(columns, str) else columns:
-            if name not in quasi_identifiers or name not in table.column_names:
-                known = [each for each in quasi_identifiers if each in table.column_names]
-                raise PlanError(f"{name!r} is no quasi-identifier of the table.{did_you_mean(name, known)}")
-            builder = quasi_identifiers[name]
-            if not hasattr(builder, "build"):
-                raise HierarchyError(
-                    f"column {name!r} needs a hierarchy, such as h.redaction(), not {builder!r}"
-                )
-            values, codes = encoded(table[name])
-            hierarchy: Hierarchy = builder.build(values, np.bincount(codes, minlength=len(values)), name)
-            found[name] = _least_level(hierarchy, name, fits)
-    return found
-
-
-def _least_level(hierarchy: Hierarchy, name: str, fits: Callable[[_Below], bool]) -> int:
-    for level, labels in enumerate(hierarchy.labels):
-        below: _Below = {}
-        for text, code in zip(hierarchy.labels[0], hierarchy.label_map(level).tolist(), strict=True):
-            if text is not None:
-                below.setdefault(str(labels[code]), []).append(text)
-        try:
-            if fits(below):
-                return level
-        except ValueError as error:
-            raise PlanError(f"column {name!r}: {error}") from None
-    raise HierarchyError(
-        f"no level of the hierarchy of {name!r} is general enough for Safe Harbor: add one, at least `*` for all"
-    )
-
-
-def _ages_fit(below: _Below) -> bool:
-    old = {}
-    for label, texts in below.items():
-        try:
-            ages = [float(text) for text in texts]
-        except ValueError:
-            raise ValueError(
-                f"{label!r} covers something that is not an age in years, such as {texts[0]!r}"
-            ) from None
-        if max(ages) >= 90:
-            old[label] = min(ages)
-    shown = [re.search("[0-9]+", label) for label, youngest in old.items() if youngest >= 90]
-    return len(old) < 2 and all(number is None or int(number[0]) <= 90 for number in shown)
-
-
-def _zip_codes_fit(below: _Below) -> bool:
-    areas = {label: {_area(text) for text in texts} for label, texts in below.items()}
-    everywhere = {area for held in areas.values() for area, _ in held}
-    if sum(len({area for area, _ in held}) for held in areas.values()) > len(everywhere):
-        return False  # an area is split
-    small = everywhere & _RESTRICTED
-    for label, held in areas.items():
-        digits = "".join(re.findall("[0-9]", label))
-        names = {area for area, _ in held}
-        if len(names) > 1:
-            alone = names <= small and names != small
-        else:
-            # Numbers lack leading zeros, so that fewer digits tell as much.
-            told = all(visible.startswith(digits) for _, visible in held)
-            alone = digits != "000" and not (
-                told and (all(digits != v for _, v in held) or not names <= small)
-            )
-        if alone:
-            return False
-    return True
-
-
-def _area(text: str) -> tuple[str, str]:
-    """First three digits of a ZIP code, and those of them that the text shows."""
-    found = re.fullmatch("([0-9]{1,5})(?:-?[0-9]{4})?", text)
-    if found is None:
-        raise ValueError(f"{text!r} is not a ZIP code")
-    area = found[1].zfill(5)[:3]
-    return area, area[5 - len(found[1]) :]
-
-
-def _dates_fit(below: _Below) -> bool:
-    years = {label: {_year(text) for text in texts} for label, texts in below.items()}
-    if sum(map(len, years.values())) > len(set().union(*years.values())):
-        return False  # a year is split
-    return all(
-        len(held) > 1
-        or (not re.search("[A-Za-z]", label) and all(len(n) == 4 for n in re.findall("[0-9]+", label)))
-        for label, held in years.items()
-    )
-
-
-def _year(text: str) -> str:
-    found = re.search("(?<![0-9])[0-9]{4}(?![0-9])", text)
-    if found is None:
-        raise ValueError(f"{text!r} does not show a year")
-    return found[0]

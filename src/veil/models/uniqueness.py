@@ -16,10 +16,11 @@ from veil.declare import declared
 from veil.errors import ParameterError
 from veil.exact import decimal_fraction, float_at_least
 from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.digits import beside, exactly
 from veil.models.sample_based import Share, ShareCriterion, SizeCriterion, listed_sizes
 from veil.population import AnyPopulation, Estimate, Estimator, Population, estimate
 from veil.population.certificate import confirmed
-from veil.population.zayatz import exact_zayatz
+from veil.population.zayatz import zayatz_between, zayatz_is_at_most
 from veil.published import Published
 
 
@@ -59,9 +60,9 @@ class SampleUniqueness(PrivacyModel):
     def verify(self, published: Published) -> Finding:
         """Count again, in rational numbers."""
         sizes = listed_sizes(published)
-        share = float(self._share.measure(sizes))
-        promise = f"at most {self.threshold:g} of the records are unique"
-        return Finding(promise, self._share.holds(sizes), f"{share:.6g}")
+        measured = beside(self._share.measure(sizes), self.threshold)
+        promise = f"at most {exactly(self.threshold)} of the records are unique"
+        return Finding(promise, self._share.holds(sizes), measured)
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
@@ -78,10 +79,10 @@ class PopulationUniqueness(PrivacyModel):
     a population that nobody looked at, and other models give other numbers. It says nothing about single
     records either. Combine it with a model that does.
 
-    A table whose estimate fails, because the equations have no solution that the solver finds, counts as
-    violating the model, unless no record is unique. The same solver limits as in ARX decide that, but without
-    its clocks, so results do not depend on the machine. For Dankar's rule see `veil.population.estimate`; here
-    it does not fall back on Zayatz.
+    A table whose estimate fails, because the equations have no solution that the solver finds or, as of a single
+    record, determine nothing, counts as violating the model, unless no record is unique. The same solver limits
+    as in ARX decide that, but without its clocks, so results do not depend on the machine. For Dankar's rule see
+    `veil.population.estimate`; here it does not fall back on Zayatz.
 
     Not monotone: merging classes that are not unique can raise every one of the estimates, or make it fail.
     Zayatz's, of which the opposite is said, grows from 2/3 to 6/5 uniques among six people when a sample of
@@ -129,25 +130,42 @@ class PopulationUniqueness(PrivacyModel):
         sizes, counts = np.unique(listed_sizes(published), return_counts=True)
         found = confirmed(self.model, sizes, counts, size)
         promise = (
-            f"at most {self.threshold:g} of {self.population} are unique by the estimate of {self.model} "
+            f"at most {exactly(self.threshold)} of {self.population} are unique by the estimate of {self.model} "
             "(an estimate, not a guarantee)"
         )
-        measured = f"{found.uniques / size:.6g} by {found.estimator}" if found.available else "no estimate"
+        uniques = Fraction(found.uniques)
+        if found.available and found.estimator == "zayatz":
+            uniques, _ = zayatz_between(sizes, counts, size)
+        share = beside(uniques / size, self.threshold)
+        measured = f"{share} by {found.estimator}" if found.available else "no estimate"
         return Finding(promise, _Estimated(self, size).accepts(found, sizes, counts), measured)
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
-        """Return the share of population uniques by each estimator that is available, if we know of whom."""
+        """Return the share of population uniques by each estimator that has a possible one, if we know of whom."""
         if not isinstance(published.people, Population):
             return []
         size = published.people.size_for(published.baseline_records)
         sizes, counts = np.unique(listed_sizes(published), return_counts=True)
-        found = {name: estimate(name, sizes, counts, size) for name in get_args(Estimator)}
+        found = {name: confirmed(name, sizes, counts, size) for name in get_args(Estimator)}
         return [
-            Strength(cls.__name__, f"threshold ({name})", float_at_least(Fraction(each.uniques) / size))
+            Strength(cls.__name__, f"threshold ({name})", _least_threshold(each, sizes, counts, size))
             for name, each in found.items()
-            if each.available
+            if _Estimated(cls(1, published.people, name), size).accepts(each, sizes, counts)
         ]
+
+
+def _least_threshold(
+    found: Estimate, sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int
+) -> float:
+    """Return the least threshold that an estimate keeps, decided as the criterion decides."""
+    if found.estimator != "zayatz":
+        return float_at_least(Fraction(found.uniques) / population)
+    low, high = zayatz_between(sizes, counts, population)
+    least = float_at_least(low / population)
+    if zayatz_is_at_most(decimal_fraction(least) * population, sizes, counts, population):
+        return least
+    return float_at_least(high / population)
 
 
 class _Estimated(SizeCriterion):
@@ -166,5 +184,5 @@ class _Estimated(SizeCriterion):
         if not sizes.size or sizes[0] != 1:
             return True
         if found.estimator == "zayatz" and math.isclose(found.uniques, self.bound, rel_tol=1e-9):
-            return exact_zayatz(sizes, counts, self.population) <= self.bound
+            return zayatz_is_at_most(self.bound, sizes, counts, self.population)
         return 0 < found.uniques <= self.bound

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.population.dankar import Estimate, Estimator, estimate
+from veil.population.dankar import Estimate, Estimator, certain_uniques, estimate
 from veil.population.newton import ACCURACY
 from veil.population.pitman import pitman_solution
 from veil.population.snb import snb_solution
@@ -33,6 +33,8 @@ def confirmed(
         return found
     check = {"pitman": _pitman, "snb": _snb, "zayatz": _zayatz}[found.estimator]
     uniques = check(sizes, counts, population)
+    if uniques > 0:
+        uniques = max(uniques, certain_uniques(sizes, counts, population))
     agree = math.isclose(uniques, found.uniques, rel_tol=1e-4)  # log-gamma of 1e9 has ten digits
     return found if agree else Estimate(found.estimator, 0.0, False)
 

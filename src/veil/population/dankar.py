@@ -54,6 +54,10 @@ def estimate(
     Dankar's rule (Dankar, El Emam, Neisa and Roffey, 2012): Pitman if at most a tenth of the population is in
     the sample; otherwise the smaller one of Zayatz and the slide negative binomial, if that one is available.
 
+    Differences from ARX: no estimate is below what is certain, the unique records of the sample less the people
+    who are not in it. And where all records are unique there is none by Pitman, whose equations then have no
+    solution, or any (for a single record).
+
     >>> sizes, counts = np.array([1, 2, 3, 5]), np.array([50, 20, 10, 4])
     >>> estimate("dankar", sizes, counts, 700)
     Estimate(estimator='zayatz', uniques=114.13931830081..., available=True)
@@ -69,7 +73,7 @@ def estimate(
         return Estimate("zayatz" if estimator == "dankar" else estimator, 0.0, True)
     if estimator == "dankar":
         return _dankar(sizes, counts, population, records, fallback)
-    uniques = _ESTIMATORS[estimator](sizes, counts, population)
+    uniques = _uniques(estimator, sizes, counts, population)
     return Estimate(estimator, uniques, uniques != 0.0)
 
 
@@ -77,14 +81,32 @@ def _dankar(
     sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int, records: int, fallback: bool
 ) -> Estimate:
     if 10 * records <= population:
-        uniques = pitman_uniques(sizes, counts, population)
+        uniques = _uniques("pitman", sizes, counts, population)
         if uniques != 0.0 or not fallback:
             return Estimate("pitman", uniques, uniques != 0.0)
         return Estimate("zayatz", zayatz_uniques(sizes, counts, population), True)
-    slide, simple = snb_uniques(sizes, counts, population), zayatz_uniques(sizes, counts, population)
-    if slide != 0.0 and slide <= simple:
+    slide, simple = (_uniques(name, sizes, counts, population) for name in ("snb", "zayatz"))
+    if 0.0 < slide <= simple:
         return Estimate("snb", slide, True)
     return Estimate("zayatz", simple, True)
+
+
+def certain_uniques(sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int) -> int:
+    """Return how many people are unique whatever the population looks like.
+
+    Everybody who is not in the sample can be like one of its unique records, at most. If the sample is the
+    population, that is the answer.
+    """
+    unseen = population - int((sizes * counts).sum())
+    return max(0, int(counts[0]) - unseen)
+
+
+def _uniques(
+    estimator: Estimator, sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int
+) -> float:
+    """Estimate, but not less than is certain. Zayatz's estimate never is; 0 is none, and a negative number no good."""
+    uniques = _ESTIMATORS[estimator](sizes, counts, population)
+    return max(uniques, float(certain_uniques(sizes, counts, population))) if uniques > 0.0 else uniques
 
 
 _ESTIMATORS = {"pitman": pitman_uniques, "snb": snb_uniques, "zayatz": zayatz_uniques}

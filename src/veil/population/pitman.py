@@ -27,7 +27,9 @@ def pitman_uniques(sizes: NDArray[np.int64], counts: NDArray[np.int64], populati
     (theta + u alpha) / (theta + n) when there are u classes. Of a population of P the formula expects about
     P^alpha Gamma(theta + 1) / Gamma(theta + alpha) classes of one. Hoshino (2001).
 
-    An estimate fails if the solver finds no root or runs away to infinity, where the equations hold as well.
+    An estimate fails if the solver finds no root or runs away to infinity, where the equations hold as well. So it
+    does if all records are unique: the likelihood then grows without end, and of a single record it does not depend
+    on the parameters at all.
     """
     found, theta, alpha = pitman_solution(sizes, counts)
     return expected_uniques(theta, alpha, population) if found else 0.0
@@ -68,6 +70,8 @@ def pitman_solution(sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> tupl
     for t in range(sizes.size):
         records += sizes[t] * counts[t]
         classes += counts[t]
+    if classes == records:
+        return False, 0.0, 0.0
     start_theta, start_alpha = _start(sizes, counts, records, classes)
     for plain in (False, True):
         for attempt in range(TRIES):

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.exact import TURN, ball, rational
 from veil.population.compiled import numeric
+
+if TYPE_CHECKING:
+    from flint import fmpz
 
 _NEGLIGIBLE = 1e-30
 """Chance that ends a product: nothing that follows changes a sum that starts with 1."""
+
+_PRECISION = 256
+"""Bits that leave hardly anything open but an estimate that equals its bound."""
 
 
 @numeric
@@ -64,21 +72,77 @@ def zayatz_uniques(sizes: NDArray[np.int64], counts: NDArray[np.int64], populati
     return uniques * (uniques / total) * (population / records)
 
 
-def exact_zayatz(sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int) -> Fraction:
-    """Return the same as a rational number; slow for large classes."""
-    if sizes.size == 0 or sizes[0] != 1:
-        return Fraction(0)
-    records = int((sizes * counts).sum())
-    above = below = 1  # of the product so far
-    done = 0
-    total = Fraction(0)
-    for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
-        while done < size - 1:
-            above *= population - records - done
-            below *= population - 1 - done
-            done += 1
-        total += count * size * Fraction(above, below)
-        if above == 0:
-            break
-    uniques = int(counts[0])
-    return uniques * Fraction(uniques) / total * Fraction(population, records)
+def zayatz_is_at_most(
+    bound: Fraction, sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int
+) -> bool:
+    """Decide exactly whether Zayatz's estimate is at most a bound."""
+    low, high = zayatz_between(sizes, counts, population)
+    if low <= bound < high:
+        above, below = exact_zayatz(sizes, counts, population)
+        return bool(above * bound.denominator <= below * bound.numerator)
+    return high <= bound
+
+
+def zayatz_between(
+    sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int
+) -> tuple[Fraction, Fraction]:
+    """Return two numbers between which the estimate lies, equal to many digits, however large the classes are."""
+    from flint import ctx, fmpz
+
+    if sizes.size == 0 or sizes[0] != 1:  # nobody is unique
+        return Fraction(0), Fraction(0)
+    uniques, records = int(counts[0]), int((sizes * counts).sum())
+    left = population - records
+    with TURN, ctx.workprec(_PRECISION):
+        # left (left - 1) ... / ((population - 1) (population - 2) ...), i - 1 factors each, as factorials
+        whole = ball(left + 1).lgamma() - ball(population).lgamma()
+        total = ball(uniques)
+        for size, count in _possible(sizes, counts, left)[1:]:
+            log = whole + ball(population - size + 1).lgamma() - ball(left - size + 2).lgamma()
+            total += fmpz(count * size) * log.exp()
+        estimate = ball(Fraction(uniques * uniques * population, records)) / total
+        return rational(estimate.lower()), rational(estimate.upper())
+
+
+def exact_zayatz(sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int) -> tuple[fmpz, fmpz]:
+    """Return numerator and denominator of the estimate, which have as many digits as the largest class has records.
+
+    They are not reduced, as that would take longer than all the rest. Terms of the sum have the products of all gaps
+    between sizes before them in common. Both halves of the sum are added up as fractions of their own, without
+    regard to what comes before, and so on, so that long numbers are only ever multiplied by numbers as long.
+    """
+    uniques, records = int(counts[0]), int((sizes * counts).sum())
+    left = population - records
+    terms = _possible(sizes, counts, left)
+
+    def summed(start: int, end: int) -> tuple[fmpz, fmpz, fmpz]:
+        """Product of the gaps of some terms, above and below the line, and the sum of the terms above it."""
+        if end - start == 1:
+            size, count = terms[start]
+            before = terms[start - 1][0] if start else 1
+            above = _falling(left - before + 1, size - before)
+            return above, _falling(population - before, size - before), above * (size * count)
+        middle = (start + end) // 2
+        above, below, first = summed(start, middle)
+        next_above, next_below, second = summed(middle, end)
+        return above * next_above, below * next_below, first * next_below + above * second
+
+    _, below, total = summed(0, len(terms))
+    return below * (uniques * uniques * population), total * records
+
+
+def _possible(sizes: NDArray[np.int64], counts: NDArray[np.int64], left: int) -> list[tuple[int, int]]:
+    """Sizes and counts of classes that may show a single record: all others would be in the rest of the people."""
+    return [
+        (size, count) for size, count in zip(sizes.tolist(), counts.tolist(), strict=True) if size <= left + 1
+    ]
+
+
+def _falling(first: int, factors: int) -> fmpz:
+    """Return first (first - 1) (first - 2) ... of so many factors."""
+    from flint import fmpz
+
+    if factors > 16:
+        half = factors // 2
+        return _falling(first, half) * _falling(first - half, factors - half)
+    return fmpz(math.prod(range(first, first - factors, -1)))

@@ -1,0 +1,207 @@
+"""Safe Harbor: the levels of ages, ZIP codes and dates that HIPAA's rule of that name allows."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from veil.errors import HierarchyError, PlanError, did_you_mean
+from veil.hierarchies.hierarchy import ROOT, Hierarchy, Label
+from veil.published import encoded
+from veil.tables import read
+
+_RESTRICTED = {
+    "036", "059", "063", "102", "203", "556", "692", "790", "821", "823", "830", "831", "878", "879", "884",
+    "890", "893",
+}  # fmt: skip
+"""First digits of ZIP codes of areas with 20,000 people or fewer by the census of 2000 (US Department of Health)."""
+
+_Below = dict[Label, list[str]]
+"""The labels of a level, each with the values below it."""
+
+
+def safe_harbor_levels(
+    source: Any,
+    quasi_identifiers: Mapping[str, Any],
+    *,
+    ages: str | Iterable[str] = (),
+    zip_codes: str | Iterable[str] = (),
+    dates: str | Iterable[str] = (),
+) -> dict[str, int]:
+    """Find the least levels that fit the Safe Harbor rule of HIPAA (45 CFR 164.514(b)(2)), for `minimum_levels`.
+
+    `ages` in years: all from 90 on have one label, and it tells no more than "90 or older". So `>=90`, `90+`, `80+`,
+    `90 or older` and `*` fit; `90`, `[90, 95[` and `[80, 100[` do not, as they tell that somebody is not older, even
+    if nobody is. Nobody is taken to be older than 120, so `[90, 120[` fits. A word such as `old` fits if the hierarchy
+    lists all years from 90 to 120 below it, or has a level below that fits. `zip_codes`: labels tell at most the
+    first three digits, and not even these for areas of 20,000 people or fewer (one label for all of those, such as
+    000, will do). `dates`: labels tell at most the year. Where a label does not show what it tells, the level is
+    passed over. Values count that the hierarchy lists, in the table or not. Together with `Profitability` this is
+    what ARX calls Safe-Harbor-friendly.
+
+    A help, not legal advice. Safe Harbor asks for more than levels can give: no names, numbers, addresses and
+    other identifiers of its list, no years of birth that tell an age above 89, and no knowledge that what is left
+    identifies anybody.
+
+    >>> import pyarrow as pa
+    >>> from veil import hierarchies as h
+    >>> people = pa.table({"zip": ["02139", "02142", "94305"]})
+    >>> safe_harbor_levels(people, {"zip": h.redaction()}, zip_codes="zip")
+    {'zip': 2}
+    >>> old = pa.table({"age": [61, 88, 93]})
+    >>> safe_harbor_levels(old, {"age": h.intervals(5, 10, top=90)}, ages="age")
+    {'age': 1}
+    """
+    table = read(source).table
+    found: dict[str, int] = {}
+    for columns, fits in ((ages, _ages_fit), (zip_codes, _zip_codes_fit), (dates, _dates_fit)):
+        for name in [columns] if isinstance(columns, str) else columns:
+            if name not in quasi_identifiers or name not in table.column_names:
+                known = [each for each in quasi_identifiers if each in table.column_names]
+                raise PlanError(f"{name!r} is no quasi-identifier of the table.{did_you_mean(name, known)}")
+            builder = quasi_identifiers[name]
+            if not hasattr(builder, "build"):
+                raise HierarchyError(
+                    f"column {name!r} needs a hierarchy, such as h.redaction(), not {builder!r}"
+                )
+            values, codes = encoded(table[name])
+            hierarchy: Hierarchy = builder.build(values, np.bincount(codes, minlength=len(values)), name)
+            found[name] = _least_level(hierarchy, name, fits)
+    return found
+
+
+def _least_level(hierarchy: Hierarchy, name: str, fits: Callable[[_Below], bool | None]) -> int:
+    """Return the level from which on all levels fit, as a search may take any of them.
+
+    `fits` says None of labels that do not show what they tell. Above labels that fit, these tell less.
+    """
+    least = None
+    for level, labels in enumerate(hierarchy.labels):
+        below: _Below = {}
+        for text, code in zip(hierarchy.labels[0], hierarchy.label_map(level).tolist(), strict=True):
+            if text is not None:
+                below.setdefault(labels[code], []).append(text)
+        try:
+            verdict = fits(below)
+        except ValueError as error:
+            raise PlanError(f"column {name!r}: {error}") from None
+        if verdict is False:
+            least = None
+        elif verdict and least is None:
+            least = level
+    if least is None:
+        raise HierarchyError(
+            f"the last level of the hierarchy of {name!r} is not general enough for Safe Harbor: add one, at least "
+            "`*` for all"
+        )
+    return least
+
+
+_OLD, _OLDEST = 90, 120
+"""The age from which on ages may not be told apart, and one that hardly anybody reaches."""
+
+_AGE = "([0-9]+(?:[.][0-9]+)?)"
+_FROM = re.compile(f"(?:>=|≥|from) ?{_AGE}|{_AGE} ?(?:[+]|(?:or|and) (?:older|over|above|more|up))")
+_ABOVE = re.compile(f"(?:>|over|above|older than|more than) ?{_AGE}")
+_BELOW = re.compile(f"(?:<=?|≤|up to|under|below) ?{_AGE}")
+_BETWEEN = re.compile(rf"([\[\](]?) ?{_AGE} ?(?:,|;|-|–|to|[.][.]) ?(?:{_AGE}|inf|∞) ?[\[\])]?")
+
+
+def _ages_fit(below: _Below) -> bool | None:
+    ages = {label: [_age(text) for text in texts] for label, texts in below.items()}
+    old = [label for label, found in ages.items() if max(found) >= _OLD]
+    if len(old) != 1:
+        return not old
+    (label,) = old
+    if label is None or label == ROOT or (len(below) == 1 and not label.strip(ROOT)):
+        return True
+    told = _told_ages(label)
+    if told is not None:
+        return told[0] <= _OLD and told[1] >= _OLDEST
+    if set(ages[label]) >= set(range(_OLD, _OLDEST + 1)):
+        return True
+    return False if re.search("[0-9]", label) else None
+
+
+def _age(text: str) -> float:
+    try:
+        age = float(text)
+    except ValueError:
+        age = math.nan
+    if not math.isfinite(age):
+        raise ValueError(f"{text!r} is not an age in years")
+    return age
+
+
+def _told_ages(label: str) -> tuple[float, float] | None:
+    """Return the youngest and the oldest age that a label tells of, None if it does not read like that.
+
+    >>> _told_ages("[90, 95["), _told_ages("aged 90 years or older"), _told_ages("over 89"), _told_ages("90s")
+    ((90.0, 95.0), (90.0, inf), (89.00000000000001, inf), None)
+    """
+    text = " ".join(re.sub(r"\b(?:age[ds]?|years?|old)\b", " ", label.lower()).split())
+    if found := _FROM.fullmatch(text):
+        return float(found[1] or found[2]), math.inf
+    if found := _ABOVE.fullmatch(text):
+        return math.nextafter(float(found[1]), math.inf), math.inf
+    if found := _BELOW.fullmatch(text):
+        return 0.0, float(found[1])
+    if found := _BETWEEN.fullmatch(text):
+        low = float(found[2])
+        without = found[1] in ("]", "(")
+        return math.nextafter(low, math.inf) if without else low, float(found[3] or math.inf)
+    return None
+
+
+def _zip_codes_fit(below: _Below) -> bool | None:
+    areas = {label: {_area(text) for text in texts} for label, texts in below.items()}
+    everywhere = {area for held in areas.values() for area, _ in held}
+    if sum(len({area for area, _ in held}) for held in areas.values()) > len(everywhere):
+        return None  # an area is split
+    small = everywhere & _RESTRICTED
+    for label, held in areas.items():
+        digits = "".join(re.findall("[0-9]", label or ""))
+        names = {area for area, _ in held}
+        if len(names) > 1:
+            alone = names <= small and names != small
+        else:
+            # Numbers lack leading zeros, so that fewer digits tell as much.
+            told = all(visible.startswith(digits) for _, visible in held)
+            alone = digits != "000" and not (
+                told and (all(digits != v for _, v in held) or not names <= small)
+            )
+        if alone:
+            return None
+    return True
+
+
+def _area(text: str) -> tuple[str, str]:
+    """First three digits of a ZIP code, and those of them that the text shows."""
+    found = re.fullmatch("([0-9]{1,5})(?:-?[0-9]{4})?", text)
+    if found is None:
+        raise ValueError(f"{text!r} is not a ZIP code")
+    area = found[1].zfill(5)[:3]
+    return area, area[5 - len(found[1]) :]
+
+
+def _dates_fit(below: _Below) -> bool | None:
+    years = {label: {_year(text) for text in texts} for label, texts in below.items()}
+    if sum(map(len, years.values())) > len(set().union(*years.values())):
+        return None  # a year is split
+    shown = all(
+        len(held) > 1
+        or (not re.search("[A-Za-z]", label) and all(len(n) == 4 for n in re.findall("[0-9]+", label)))
+        for label, held in ((label or "", held) for label, held in years.items())
+    )
+    return shown or None
+
+
+def _year(text: str) -> str:
+    found = re.search("(?<![0-9])[0-9]{4}(?![0-9])", text)
+    if found is None:
+        raise ValueError(f"{text!r} does not show a year")
+    return found[0]

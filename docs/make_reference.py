@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from veil import hierarchies, lattice, masking, models, quality
-from veil.cli.reference import parameters
+from veil.described import monotonicity, parameters
 from veil.dp import SafePub
 
 PAGE = Path(__file__).parent / "reference.md"
@@ -56,12 +56,10 @@ def section(cls: type[Any]) -> list[str]:
     """Name, definition, facts and parameters of one declared class."""
     lines = [f"### {cls.__name__}", "", definition(cls), ""]
     if issubclass(cls, models.PrivacyModel):
+        known = monotonicity(cls)
         facts = [
             f"Protects against {', '.join(cls.attacks)}." if cls.attacks else "",
-            (
-                f"Monotone under generalization: {yes(cls.monotone_generalization)}; "
-                f"under suppression: {yes(cls.monotone_suppression)}."
-            ),
+            f"Monotone under generalization: {known['generalization']}; under suppression: {known['suppression']}.",
         ]
         lines += [" ".join(filter(None, facts)), ""]
     rows = parameters(cls)
@@ -78,10 +76,6 @@ def definition(cls: type[Any]) -> str:
     """The docstring up to its examples, without what is meant for readers of the code."""
     doc = inspect.getdoc(cls) or ""
     return re.split(r"\n(?=>>>|Examples\n|Attributes\n|Parameters\n)", doc)[0].strip()
-
-
-def yes(value: bool) -> str:
-    return "yes" if value else "no"
 
 
 def cell(content: str) -> str:

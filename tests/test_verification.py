@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -124,7 +125,9 @@ def test_a_fully_generalized_table_is_not_suppressed(rows: str, limit: float) ->
     assert made.arrow["age"].to_pylist() == made.arrow["zip"].to_pylist() == ["*"] * 8
     assert made.suppressed == 0
     assert made.verification.holds
-    assert f"at most {int(8 * limit)} records are suppressed (found: 0)" in str(made.verification)
+    assert re.search(
+        rf"at most {int(8 * limit)} records? (is|are) suppressed \(found: 0\)", str(made.verification)
+    )
 
 
 @pytest.mark.parametrize("rows", ["keep", "drop"])
@@ -266,7 +269,7 @@ def test_a_model_that_nobody_asked_the_engine_about(release: Release) -> None:
 
 def test_over_the_suppression_limit(release: Release) -> None:
     strict = Plan(**(PLAN | {"suppression_limit": 0.2}))
-    assert broken(check(release, plan=strict)) == ["BROKEN: at most 1 records are suppressed (found: 2)"]
+    assert broken(check(release, plan=strict)) == ["BROKEN: at most 1 record is suppressed (found: 2)"]
     assert not broken(check(release, plan=strict, over_limit=True))
 
 
@@ -274,7 +277,7 @@ def test_over_the_suppression_limit_by_rows_that_are_gone() -> None:
     made = anonymize(suppressed_rows="drop")
     assert made.arrow.num_rows == 6
     strict = Plan(**(PLAN | {"suppression_limit": 0.2, "suppressed_rows": "drop"}))
-    assert broken(check(made, plan=strict)) == ["BROKEN: at most 1 records are suppressed (found: 2)"]
+    assert broken(check(made, plan=strict)) == ["BROKEN: at most 1 record is suppressed (found: 2)"]
 
 
 def test_the_limit_is_the_decimal_number_that_was_written() -> None:

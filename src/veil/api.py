@@ -136,11 +136,11 @@ def anonymize(
     """
     given: dict[str, Any] = {  # in the short forms that the plan turns into its own types
         "quasi_identifiers": quasi_identifiers,
-        "models": models if isinstance(models, PrivacyModel) else tuple(models),
+        "models": models,
         "sensitive": sensitive,
         "insensitive": insensitive,
         "identifying": identifying,
-        "microaggregated": dict(microaggregated or {}),
+        "microaggregated": {} if microaggregated is None else microaggregated,
         "others": others,
         "quality": quality,
         "suppression_limit": suppression_limit,
@@ -328,8 +328,8 @@ def assess(
     hierarchies
         Hierarchies of sensitive columns, for t-closeness with the hierarchical distance.
     subset
-        The rows that would be released, if not all: row numbers, a query, or another table. The whole table is
-        then the population for δ-presence and k-map.
+        The rows that would be released, if not all: row numbers, a query, or another table (see
+        `veil.models.subset`). The whole table is then the population for δ-presence and k-map.
     population
         The people the table was drawn from, as a number, the name of a region or a `Population`, for estimates
         of population uniqueness.
@@ -341,8 +341,8 @@ def assess(
     >>> next(iter(found))
     Strength(model='KAnonymity', parameter='k', value=2, attribute=None)
     """
-    columns = [quasi_identifiers] if isinstance(quasi_identifiers, str) else list(quasi_identifiers)
-    attributes = [sensitive] if isinstance(sensitive, str) else list(sensitive)
+    columns = _names(quasi_identifiers, "quasi_identifiers")
+    attributes = _names(sensitive, "sensitive")
     if not columns:
         raise PlanError("assess needs at least one quasi-identifier: a column that an attacker may know")
     named, chosen = (
@@ -355,6 +355,10 @@ def assess(
         if name not in table.column_names:
             raise PlanError(f"the table has no column {name!r}.{did_you_mean(name, table.column_names)}")
     mask = None if chosen is None else chosen.mask(table)
+    if mask is not None and not mask.any():
+        raise PlanError(
+            f"the research subset {chosen} is empty: it should take one row of the table at least"
+        )
     published = Published(
         table if mask is None else table.filter(pa.array(mask)),
         columns,
@@ -372,6 +376,13 @@ def assess(
     return Assessment(tuple(strengths), sample_risk(published.sizes), published.suppressed_records)
 
 
+def _names(given: Any, parameter: str) -> list[str]:
+    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    if strange := [name for name in names if not isinstance(name, str)]:
+        raise PlanError(f"`{parameter}` of assess should be names of columns, not {strange[0]!r}")
+    return names
+
+
 def _built(column: pa.ChunkedArray, builder: Any, name: str, weights: Any) -> Hierarchy:
     values, counts = distinct_values(column, weights)
     built: Hierarchy = hierarchy_builder(builder).build(values, counts, name)
@@ -380,7 +391,10 @@ def _built(column: pa.ChunkedArray, builder: Any, name: str, weights: Any) -> Hi
 
 @dataclass(frozen=True)
 class Assessment:
-    """What a table already fulfils, and what risks remain. Iterating yields the strengths."""
+    """What a table already fulfils, and what risks remain. Iterating yields the strengths.
+
+    Printed numbers are rounded such that they hold: promise what you read, and it is kept.
+    """
 
     strengths: tuple[Strength, ...]
     risk: Risk
@@ -391,7 +405,7 @@ class Assessment:
 
     def __str__(self) -> str:
         return "\n".join(
-            f"{each.model}{f'({each.attribute})' if each.attribute else ''}: {each.parameter} = {each.value:.6g}"
+            f"{each.model}{f'({each.attribute})' if each.attribute else ''}: {each}"
             for each in self.strengths
         )
 
@@ -402,4 +416,13 @@ class Assessment:
 
     def to_arrow(self) -> pa.Table:
         """The strengths as a table."""
-        return pa.Table.from_pylist([asdict(each) for each in self.strengths])
+        return pa.Table.from_pylist(self.to_dict()["strengths"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, with all digits, ready to be written as JSON."""
+        names = ("model", "attribute", "parameter", "value")
+        return {
+            "strengths": [{name: getattr(each, name) for name in names} for each in self.strengths],
+            "risk": asdict(self.risk),
+            "suppressed": self.suppressed,
+        }

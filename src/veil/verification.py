@@ -21,6 +21,7 @@ from veil.plan import Plan
 from veil.published import Encoded, Published, encoded, is_text
 from veil.tables.text import canonical_text
 from veil.verified_aggregates import verify_aggregates
+from veil.words import plural
 
 _FEW = 1 << 22
 """Combinations that are counted in an array with room for all of them."""
@@ -208,7 +209,8 @@ def _verify_limit(published: Published, nothing: Sequence[NDArray[np.bool_]], pl
     count = int(suppressed.sum() if weights is None else weights[suppressed].sum())
     count += records - published.records
     allowed = int(Fraction(str(plan.suppression_limit)) * records)
-    return Finding(f"at most {allowed} records are suppressed", count <= allowed, str(count))
+    what = plural(allowed, "record is", "records are")
+    return Finding(f"at most {what} suppressed", count <= allowed, str(count))
 
 
 class _Column:

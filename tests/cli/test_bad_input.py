@@ -66,11 +66,11 @@ RECIPES: dict[str, tuple[Callable[[str], str], list[str]]] = {
     "k = true": (lambda text: text.replace("k: 2", "k: true"), ["`models[0].k`", "integer", "'true'"]),
     "limit above 1": (
         lambda text: text + "suppression_limit: 1.5\n",
-        ["recipe.yaml, line 11", "`suppression_limit`", "less than or equal to 1", "1.5"],
+        ["recipe.yaml, line 11", "`suppression_limit`", "from 0 to 1", "1.5"],
     ),
     "limit below 0": (
         lambda text: text + "suppression_limit: -0.1\n",
-        ["`suppression_limit`", "greater than or equal to 0", "-0.1"],
+        ["`suppression_limit`", "from 0 to 1", "-0.1"],
     ),
     "limit not a number": (lambda text: text + "suppression_limit: .nan\n", ["`suppression_limit`"]),
     "limit = yes": (lambda text: text + "suppression_limit: yes\n", ["`suppression_limit`", "'yes'"]),
@@ -132,7 +132,7 @@ OPTIONS: dict[str, tuple[list[str], list[str]]] = {
         ["--model", "distinct-l-diversity:x,2"],
         ["'x', which is not sensitive", "--sensitive"],
     ),
-    "too many values": (["--model", "k-anonymity:2,3"], ["at most 1 values, not 2"]),
+    "too many values": (["--model", "k-anonymity:2,3"], ["at most 1 value, not 2"]),
     "limit above 1": (["--suppression-limit", "1.5"], ["`suppression_limit`", "1.5"]),
     "unknown quality": (["--quality", "los"], ["'los'", "Did you mean 'loss'?"]),
     "no hierarchy": (["--qi", "diagnosis"], ["--qi 'diagnosis'", "--qi diagnosis=auto"]),

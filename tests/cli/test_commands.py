@@ -31,7 +31,7 @@ def test_assess(folder: Path) -> None:
 def test_assess_leaves_suppressed_records_out(folder: Path) -> None:
     (folder / "t.csv").write_text("age,sex\n1,f\n1,f\n*,*\n")
     ran = veil("assess", "t.csv", "--qi", "age,sex")
-    assert "1 suppressed records" in ran.out
+    assert "1 suppressed record is left out" in ran.out
     assert "k = 2" in ran.out
 
 
@@ -96,6 +96,10 @@ def test_models_are_listed_with_range_and_advice() -> None:
         "integer, 1 or more",
         "5 to 20 is usual",
         "kind: KAnonymity",
+        "monotone under generalization: yes; suppression: yes",
+        "monotone under generalization: if estimator is shannon; suppression: no",
+        "number, more than 0 and less than 1",  # a significance
+        "number, more than 0 and at most 1",  # an alpha
     ):
         assert told in ran.out
     assert "Samarati" not in ran.out

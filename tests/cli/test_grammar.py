@@ -10,7 +10,16 @@ from veil import KAnonymity
 from veil import hierarchies as h
 from veil.cli import grammar
 from veil.errors import ParameterError
-from veil.models import PrivacyModel
+from veil.models import (
+    AlphaKAnonymity,
+    Inclusion,
+    KMap,
+    PopulationUniqueness,
+    PrivacyModel,
+    SubsetKAnonymity,
+)
+from veil.models.subset import Random
+from veil.population import Population
 from veil.quality import AverageClassSize, Loss
 from veil.tables import Csv, Excel, Parquet
 
@@ -84,3 +93,32 @@ def test_whatever_is_typed_gives_a_model_or_an_error_of_ours(text: str) -> None:
     except ParameterError as error:
         found = str(error)
     assert isinstance(found, PrivacyModel) or "--model" in found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("inclusion:0|1|2|3", Inclusion([0, 1, 2, 3])),
+        ("inclusion:subset=0|1|2|3", Inclusion([0, 1, 2, 3])),
+        ("inclusion:5", Inclusion([5])),
+        ("inclusion:random:0.1", Inclusion(Random(0.1))),
+        ("k-map:3,subset=random: 0.1", KMap(3, Random(0.1))),
+        ("k-map:3,age > 25 and sex = 'f'", KMap(3, "age > 25 and sex = 'f'")),
+        ("k-map:3,subset='some.csv'", KMap(3, "some.csv")),
+        ("k-map:3,population=0.01", KMap(3, population=Population(sampling_fraction=0.01))),
+        ("k-map:3,population=80000", KMap(3, population=80_000)),
+        ("population-uniqueness:0.05,0.01", PopulationUniqueness(0.05, Population(sampling_fraction=0.01))),
+        ("population-uniqueness:0.05,USA,zayatz", PopulationUniqueness(0.05, "USA", "zayatz")),
+        ("subset-k-anonymity:2,subsets=age+sex|zip", SubsetKAnonymity(2, subsets=[["age", "sex"], ["zip"]])),
+        ("subset-k-anonymity:2,subsets='a+b|c'+d", SubsetKAnonymity(2, subsets=[["a+b|c", "d"]])),
+        ("alpha-k-anonymity:job,0.5,2,values=1|'1'", AlphaKAnonymity("job", 0.5, 2, (1, "1"))),
+    ],
+)
+def test_all_that_a_recipe_can_say_of_people_and_columns(text: str, expected: PrivacyModel) -> None:
+    assert grammar.model(text) == expected
+
+
+@pytest.mark.parametrize("text", ["inclusion:random:1.5", "inclusion:random:", "k-map:3,population=1.5"])
+def test_chances_and_shares_that_are_none(text: str) -> None:
+    with pytest.raises(ParameterError, match="--model .*should be"):
+        grammar.model(text)

@@ -77,7 +77,7 @@ def test_files_of_a_recipe_can_be_replaced(folder: Path) -> None:
          "the release goes there, and what RandomPseudonyms keeps apart must not"),
         (("patients.csv", "-o", "o.csv", "--step", "random-pseudonyms:name", "--apart", "nowhere"), "is not a folder"),
         (("patients.csv", "-o", "o.csv", "--step", "rank-swaping:age,p=5"), "Did you mean 'rank-swapping'?"),
-        (("patients.csv", "-o", "o.csv", "--step", "rank-swapping:age,p=130"), "less than or equal to 100, not 130"),
+        (("patients.csv", "-o", "o.csv", "--step", "rank-swapping:age,p=130"), "from 0 to 100, not 130"),
         (("patients.csv", "-o", "o.csv", "--step", "rank-swapping:age,q=1"), "`q` is not a parameter"),
         (("patients.csv", "-o", "o.csv", "--step", "keyed-pseudonyms:name,key=00112233445566778899aabbccddeeff"),
          "others can see a key on the command line"),

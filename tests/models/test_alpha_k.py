@@ -137,9 +137,9 @@ def test_nothing_published_breaks_nothing():
 
 
 def test_parameters_out_of_range():
-    with refused(r"`alpha` of AlphaKAnonymity should be greater than 0, not 0"):
+    with refused(r"`alpha` of AlphaKAnonymity should be more than 0 and at most 1, not 0"):
         AlphaKAnonymity("S", 0, 2)
-    with refused(r"`alpha` of AlphaKAnonymity should be less than or equal to 1, not 1.5"):
+    with refused(r"`alpha` of AlphaKAnonymity should be more than 0 and at most 1, not 1.5"):
         AlphaKAnonymity("S", 1.5, 2)
     with refused(r"`k` of AlphaKAnonymity should be greater than or equal to 1, not 0"):
         AlphaKAnonymity("S", 0.5, 0)
@@ -149,9 +149,9 @@ def test_parameters_out_of_range():
 
 def test_parameters_that_do_not_fit_the_data():
     sample = sample_of(E1)
-    with refused(r"`alpha` of AlphaKAnonymity should be at least 1/3, as column 'S' has 3 .*, not 0.3$"):
+    with refused(r"`alpha` of AlphaKAnonymity should be from 1/3 to 1, as column 'S' has 3 .*, not 0.3$"):
         AlphaKAnonymity("S", 0.3, 2).bind(sample)
-    with refused(r"`alpha` of AlphaKAnonymity should be at least 1/3"):
+    with refused(r"`alpha` of AlphaKAnonymity should be from 1/3 to 1"):
         AlphaKAnonymity("S", 0.3, 2, ["flu", "cold", "gout"]).minimal_class_size(sample)
     AlphaKAnonymity("S", 0.3, 2, ["flu", "cold"]).bind(sample)
     with refused(

@@ -233,9 +233,9 @@ def test_strongest_of_nothing():
 
 
 def test_invalid_parameters():
-    with refused("`average` of AverageReidentificationRisk .*less than or equal to 1, not 1.5"):
+    with refused("`average` of AverageReidentificationRisk .*from 0 to 1, not 1.5"):
         AverageReidentificationRisk(1.5)
-    with refused("`highest` of AverageReidentificationRisk .*greater than or equal to 0, not -0.1"):
+    with refused("`highest` of AverageReidentificationRisk .*from 0 to 1, not -0.1"):
         AverageReidentificationRisk(0.5, -0.1)
     with refused("`at_risk` of AverageReidentificationRisk needs `highest`.* not 0.1 alone"):
         AverageReidentificationRisk(0.5, at_risk=0.1)

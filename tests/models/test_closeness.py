@@ -450,6 +450,11 @@ def test_an_order_is_as_good_as_numbers(order, values, data):
     )
     found = TCloseness("s", 1.0, "ordered", order=order)._largest_distance(texts)
     assert found == TCloseness("s", 1.0, "ordered")._largest_distance(numbers)
+    t = data.draw(st.sampled_from([0.1, 0.25, 0.5]))
+    plan = {"quasi_identifiers": {"q": h.suppression()}, "sensitive": "s", "suppression_limit": 1.0}
+    spelled = veil.anonymize(texts.table, models=TCloseness("s", t, "ordered", order=order), **plan)
+    counted = veil.anonymize(numbers.table, models=TCloseness("s", t, "ordered"), **plan)
+    assert spelled.arrow["q"].equals(counted.arrow["q"])
 
 
 # --- what can be kept -----------------------------------------------------------------------------
@@ -618,8 +623,8 @@ def test_classes_too_large_for_64_bits(records):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("S", 1.5), "`t` of TCloseness should be less than or equal to 1, not 1.5"),
-        (("S", -0.1), "`t` of TCloseness should be greater than or equal to 0, not -0.1"),
+        (("S", 1.5), "`t` of TCloseness should be from 0 to 1, not 1.5"),
+        (("S", -0.1), "`t` of TCloseness should be from 0 to 1, not -0.1"),
         (("S", float("nan")), "`t` of TCloseness should be .*, not nan"),
         (("S", 0.2, "euclidean"), "`distance` of TCloseness should be 'equal', 'ordered' or 'hierarchical'"),
         (("S", 0.2, "hierarchical"), "`hierarchy` of TCloseness is required .* column 'S'"),

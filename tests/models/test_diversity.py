@@ -330,7 +330,7 @@ def test_more_values_asked_for_than_there_are(model):
 
 def test_values_outside_the_subset_do_not_count():
     sample = sample_of(oracle.Problem([("a",), ("a",)], [[["a"]]], {"S": ["x", "y"]}, {0}))
-    with refused("between 1 and 1"):
+    with refused("`l` of DistinctLDiversity should be 1, the number"):
         DistinctLDiversity("S", 2).bind(sample)
     assert DistinctLDiversity("S", 3).minimal_class_size(sample_of(E1_SUBSET)) == 3
 

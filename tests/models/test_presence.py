@@ -183,7 +183,7 @@ def test_what_ignoring_loses():
     """Without the minimum for empty classes, an attacker knows that row 3 is not in the subset."""
     assert not DeltaPresence(0.1, 0.9).verify(publish(E1_SUBSET, (1, 1, 1))).holds
     assert (
-        "1 classes of the population without"
+        "1 class of the population without"
         in DeltaPresence(0.1, 0.9).verify(publish(E1_SUBSET, (1, 1, 1))).measured
     )
     assert DeltaPresence(0.1, 0.9, empty_classes="ignore").verify(publish(E1_SUBSET, (1, 1, 1))).holds
@@ -315,7 +315,7 @@ def test_without_members_an_absent_class_may_be_empty_or_suppressed():
     assert (
         DeltaPresence(0.1, 0.9)
         .verify(nothing_suppressed)
-        .measured.endswith("1 classes of the population without a record")
+        .measured.endswith("1 class of the population without a record")
     )
     some = publish(E1_SUBSET, (1, 1, 1), {4, 6}, members=False)
     finding = DeltaPresence(0.1, 0.9).verify(some)
@@ -409,11 +409,11 @@ def test_a_release_that_tells_nothing():
 def test_parameters():
     with refused("`minimum` of DeltaPresence should be at most `maximum`, which is 0.2, not 0.5"):
         DeltaPresence(0.5, 0.2)
-    with refused("`maximum` of DeltaPresence should be greater than 0, not 0"):
+    with refused("`maximum` of DeltaPresence should be more than 0 and at most 1, not 0"):
         DeltaPresence(0, 0)
-    with refused("`maximum` of DeltaPresence should be less than or equal to 1, not 1.5"):
+    with refused("`maximum` of DeltaPresence should be more than 0 and at most 1, not 1.5"):
         DeltaPresence(0.5, 1.5)
-    with refused("`minimum` of DeltaPresence should be greater than or equal to 0, not -1"):
+    with refused("`minimum` of DeltaPresence should be from 0 to 1, not -1"):
         DeltaPresence(-1, 1)
     with refused("`empty_classes` of DeltaPresence should be 'forbid' or 'ignore', not 'no'"):
         DeltaPresence(0, 1, [0], "no")

@@ -162,6 +162,37 @@ def test_models_speak_for_themselves(found: dict[str, Any]) -> None:
         "Every record is indistinguishable from at least k - 1 others by its quasi-identifiers."
     )
     assert model["attacks"] == ["record linkage"]
+    assert model["monotone"] == {"generalization": "yes", "suppression": "yes"}
+    (k,) = model["parameters"]
+    assert (k["name"], k["values"]) == ("k", "integer, 1 or more")
+    assert "5 to 20 is usual" in k["about"]
+
+
+def test_pages_tell_what_is_known_of_each_model(tmp_path: Path) -> None:
+    people = pa.table({"sex": ["f", "f", "m", "m"], "job": ["a", "b", "a", "b"]})
+    release = veil.anonymize(
+        people,
+        quasi_identifiers={"sex": "suppression"},
+        sensitive="job",
+        models=[
+            KAnonymity(2),
+            veil.EntropyLDiversity("job", 2),
+            veil.EntropyLDiversity("job", 1.5, "grassberger"),
+        ],
+    )
+    page = release.report(tmp_path / "report.html").read_text()
+    cells = [
+        re.sub(r"<[^>]+>", "", cell).strip()
+        for cell in re.findall(r"<t[dh][^>]*>.*?</t[dh]>", page, re.DOTALL)
+    ]
+    for told in (
+        "generalization and suppression",
+        "generalization",
+        "integer, 1 or more",
+        "number, 1 or more",
+    ):
+        assert cells.count(told) == 1, told
+    assert any("5 to 20 is usual" in cell for cell in cells)
 
 
 def test_fingerprints_are_those_of_tables_and_file(tmp_path: Path) -> None:

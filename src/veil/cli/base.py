@@ -91,7 +91,9 @@ Known = Annotated[
 Subset = Annotated[
     str | None,
     typer.Option(
-        metavar="QUERY|FILE", help="The rows that would be released; the whole table is their population."
+        metavar="QUERY|FILE|ROWS",
+        help='The rows that would be released, such as "age > 30", subset.csv, 0|1|2 or random:0.1; the whole table '
+        "is their population.",
     ),
 ]
 Marker = Annotated[str, typer.Option(metavar="TEXT", help="What stands in a suppressed cell of text.")]

@@ -1,9 +1,8 @@
-"""`veil assess`, `veil verify` and `veil hierarchy`: looking at tables."""
+"""`veil verify` and `veil hierarchy`: looking at tables."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,35 +18,6 @@ if TYPE_CHECKING:
     from veil.hierarchies import Hierarchy
     from veil.recipe import Recipe
     from veil.verification import Verification
-
-
-def assess(
-    text: str,
-    qi: Sequence[str],
-    sensitive: Sequence[str],
-    format: str | None,
-    *,
-    hierarchies: Sequence[str],
-    subset: str | None,
-    population: str | None,
-    engine: Engine | Settings | None,
-) -> None:
-    """Show what a table fulfils already, and its risks."""
-    from veil.api import assess
-
-    place = engines.place_of(text)
-    engines.warn_about_passwords(place)
-    found = assess(
-        place,
-        quasi_identifiers=grammar.names(qi),
-        sensitive=grammar.names(sensitive),
-        hierarchies=grammar.hierarchies(hierarchies),
-        subset=subset,
-        population=None if population is None else grammar.population(population),
-        format=grammar.format(format) if format else None,
-        engine=engine or "auto",
-    )
-    show.assessment(show.output(), found)
 
 
 def verify(

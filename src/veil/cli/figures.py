@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from veil.cli import show
+from veil.words import plural
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,25 +71,28 @@ def risk(console: Console, found: RiskAnalysis, *, untouched: bool) -> None:
     console.print(show.table("What singles people out", headings, rows, right=range(1, 4)))
     if found.class_sizes.suppressed and not untouched:
         console.print(
-            f"{found.class_sizes.suppressed:,} records show nothing in these columns and count as suppressed. If the "
-            "table is as it was collected, say --untouched."
+            plural(
+                found.class_sizes.suppressed,
+                "record shows nothing in these columns and counts",
+                "records show nothing in these columns and count",
+            )
+            + " as suppressed. If the table is as it was collected, say --untouched."
         )
 
 
 def _about(found: RiskAnalysis) -> list[tuple[str, str]]:
     sizes, alone, scores = found.class_sizes, found.sample_uniques, found.suda.to_dict()
+    spread = "" if sizes.smallest == sizes.largest else f"{sizes.smallest:,} to "
     rows = [
         ("records", f"{sizes.records:,}, and {sizes.suppressed:,} suppressed"),
-        ("classes", f"{sizes.classes:,} of {sizes.smallest:,} to {sizes.largest:,} records"),
+        ("classes", f"{sizes.classes:,} of {spread}{plural(sizes.largest, 'record')}"),
         ("unique records", f"{alone.records:,} ({alone.share:.2%})"),
     ]
     if (rule := found.population_uniques) is not None:
         people = f"about {rule.dankar.uniques:,.0f} of {rule.population:,} ({rule.dankar.share:.2%})"
         rows.append(("unique people in the population", f"{people}, as {rule.chosen} estimates"))
-    special = (
-        f"{scores['records']:,} records, highest score {scores['highest_score']:g}, DIS {scores['dis']:.2%}"
-    )
-    rows.append((f"special uniques (SUDA, up to {found.largest_subset} columns)", special))
+    special = f"{plural(scores['records'], 'record')}, highest score {scores['highest_score']:g}, DIS {scores['dis']:.2%}"
+    rows.append((f"special uniques (SUDA, up to {plural(found.largest_subset, 'column')})", special))
     if (individual := found.individual) is not None:
         expected = f"{individual.expected:,.2f} ({individual.rate:.2%} of the records)"
         rows.append(("re-identifications to expect", expected))

@@ -5,8 +5,12 @@
     NAME:KEY=VALUE,KEY=VALUE     redaction:start=left   loss:factor=0.3,aggregate=sum
 
 Values stand for the parameters in their order; if the first one is a list, for its entries. A list that is
-given by its key has | between its entries. Quotes keep what is inside them together and as text:
-csv:separator=','.
+given by its key has | between its entries, and + within an entry that is a list itself: subsets=age+sex|zip. Quotes
+keep what is inside them together and as text: csv:separator=','.
+
+A research subset is a query, a file, row numbers or a chance: subset=age > 30, subset=some.csv, subset=0|1|2,
+subset=random:0.1. A population is a number of people, a region or the share of it that is in the table:
+population=80000, population=USA, population=0.01.
 """
 
 from __future__ import annotations
@@ -16,13 +20,16 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 from veil.errors import ParameterError, PlanError, VeilError, did_you_mean
 from veil.hierarchies import File
+from veil.models.subset import Random, Rows
+from veil.population import Population
 from veil.recipe._document import scalar
 from veil.recipe._parts import BUILDERS, MODELS, QUALITIES, RECODINGS, STRATEGIES, is_path
 from veil.recipe._places import FORMATS
+from veil.words import plural
 
 _ARGUMENTS = re.compile(r"""(?:'[^']*'|"[^"]*"|[^,'"])+""")
 
@@ -131,15 +138,32 @@ def names(texts: Iterable[str]) -> list[str]:
 
 
 def population(text: str) -> Any:
-    """Read a population: a number of people, the name of a region, or the path of a table.
+    """Read a population: a number of people, the name of a region, a sampling fraction, or the path of a table.
 
-    >>> population("80000"), population("USA"), str(population("town.csv"))
-    (80000, 'USA', 'town.csv')
+    >>> population("80000"), population("USA"), population("0.01").sampling_fraction, str(population("town.csv"))
+    (80000, 'USA', 0.01, 'town.csv')
     """
-    plain = text.replace(",", "").replace("_", "")
+    plain = text.strip().replace(",", "").replace("_", "")
     if plain.isdecimal():
         return int(plain)
+    if isinstance(share := scalar(plain), float):
+        return Population(sampling_fraction=share)
     return Path(text) if is_path(text) else text
+
+
+def subset(text: str) -> Any:
+    """Read a research subset: row numbers, `random:` and a probability, a query, or the path of a file.
+
+    >>> subset("0|2|5"), subset("random:0.1").probability, subset("age > 30"), subset("some.csv")
+    (Rows([0, 2, 5]), 0.1, 'age > 30', 'some.csv')
+    """
+    text = _unquoted(text)
+    if re.fullmatch(r"\s*\d+\s*(\|\s*\d+\s*)*", text, re.ASCII):
+        return Rows(tuple(int(each) for each in text.split("|")))
+    kind, colon, chance = text.partition(":")
+    if colon and _plain(kind) == "random":
+        return Random(value_of(chance))
+    return text
 
 
 def parameters(texts: Iterable[str]) -> dict[str, list[Any]]:
@@ -253,34 +277,74 @@ def arguments(text: str, cls: type[Any]) -> dict[str, Any]:
     """Assign values to parameters, by position or by key."""
     parameters = [field.name for field in dataclasses.fields(cls) if field.name != "kind"]
     given: dict[str, Any] = {}
-    in_order: list[Any] = []
+    in_order: list[str] = []
     for argument in _ARGUMENTS.findall(text):
         found = re.fullmatch(r"\s*([A-Za-z_]\w*)=(.*)", argument, re.DOTALL)
         if found is None:
-            in_order.append(value_of(argument))
+            in_order.append(argument)
             continue
         key = found[1]
         if key not in parameters:
             raise ParameterError(f"`{key}` is not a parameter.{did_you_mean(key, parameters)}")
-        listed = _is_list(cls, key)
-        given[key] = [value_of(each) for each in found[2].split("|")] if listed else value_of(found[2])
-    if in_order and parameters and _is_list(cls, parameters[0]):
-        given[parameters[0]] = in_order
+        given[key] = _parameter(cls, key, found[2])
+    if in_order and parameters and _depth(cls, parameters[0]):
+        given[parameters[0]] = [value_of(each) for each in in_order]
         return given
     if len(in_order) > len(parameters):
-        raise ParameterError(f"takes at most {len(parameters)} values, not {len(in_order)}")
-    return {**dict(zip(parameters, in_order, strict=False)), **given}
+        raise ParameterError(f"takes at most {plural(len(parameters), 'value')}, not {len(in_order)}")
+    return {
+        **{key: _parameter(cls, key, each) for key, each in zip(parameters, in_order, strict=False)},
+        **given,
+    }
 
 
-def _is_list(cls: type[Any], parameter: str) -> bool:
+_WHOLE = {"subset": subset, "population": population}
+"""Parameters of privacy models that have a grammar of their own."""
+
+
+def _parameter(cls: type[Any], name: str, text: str) -> Any:
+    """Read the value of a parameter."""
+    if name in _WHOLE and cls.__name__ in MODELS:
+        return _WHOLE[name](text)
+    depth = _depth(cls, name)
+    if depth > 1:
+        return [[value_of(each) for each in _split(entry, "+")] for entry in _split(text, "|")]
+    return [value_of(each) for each in _split(text, "|")] if depth else value_of(text)
+
+
+def _depth(cls: type[Any], parameter: str) -> int:
+    """Return 0 for a parameter that is no list, 1 for a list, 2 for a list of lists."""
     annotation = cls.__pydantic_fields__[parameter].annotation
-    return any(get_origin(each) in (tuple, list) for each in (annotation, *get_args(annotation)))
+    lists = [each for each in (annotation, *get_args(annotation)) if get_origin(each) in (tuple, list)]
+    inner = [
+        get_args(part)[0] if get_origin(part) is Annotated else part
+        for each in lists
+        for part in get_args(each)
+    ]
+    return bool(lists) + any(get_origin(part) in (tuple, list) for part in inner)
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Split a text, but not within quotes.
+
+    >>> _split("a|'b|c'|", "|")
+    ['a', "'b|c'", '']
+    """
+    return re.split(rf"""{re.escape(separator)}(?=(?:[^'"]|'[^']*'|"[^"]*")*$)""", text)
 
 
 def value_of(text: str) -> Any:
     """Read a number or text; true, false and null are left to the parameter's type, or quoted."""
     text = text.strip()
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return text[1:-1]
+    plain = _unquoted(text)
+    if plain != text:
+        return plain
     found = scalar(text)
     return text.replace("\\t", "\t") if found is None or isinstance(found, str) else found
+
+
+def _unquoted(text: str) -> str:
+    """Take off the quotes around a whole text."""
+    text = text.strip()
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" and text[0] not in text[1:-1]
+    return text[1:-1] if quoted else text

@@ -1,4 +1,4 @@
-"""`veil risk`, `veil identify`, `veil utility` and `veil frontier`: figures about tables, for people and for programs."""
+"""`veil risk`, `assess`, `identify`, `utility` and `frontier`: figures about tables, for people and for programs."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from veil.progress import following
 from veil.recipe import Recipe
 from veil.tables import Format, atomic, read
 from veil.tables.formats import format_of
+from veil.words import plural
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,6 +88,39 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def assess(
+    text: str,
+    qi: Sequence[str],
+    sensitive: Sequence[str],
+    telling: Telling,
+    *,
+    hierarchies: Sequence[str],
+    subset: str | None,
+    population: str | None,
+    marker: str,
+    format: str | None,
+    engine: Engine | Settings | None,
+) -> None:
+    """Show what a table fulfils already, and its risks."""
+    from veil.api import assess
+
+    place = engines.place_of(text)
+    engines.warn_about_passwords(place)
+    telling.check(*([place] if isinstance(place, Path) else []))
+    found = assess(
+        place,
+        quasi_identifiers=grammar.names(qi),
+        sensitive=grammar.names(sensitive),
+        hierarchies=grammar.hierarchies(hierarchies),
+        subset=None if subset is None else grammar.subset(subset),
+        population=None if population is None else grammar.population(population),
+        marker=marker,
+        format=grammar.format(format) if format else None,
+        engine=engine or "auto",
+    )
+    telling.tell(found.to_dict(), lambda console: show.assessment(console, found))
+
+
 def risk(
     text: str,
     qi: Sequence[str],
@@ -128,7 +162,13 @@ def risk(
             table = read(place, format=chosen).table
             told.phase("looking at all combinations of columns")
             found = analyze(
-                table, names, population=people, subset=subset, marker=marker, untouched=untouched, **options
+                table,
+                names,
+                population=people,
+                subset=None if subset is None else grammar.subset(subset),
+                marker=marker,
+                untouched=untouched,
+                **options,
             )
     telling.tell(found.to_dict(), lambda console: figures.risk(console, found, untouched=untouched))
 
@@ -230,7 +270,7 @@ def utility(
 def _check_rows(before: pa.Table, after: pa.Table, released: Path) -> None:
     if before.num_rows != after.num_rows:
         raise InputError(
-            f"{released} has {after.num_rows:,} rows and the original {before.num_rows:,}, so that nobody can tell "
+            f"{released} has {plural(after.num_rows, 'row')} and the original {before.num_rows:,}, so that nobody can tell "
             "which of them belong together. Compare a release that keeps suppressed rows (--suppressed-rows keep, "
             "which is the default)"
         )

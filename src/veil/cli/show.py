@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from veil.words import plural
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -159,19 +161,20 @@ def risks(console: Console, *columns: tuple[str, Risk]) -> None:
 
 def assessment(console: Console, found: Assessment) -> None:
     """Show what a table fulfils already."""
-    rows = [
-        (each.model, each.attribute or "", f"{each.parameter} = {each.value:.6g}") for each in found.strengths
-    ]
+    rows = [(each.model, each.attribute or "", str(each)) for each in found.strengths]
     console.print(table("What the table fulfils", ("model", "attribute", "strongest parameter"), rows))
     if found.suppressed:
-        console.print(f"{found.suppressed:,} suppressed records are left out.")
+        console.print(
+            f"{plural(found.suppressed, 'suppressed record is', 'suppressed records are')} left out."
+        )
     risks(console, ("risk", found.risk))
 
 
 def written(console: Console, made: Anonymized, done: Written, relation: Relation) -> None:
     """Show where an engine has put a release, and what was looked at there."""
     before = f", {done.continued} of them by a run before" if done.continued else ""
-    promises = "" if done.verification is None else f" ({len(done.verification.findings)} promises hold)"
+    kept = 0 if done.verification is None else len(done.verification.findings)
+    promises = f" ({plural(kept, 'promise holds', 'promises hold')})" if kept else ""
     checked = f"every promise, and the number of every combination of cells, on the rows as written{promises}"
     rows = [
         ("from", relation.name),

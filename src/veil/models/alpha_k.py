@@ -17,6 +17,8 @@ from veil.declare import declared
 from veil.errors import ParameterError, did_you_mean
 from veil.exact import decimal_fraction, float_at_least, largest_fraction
 from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.digits import beside, exactly
+from veil.models.diversity import different
 from veil.models.shares import ShareLimits, shares
 from veil.published import Published
 from veil.tables.text import canonical_text
@@ -66,10 +68,11 @@ class AlphaKAnonymity(PrivacyModel):
         occurring = criterion.frequencies > 0
         number = int(np.count_nonzero(occurring))
         if not (free & occurring).any() and alpha * number < 1:
+            allowed = "1" if number == 1 else f"from 1/{number} to 1"
+            reached = "which makes up every class" if number == 1 else "one of which has that share at least"
             raise ParameterError(
-                f"`alpha` of AlphaKAnonymity should be at least 1/{number}, as column {self.attribute!r} has "
-                f"{number} different values and one of them has at least that share, and at most 1, "
-                f"not {self.alpha:g}"
+                f"`alpha` of AlphaKAnonymity should be {allowed}, as column {self.attribute!r} has "
+                f"{different(number)}, {reached}, not {exactly(self.alpha)}"
             )
         criterion.release(free)
         return criterion
@@ -103,8 +106,8 @@ class AlphaKAnonymity(PrivacyModel):
         largest = max((each.largest for each in found), default=Fraction(0))
         smallest = int(published.sizes.min(initial=published.records))
         holds = largest <= decimal_fraction(self.alpha) and (smallest >= self.k or not published.sizes.size)
-        promise = f"({self.alpha:g}, {self.k})-anonymity of {self.attribute!r}"
-        return Finding(promise, holds, f"alpha = {float(largest):.6g}, k = {smallest}")
+        promise = f"({exactly(self.alpha)}, {self.k})-anonymity of {self.attribute!r}"
+        return Finding(promise, holds, f"alpha = {beside(largest, self.alpha)}, k = {smallest}")
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:

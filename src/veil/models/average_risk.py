@@ -14,6 +14,7 @@ from veil.declare import declared
 from veil.errors import ParameterError
 from veil.exact import decimal_fraction, float_at_least
 from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.digits import beside, exactly
 from veil.models.sample_based import Share, ShareCriterion, listed_sizes
 from veil.published import Published
 
@@ -83,11 +84,12 @@ class AverageReidentificationRisk(PrivacyModel):
         """Count again, in rational numbers."""
         sizes = listed_sizes(published)
         average, *exposed = [share.measure(sizes) for share in self._shares]
-        promise = f"average re-identification risk of at most {self.average:g}"
-        measured = f"{float(average):.6g}"
-        if exposed:
-            promise += f", above {self.highest:g} for at most {self.at_risk or 0:.6g} of the records"
-            measured += f", {float(exposed[0]):.6g} of the records"
+        promise = f"average re-identification risk of at most {exactly(self.average)}"
+        measured = beside(average, self.average)
+        if self.highest is not None:
+            at_risk = self.at_risk or 0.0
+            promise += f", above {exactly(self.highest)} for at most {exactly(at_risk)} of the records"
+            measured += f", {beside(exposed[0], at_risk)} of the records"
         return Finding(promise, all(share.holds(sizes) for share in self._shares), measured)
 
     @classmethod

@@ -19,6 +19,7 @@ from veil.hierarchies import Builder, Hierarchy, Table
 from veil.models import closeness_distance as distances
 from veil.models.base import Finding, PrivacyModel, Strength
 from veil.models.closeness_criteria import Criterion, Grouped, Ordered
+from veil.models.digits import beside, exactly
 from veil.models.value_counts import count
 from veil.published import Published
 from veil.tables.arrow import categories
@@ -69,9 +70,9 @@ class TCloseness(PrivacyModel):
       over the nodes above the values, of level/height * min(pos, neg), where pos and neg are what the children
       of the node have too much and too little.
 
-    All values of the input count, in their order, missing ones last. Numbers and dates have one, and so have categories
-    that were made with one. Text is in alphabetical order, which hardly ever means anything: say `order`. Decisions are
-    exact. Li, Li and Venkatasubramanian (2007).
+    All values of the input count, in their order, missing ones last. Numbers and dates have one, and so have
+    categories that were made with one. Text is in alphabetical order, which hardly ever means anything: say
+    `order`. Decisions are exact. Li, Li and Venkatasubramanian (2007).
 
     Monotone under generalization: the distribution of a union is a mean of those of its parts, and distances
     are convex. Not monotone under suppression: two classes that are too far from the table, on opposite
@@ -196,12 +197,12 @@ class TCloseness(PrivacyModel):
 
     def verify(self, published: Published) -> Finding:
         """Compute the distance of every class from the definition."""
-        promise = f"{self.t:g}-closeness of {self.attribute!r} ({self.distance} distance)"
+        promise = f"{exactly(self.t)}-closeness of {self.attribute!r} ({self.distance} distance)"
         try:
             worst = self._largest_distance(published)
         except HierarchyError as error:
             return Finding(promise, False, str(error))
-        measured = f"t = {float(worst):.6g}" if published.sizes.size else "no class"
+        measured = f"t = {beside(worst, self.t)}" if published.sizes.size else "no class"
         return Finding(promise, worst <= decimal_fraction(self.t), measured)
 
     def _largest_distance(self, published: Published) -> Fraction:

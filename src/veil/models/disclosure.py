@@ -13,6 +13,7 @@ from veil.classes.sample import Sample
 from veil.declare import declared
 from veil.exact import Real, ball, decimal_fraction, float_above, largest_fraction, sign_of_logs
 from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.digits import beside, exactly
 from veil.models.shares import Share, ShareLimits, shares
 from veil.published import Published
 
@@ -69,14 +70,18 @@ class DeltaDisclosure(PrivacyModel):
 
     def verify(self, published: Published) -> Finding:
         """Compare the extreme frequencies of each value in the classes with its frequency in the table."""
-        promise = f"{self.delta:g}-disclosure privacy of {self.attribute!r}"
+        promise = f"{exactly(self.delta)}-disclosure privacy of {self.attribute!r}"
         found = shares(published, self.attribute)
         if not found:
             return Finding(promise, True, "no class")
         if not all(each.p > 0 for each in found):
             return Finding(promise, False, "a value that the input does not have")
         ratio = _largest_ratio(found)
-        return Finding(promise, _discloses_less(ratio, self.delta), f"delta = {_log2(ratio):.6g}")
+        holds = _discloses_less(ratio, self.delta)
+        # Logarithms are rounded: what lies on the other side of delta than it should is at delta, to the eye.
+        delta = min(_log2(ratio), math.nextafter(self.delta, 0.0)) if holds else max(_log2(ratio), self.delta)
+        measured = f"delta = {beside(delta, self.delta)}"
+        return Finding(promise, holds, f"{measured}, and less is needed" if delta == self.delta else measured)
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:

@@ -18,6 +18,7 @@ from veil.declare import declared
 from veil.errors import ParameterError
 from veil.exact import decimal_fraction, float_above, largest_fraction
 from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.digits import beside, exactly
 from veil.published import Published
 
 Attribute = Annotated[str, Field(description="sensitive column whose values must differ within each class")]
@@ -114,8 +115,8 @@ class RecursiveCLDiversity(PrivacyModel):
         c = decimal_fraction(self.c)
         if c * (values - self.l + 1) <= 1:  # even if all values are equally frequent
             raise ParameterError(
-                f"`c` of RecursiveCLDiversity should be greater than 1/{values - self.l + 1} for l = {self.l}, "
-                f"as column {self.attribute!r} has {values} different values, not {self.c:g}"
+                f"`c` of RecursiveCLDiversity should be greater than {Fraction(1, values - self.l + 1)} for "
+                f"l = {self.l}, as column {self.attribute!r} has {different(values)}, not {exactly(self.c)}"
             )
         return self.l + math.floor(1 / c)
 
@@ -133,9 +134,12 @@ class RecursiveCLDiversity(PrivacyModel):
         holds = all(rest > 0 and first < c * rest for first, rest in pairs)
         measured = "no class"
         if pairs:
-            worst = max(first / rest if rest else math.inf for first, rest in pairs)
-            measured = f"r_1 is at most {worst:.6g} times the rest"
-        return Finding(f"recursive ({self.c:g}, {self.l})-diversity of {self.attribute!r}", holds, measured)
+            worst = max(Fraction(first, rest) if rest else math.inf for first, rest in pairs)
+            measured = f"r_1 is at most {beside(worst, self.c)} times the rest"
+            measured += ", and less is needed" if worst == c else ""
+        return Finding(
+            f"recursive ({exactly(self.c)}, {self.l})-diversity of {self.attribute!r}", holds, measured
+        )
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
@@ -158,10 +162,19 @@ def check_l(model: PrivacyModel, l: float, sample: Sample) -> int:
     values = int(np.count_nonzero(sample.distribution(attribute)))
     if l > values:
         raise ParameterError(
-            f"`l` of {type(model).__name__} should be between 1 and {values}, the number of different values "
-            f"of column {attribute!r}, not {l:g}"
+            f"`l` of {type(model).__name__} should be {'1' if values == 1 else f'between 1 and {values}'}, the number "
+            f"of different values of column {attribute!r}, not {exactly(l)}"
         )
     return values
+
+
+def different(values: int) -> str:
+    """Count the values of a column, in words.
+
+    >>> different(1), different(3)
+    ('1 value only', '3 different values')
+    """
+    return "1 value only" if values == 1 else f"{values} different values"
 
 
 # --- criteria -------------------------------------------------------------------------------------

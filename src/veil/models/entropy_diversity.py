@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from veil.classes.table import ClassTable
 from veil.declare import declared
 from veil.exact import decimal_fraction, entropy_reaches
 from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.digits import beside, exactly
 from veil.models.diversity import Attribute, Counted, check_l, split
 from veil.published import Published
 
@@ -55,6 +56,7 @@ class EntropyLDiversity(PrivacyModel):
     kind: Literal["EntropyLDiversity"] = Field(default="EntropyLDiversity", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
+    monotone_if: ClassVar[Mapping[str, str]] = {"generalization": "estimator is shannon"}
 
     def __post_init__(self) -> None:
         # A class variable of the base; the safe answer stays unless the estimator has earned the other.
@@ -83,8 +85,14 @@ class EntropyLDiversity(PrivacyModel):
         below = (entropy + error < math.log(l)) | (found.distinct < math.ceil(l))
         close = ~below & (entropy - error <= math.log(l))
         holds = not below.any() and all(entropy_reaches(c, l, self.estimator) for c in found.counts_of(close))
-        least = f"l = {min(np.exp(entropy.min()), found.distinct.min()):.6g}" if entropy.size else "no class"
-        return Finding(f"{self.estimator} entropy {self.l:g}-diversity of {self.attribute!r}", holds, least)
+        measured = "no class"
+        if entropy.size:
+            least = min(float(np.exp(entropy.min())), float(found.distinct.min()))
+            # Entropies are rounded: what lies on the other side of l than it should is next to l.
+            least = max(least, self.l) if holds else min(least, math.nextafter(self.l, 0.0))
+            measured = f"l = {beside(least, self.l)}"
+        promise = f"{self.estimator} entropy {exactly(self.l)}-diversity of {self.attribute!r}"
+        return Finding(promise, holds, measured)
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
@@ -92,9 +100,9 @@ class EntropyLDiversity(PrivacyModel):
         found = []
         for name in sensitive if published.sizes.size else ():
             counted = Counted(published, name)
-            found.append(Strength("EntropyLDiversity", "l", _largest_l(counted, "shannon"), name))
+            found.append(Strength("EntropyLDiversity", "l", _largest_l(counted, "shannon"), name, "down"))
             corrected = _largest_l(counted, "grassberger")
-            found.append(Strength("EntropyLDiversity", "l (grassberger)", corrected, name))
+            found.append(Strength("EntropyLDiversity", "l (grassberger)", corrected, name, "down"))
         return found
 
 

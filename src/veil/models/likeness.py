@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
@@ -12,6 +13,7 @@ from veil.classes.sample import Sample
 from veil.declare import declared
 from veil.exact import ball, decimal_fraction, float_at_least, largest_fraction, sign_of_logs
 from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.digits import beside, exactly
 from veil.models.shares import ShareLimits, shares
 from veil.published import Published
 
@@ -70,11 +72,11 @@ class BetaLikeness(PrivacyModel):
             and (not self.enhanced or each.has_enhanced_likeness)
             for each in found
         )
-        gains = [float(each.gain) if each.p else float("inf") for each in found]
-        measured = f"beta = {max(gains):.6g}" if gains else "no class"
+        gains = [each.gain if each.p else math.inf for each in found]
+        measured = f"beta = {beside(max(gains), self.beta)}" if gains else "no class"
         if self.enhanced and not all(each.p > 0 and each.has_enhanced_likeness for each in found):
             measured += ", and a gain above -ln p"
-        return Finding(f"{name} {self.beta:g}-likeness of {self.attribute!r}", holds, measured)
+        return Finding(f"{name} {exactly(self.beta)}-likeness of {self.attribute!r}", holds, measured)
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:

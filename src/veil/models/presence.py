@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
@@ -18,8 +18,10 @@ from veil.declare import declared
 from veil.errors import ParameterError
 from veil.exact import decimal_fraction, float_at_least, largest_fraction
 from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.digits import beside, exactly
 from veil.models.subset import SubsetField, row_numbers
 from veil.published import Published, counted
+from veil.words import plural
 
 Chance = Annotated[float, Field(ge=0, le=1)]
 
@@ -60,6 +62,9 @@ class DeltaPresence(PrivacyModel):
     kind: Literal["DeltaPresence"] = Field(default="DeltaPresence", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("table linkage",)
+    monotone_if: ClassVar[Mapping[str, str]] = {
+        "generalization": "minimum is 0 or empty classes are forbidden"
+    }
 
     def __post_init__(self) -> None:
         if self.minimum > self.maximum:
@@ -85,7 +90,7 @@ class DeltaPresence(PrivacyModel):
 
     def verify(self, published: Published) -> Finding:
         """Count each class in the release and in the population."""
-        promise = f"({self.minimum:g}, {self.maximum:g})-presence of the research subset"
+        promise = f"({exactly(self.minimum)}, {exactly(self.maximum)})-presence of the research subset"
         least, most = decimal_fraction(self.minimum), decimal_fraction(self.maximum)
         if least == 0 and most == 1:
             return Finding(promise, True, "any share is allowed")
@@ -94,7 +99,7 @@ class DeltaPresence(PrivacyModel):
         smallest, largest = _extreme_shares(published)
         holds = least <= smallest and largest <= most
         measured = (
-            f"shares from {float(smallest):.6g} to {float(largest):.6g}"
+            f"shares from {beside(smallest, self.minimum)} to {beside(largest, self.maximum)}"
             if published.sizes.size
             else "no class"
         )
@@ -104,7 +109,7 @@ class DeltaPresence(PrivacyModel):
             if empty is None:
                 measured += ", and no telling which rows of the population are in the subset"
             elif empty:
-                measured += f", {empty} classes of the population without a record"
+                measured += f", {plural(empty, 'class', 'classes')} of the population without a record"
         return Finding(promise, holds, measured)
 
     @classmethod
@@ -118,7 +123,7 @@ class DeltaPresence(PrivacyModel):
         # One that lies on the safe side of the fraction even when read as a decimal number.
         minimum = -float_at_least(-smallest)
         return [
-            Strength("DeltaPresence", "minimum", abs(minimum)),
+            Strength("DeltaPresence", "minimum", abs(minimum), rounding="down"),
             Strength("DeltaPresence", "maximum", float_at_least(largest)),
         ]
 
@@ -142,7 +147,9 @@ class Inclusion(PrivacyModel):
         records = published.baseline_records
         holds = published.records <= records and bool(sizes_in_population(published).all())
         return Finding(
-            "only the research subset is released", holds, f"{published.records} of {records} records"
+            "only the research subset is released",
+            holds,
+            f"{published.records} of {plural(records, 'record')}",
         )
 
 

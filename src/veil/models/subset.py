@@ -29,6 +29,7 @@ from veil.tables import Csv, Source, read
 from veil.tables.formats import format_of
 from veil.tables.frames import frame_of
 from veil.tables.text import canonical_text
+from veil.words import plural
 
 _SHOWN = 5
 """Row numbers or cells that a text shows before it stops."""
@@ -73,7 +74,7 @@ class Rows:
             wrong = next(row for row in self.rows if row >= table.num_rows)
             raise ParameterError(
                 f"`rows` of Rows should be between 0 and {table.num_rows - 1}, as the table has "
-                f"{table.num_rows} rows, not {wrong}"
+                f"{plural(table.num_rows, 'row')}, not {wrong}"
             )
         chosen = np.zeros(table.num_rows, np.bool_)
         chosen[np.array(self.rows, np.int64)] = True
@@ -152,7 +153,7 @@ class Matching:
         shown = ", ".join(f"{name} {value!r}" for name, value in list(cells.items())[:_SHOWN])
         shown += ", …" if len(cells) > _SHOWN else ""
         equal = int(places[wanted[row]])
-        why = f"has only {equal} such rows, all taken" if equal else "has no such row"
+        why = f"has only {plural(equal, 'such row')}, taken already" if equal else "has no such row"
         return f"{self._name}, {_where(found, row)}: no match for {shown}: the table {why}"
 
     def _refuse_arbitrary(self, table: pa.Table, have: NDArray[np.int64], partly: NDArray[np.bool_]) -> None:
@@ -175,7 +176,9 @@ class Matching:
 
     def __repr__(self) -> str:
         shown = (
-            repr(self.source) if isinstance(self.source, str) else f"<table of {self.source.num_rows} rows>"
+            repr(self.source)
+            if isinstance(self.source, str)
+            else f"<table of {plural(self.source.num_rows, 'row')}>"
         )
         return f"Matching({shown})"
 

@@ -114,11 +114,6 @@ def listed(names: Sequence[str], most: int = 20) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-def plural(count: int, one: str, many: str | None = None) -> str:
-    """Count things."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
 def cut(rows: list[tuple[str | Cell, ...]], most: int = MOST_ROWS) -> tuple[tuple[str | Cell, ...], ...]:
     """Return the rows that are shown."""
     return tuple(rows[:most])

@@ -35,6 +35,7 @@ from veil.tables.arrow import normalized
 from veil.tables.frames import frame_of
 from veil.tables.source import Source
 from veil.verification import Verification
+from veil.words import plural
 
 if TYPE_CHECKING:
     from veil.anonymized import Anonymized
@@ -249,12 +250,12 @@ def _size(content: dict[str, Any], released: Source) -> list[Finding]:
     named, columns = [each["name"] for each in content["columns"]], _columns(released)
     lacking = [f"without {name!r}" for name in named if name not in columns]
     further = [f"also {name!r}" for name in columns if name not in named]
-    told = "; ".join([*lacking, *further]) or f"{len(columns)} columns"
+    told = "; ".join([*lacking, *further]) or plural(len(columns), "column")
     return [
         Finding(
-            f"the table has {content['rows']} rows",
+            f"the table has {plural(content['rows'], 'row')}",
             content["rows"] == rows,
-            f"{rows} rows; their content was not checked, as the certificate has no fingerprint",
+            f"{plural(rows, 'row')}; the content was not checked, as the certificate has no fingerprint",
         ),
         Finding("the table has the certified columns and no others", sorted(named) == sorted(columns), told),
     ]
@@ -269,7 +270,7 @@ def _difference(content: dict[str, Any], columns: dict[str, str], table: pa.Tabl
     if list(certified) != list(columns):
         return "other columns, or in another order"
     if content["rows"] != table.num_rows:
-        return f"{table.num_rows} rows instead of {content['rows']}"
+        return f"{plural(table.num_rows, 'row')} instead of {content['rows']:,}"
     told = []
     for name, digest in columns.items():
         if digest == certified[name]["sha256"]:

@@ -20,9 +20,9 @@ from veil.report.blocks import (
     note_on,
     number,
     percent,
-    plural,
     verdict,
 )
+from veil.words import plural
 
 
 def sections(facts: dict[str, Any]) -> list[Section]:
@@ -112,15 +112,33 @@ def _optimality(found: dict[str, Any]) -> str:
     return f"not proven; at most {percent(found['gap'])} above the best one"
 
 
+def _monotone(model: dict[str, Any]) -> str:
+    return " and ".join(name for name, holds in model["monotone"].items() if holds == "yes") or "–"
+
+
 def _asked(facts: dict[str, Any]) -> tuple[Block, ...]:
     asked = facts["asked"]
     blocks: list[Block] = [
         Text("The table was to be released under the following guarantees."),
         Table(
-            ("Guarantee", "What it means", "Defends against"),
+            ("Guarantee", "What it means", "Defends against", "Monotone under"),
             tuple(
-                (model["text"], model["definition"], ", ".join(model["attacks"]) or "–")
+                (model["text"], model["definition"], ", ".join(model["attacks"]) or "–", _monotone(model))
                 for model in asked["models"]
+            ),
+        ),
+        Text(
+            "Monotone under generalization: a class made of classes that keep the guarantee keeps it. Under "
+            "suppression: what is left of a class that breaks it breaks it as well. The search relies on either where it holds.",
+            "note",
+        ),
+        Heading("Their parameters"),
+        Table(
+            ("Guarantee", "Parameter", "Allowed", "Meaning and usual values"),
+            tuple(
+                (kind, each["name"], each["values"], each["about"].replace("`", ""))
+                for kind, known in {model["kind"]: model["parameters"] for model in asked["models"]}.items()
+                for each in known
             ),
         ),
     ]
@@ -237,12 +255,12 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
             rows.append(("Input file", given["file"]))
         if given.get("file_sha256"):
             rows.append(("SHA-256 of the input file", given["file_sha256"]))
-        rows.append(("Input", f"{given['rows']:,} rows, {given['columns']:,} columns"))
+        rows.append(("Input", f"{plural(given['rows'], 'row')}, {plural(given['columns'], 'column')}"))
         rows.append(
             ("SHA-256 of the content of the input", given["sha256"] or "not computed: an engine holds it")
         )
     out = facts["output"]
-    rows.append(("Released table", f"{out['rows']:,} rows, {out['columns']:,} columns"))
+    rows.append(("Released table", f"{plural(out['rows'], 'row')}, {plural(out['columns'], 'column')}"))
     rows.append(
         ("SHA-256 of the content of the release", out["sha256"] or "not computed: an engine holds it")
     )

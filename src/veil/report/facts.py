@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib.metadata
-import inspect
 import platform
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import veil
+from veil.described import definition, monotonicity, parameters
 from veil.local_recoding import RecodedRelease
 from veil.recipe._document import document_text
 from veil.recipe._parts import spelled
@@ -135,6 +135,11 @@ def _asked(release: Anonymized) -> dict[str, Any]:
                 "text": spelled_out(spec),
                 "definition": _definition(model),
                 "attacks": list(model.attacks),
+                "monotone": monotonicity(model),
+                "parameters": [
+                    {"name": each.name, "values": each.values, "default": each.default, "about": each.about}
+                    for each in parameters(type(model))
+                ],
                 "promise": finding.promise,
             }
             for spec, model, finding in zip(specs, plan.models, release.verification.findings, strict=False)
@@ -173,8 +178,7 @@ def spelled_out(spec: dict[str, Any]) -> str:
 
 def _definition(declared: Any) -> str:
     """Return the definition that a model or quality model states of itself."""
-    text = inspect.cleandoc(type(declared).__doc__ or "").split("\n\n")[0]
-    return " ".join(text.split()).replace("``", "").replace("`", "")
+    return definition(type(declared)).replace("`", "")
 
 
 def done_to(release: Anonymized, private: bool) -> dict[str, Any]:

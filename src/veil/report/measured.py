@@ -17,9 +17,9 @@ from veil.report.blocks import (
     note_on,
     number,
     percent,
-    plural,
 )
 from veil.report.pictures import A_PAGE
+from veil.words import plural
 
 MOST_DRAWN = 24
 """Columns whose distributions are drawn."""

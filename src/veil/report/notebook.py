@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from veil.report.blocks import percent
+from veil.words import plural
 
 if TYPE_CHECKING:
     from veil.anonymized import Anonymized
@@ -46,9 +47,7 @@ def html_text(value: object) -> str:
 
 def html_assessment(found: Assessment) -> str:
     """Return what a table fulfils already."""
-    rows = [
-        (each.model, each.attribute or "", f"{each.parameter} = {each.value:.6g}") for each in found.strengths
-    ]
+    rows = [(each.model, each.attribute or "", str(each)) for each in found.strengths]
     return html_table(("Model", "Attribute", "Strongest parameter"), rows)
 
 
@@ -85,9 +84,9 @@ def html_release(release: Anonymized) -> str:
     shown = table.select(table.column_names[:MOST_COLUMNS]).slice(0, HEAD)
     rows = [list(row.values()) for row in shown.to_pylist()]
     if private:
-        head = f"{table.num_rows:,} rows released privately"
+        head = f"{plural(table.num_rows, 'row')} released privately"
     else:
-        head = f"{release.records:,} records, {release.suppressed:,} suppressed"
+        head = f"{plural(release.records, 'record')}, {release.suppressed:,} suppressed"
     return (
         f"<h4>{escape(type(release).__name__)}: {head}</h4>"
         + html_table(("Column", "Treatment", "Level", "Name"), done, "What was done")

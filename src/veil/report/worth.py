@@ -30,6 +30,7 @@ from veil.utility.attributes import ATTRIBUTE_MEASURES
 from veil.utility.preservation import ColumnPreservation
 from veil.utility.quality import DATA_MEASURES
 from veil.utility.statistics import ColumnStatistics, Statistics
+from veil.words import plural
 
 if TYPE_CHECKING:
     from veil.anonymized import Anonymized
@@ -234,9 +235,9 @@ class Worth:
         if present < 2 * FOLDS or not 2 <= classes <= MOST_CLASSES:
             made["notes"].append(
                 f"Column {name!r} was not predicted: that takes {2 * FOLDS} values or more, from 2 to {MOST_CLASSES} of "
-                f"them different; it has {present:,} values, {classes:,} different."
+                f"them different; it has {plural(present, 'value')}, {classes:,} different."
                 if not number
-                else f"Column {name!r} was not predicted: it has only {present:,} values."
+                else f"Column {name!r} was not predicted: it has only {plural(present, 'value')}."
             )
             return
         try:

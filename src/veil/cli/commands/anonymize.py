@@ -161,7 +161,11 @@ def anonymize(
 
     HIERARCHY, MODEL, QUALITY and FORMAT are a name, with parameters after a colon: values in their order
     ([cyan]intervals:5,10,20[/cyan]) or by key ([cyan]redaction:start=left,character=x[/cyan]). Lists given by
-    key have | between entries; quotes keep commas together. COLUMNS are names with commas between them.
+    key have | between entries, and + within entries that are lists themselves
+    ([cyan]subset-k-anonymity:5,subsets=age+sex|zip[/cyan]); quotes keep commas together. A research subset is a query, a
+    file, row numbers or a chance ([cyan]"inclusion:age > 30"[/cyan], [cyan]inclusion:some.csv[/cyan],
+    [cyan]inclusion:0|1|2[/cyan], [cyan]inclusion:random:0.1[/cyan]), a population its size, a region or the share that is
+    in the table ([cyan]k-map:5,population=0.01[/cyan]). COLUMNS are names with commas between them.
     [cyan]veil hierarchies[/cyan], [cyan]veil models[/cyan], [cyan]veil qualities[/cyan] and
     [cyan]veil strategies[/cyan] list what there is.
     """

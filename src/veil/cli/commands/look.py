@@ -65,8 +65,9 @@ def risk(
     population: Annotated[
         str | None,
         typer.Option(
-            metavar="SIZE|REGION|FILE",
-            help="The people the table was drawn from: 80000, USA, or a table of all of them.",
+            metavar="SIZE|REGION|SHARE|FILE",
+            help="The people the table was drawn from: 80000, USA, 0.01 if it holds one percent of them, or a "
+            "table of all of them.",
         ),
     ] = None,
     subset: Subset = None,
@@ -137,26 +138,38 @@ def assess(
     population: Annotated[
         str | None,
         typer.Option(
-            metavar="SIZE|REGION", help="The people the table was drawn from, such as 80000 or USA."
+            metavar="SIZE|REGION|SHARE",
+            help="The people the table was drawn from: 80000, USA, or 0.01 if it holds one percent of them.",
         ),
     ] = None,
+    marker: Marker = "*",
+    json: Json = False,
+    output: Figures = None,
+    overwrite: Overwrite = False,
     format: Reading = None,
     engine: Engine = None,
     memory: Memory = None,
     temporary: Temporary = None,
 ) -> None:
-    """Show what a table fulfils already, and the risks of the people in it."""
-    startup.quick()
-    from veil.cli import checking, engines
+    """Show what a table fulfils already, and the risks of the people in it.
 
-    checking.assess(
+    Every number shown holds if it is promised. With --json they have all their digits.
+
+    [cyan]veil assess release.csv --qi age,sex,zip --sensitive diagnosis[/cyan]
+    """
+    startup.quick()
+    from veil.cli import engines, measuring
+
+    measuring.assess(
         source,
         qi,
         sensitive or [],
-        format,
+        measuring.Telling(json, output, overwrite),
         hierarchies=hierarchy or [],
         subset=subset,
         population=population,
+        marker=marker,
+        format=format,
         engine=engines.engine_of(engine and engine.value, memory, temporary),
     )
 

@@ -68,7 +68,7 @@ class Shown(Progress):
         with self.lock:
             if self.closed:
                 return
-            self.display = Bars(
+            display = Bars(
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(),
@@ -77,12 +77,14 @@ class Shown(Progress):
                 console=Console(stderr=True),
                 transient=True,
             )
-            self.task = self.display.add_task(self.name, total=self.total or None, note=self.note)
-            self.display.start()
+            self.task = display.add_task(self.name, total=self.total or None, note=self.note)
+            display.start()
+            self.display = display
+        self._update()  # what may have changed meanwhile
 
     def phase(self, name: str) -> None:
         self.name, self.done, self.total, self.note = name, 0, 0, ""
-        self._update()
+        self._update(at_once=True)
 
     def advance(self, done: int, total: int, note: str = "") -> None:
         self.done, self.total, self.note = done, total, note
@@ -91,7 +93,7 @@ class Shown(Progress):
             self.last = now
             self._update()
 
-    def _update(self) -> None:
+    def _update(self, *, at_once: bool = False) -> None:
         if self.display is not None:
             self.display.update(
                 self.task,
@@ -99,6 +101,7 @@ class Shown(Progress):
                 completed=self.done,
                 total=self.total or None,
                 note=self.note,
+                refresh=at_once,
             )
 
     def close(self) -> None:

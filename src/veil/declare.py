@@ -134,7 +134,7 @@ def _careful(schema: dict[str, Any], finite: bool) -> Any:
     told = _range(schema)
 
     def number(value: Any, read: Callable[[Any], Any], info: pydantic.ValidationInfo) -> Any:
-        is_text = isinstance(value, str) and info.context is _IN_PYTHON
+        is_text = isinstance(value, bytes) or (isinstance(value, str) and info.context is _IN_PYTHON)
         try:
             if is_text or isinstance(value, bool | np.bool_):
                 raise PydanticKnownError("int_type" if whole else "float_type")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from veil.hierarchies import Hierarchy
 from veil.plan import Plan
 from veil.published import check_comparable, counted, is_list
 from veil.tables.arrow import dictionary_encoded, with_one_zero
-from veil.tables.text import canonical_text, sorted_places
+from veil.tables.text import sorted_places
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +69,8 @@ def prepare(
     Of a condensed table, `weights` tells how many records each row stands for, and `columns` which columns there are.
     """
     plan.check_columns(table.column_names if columns is None else columns)
-    models = tuple(model.settled(table) for model in plan.models)
-    if any(model is not given for model, given in zip(models, plan.models, strict=True)):
-        plan = replace(plan, models=models)
+    for model in plan.models:
+        model.check_table(table)
     if table.num_rows == 0:
         raise InputError("the table has no rows: there is nothing to anonymize")
     names = [name for name in table.column_names if name in plan.quasi_identifiers]
@@ -131,13 +130,7 @@ def _further(column: pa.ChunkedArray, name: str, order: Sequence[str] | None) ->
     if is_list(column.type):
         return _sets(column, name)
     values, indices = dictionary_encoded(with_one_zero(column))
-    first_to_last = sorted_places(values, order)
-    if order is not None and (
-        strange := {str(each) for each in canonical_text(values) if each is not None} - {*order}
-    ):
-        raise PlanError(
-            f"the order of the values of column {name!r} lacks {min(strange)!r}, which occurs in it. Add it to `order`"
-        )
+    first_to_last = sorted_places(values, order, name)
     rank = np.empty(len(first_to_last), np.int32)
     rank[first_to_last] = np.arange(len(first_to_last), dtype=np.int32)
     return Attribute(name, rank[indices], tuple(values.take(pa.array(first_to_last)).to_pylist()))
@@ -148,9 +141,9 @@ def _order(plan: Plan, name: str) -> Sequence[str] | None:
     orders = [order for model in plan.models if (order := model.order_of(name)) is not None]
     if any(order != orders[0] for order in orders):
         raise PlanError(
-            f"models give different orders to the values of column {name!r}: give them the same `order`"
+            f"models give different orders to the values of column {name!r}: give all of them the same `order`"
         )
-    return orders[0] if orders else None
+    return (orders[0] or None) if orders else None
 
 
 def _sets(column: pa.ChunkedArray, name: str) -> Attribute:

@@ -84,6 +84,8 @@ class Published:
         self.records = _total(table, weights)
         self.marker = marker
         self.flag = flag
+        for name in self.names:
+            check_comparable(table[name], name)
         self._encoded: dict[str, Encoded] = dict(
             zip(self.names, encoded_columns([table[name] for name in self.names]), strict=True)
         )

@@ -383,21 +383,52 @@ def in_categories(library: str) -> Any:
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_categories_have_the_order_they_were_made_with(library, tmp_path):
-    """By alphabet, both halves would be at a distance of 1/8; they are at 1/4. So the table finds, and its file."""
+    """By alphabet, both halves would be at a distance of 1/8; they are at 1/4, in the table and in its file."""
     frame = in_categories(library)
     plan = {"quasi_identifiers": {"q": h.suppression()}, "sensitive": "s", "suppression_limit": 1.0}
     found = {each.parameter: each.value for each in veil.assess(frame, quasi_identifiers="q", sensitive="s")}
     assert found["t (ordered)"] == 0.25
-    strict = veil.anonymize(frame, models=TCloseness("s", 0.2, "ordered"), **plan)
+    with pytest.raises(PlanError, match=r"Write it down: .*order=\['low', 'mid', 'high', 'never'\]"):
+        veil.anonymize(frame, models=TCloseness("s", 0.2, "ordered"), **plan)
+    published = Published(veil.tables.read(frame).table, ["q"])
+    assert not TCloseness("s", 0.9, "ordered").verify(published).holds
+    strict = veil.anonymize(frame, models=TCloseness("s", 0.2, "ordered", order=ORDER), **plan)
     assert set(strict.arrow["q"].to_pylist()) == {"*"}
-    release = veil.anonymize(frame, models=TCloseness("s", 0.25, "ordered"), **plan)
+    release = veil.anonymize(frame, models=TCloseness("s", 0.25, "ordered", order=ORDER), **plan)
     assert release.arrow["q"].to_pylist() == list("aaaabbbb")
-    assert release.plan.models[0].order == ("low", "mid", "high")
     release.save(tmp_path / "release.csv")
     release.certificate(tmp_path / "certificate.json")
     checked = check_certificate(tmp_path / "certificate.json", tmp_path / "release.csv")
     assert "t = 0.25" in str(checked)
     assert checked.holds
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_categories_in_files(engine, tmp_path):
+    """DuckDB makes text of them, which has another order."""
+    in_categories("pandas").to_parquet(tmp_path / "table.parquet")
+    plan = {"quasi_identifiers": {"q": h.suppression()}, "sensitive": "s", "suppression_limit": 1.0}
+    with pytest.raises(PlanError, match="the categories of column 's' have an order"):
+        veil.anonymize(
+            tmp_path / "table.parquet", engine=engine, models=TCloseness("s", 0.2, "ordered"), **plan
+        )
+    model = TCloseness("s", 0.25, "ordered", order=ORDER)
+    release = veil.anonymize(tmp_path / "table.parquet", engine=engine, models=model, **plan)
+    assert release.suppressed == 0
+    assert "t = 0.25" in str(release.verification)
+
+
+def test_chunks_with_other_categories_have_no_order():
+    chunks = [
+        pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), known, ordered=True)
+        for codes, known in (([0, 1], ["low", "high"]), ([0, 1], ["low", "mid"]))
+    ]
+    table = pa.table({"q": list("aabb"), "s": pa.chunked_array(chunks)})
+    found = [each.parameter for each in veil.assess(table, quasi_identifiers="q", sensitive="s")]
+    assert "t (equal)" in found
+    assert "t (ordered)" not in found
+    with pytest.raises(PlanError, match=r"order=\[…\]"):
+        TCloseness("s", 0.2, "ordered").check_table(table)
 
 
 def test_an_order_that_is_given():
@@ -406,11 +437,21 @@ def test_an_order_that_is_given():
     assert not TCloseness("s", 0.2, "ordered", order=ORDER).verify(published).holds
     assert TCloseness("s", 0.25, "ordered", order=ORDER).verify(published).holds
     assert TCloseness("s", 0.125, "ordered").verify(published).holds
+    incomplete = TCloseness("s", 1.0, "ordered", order=ORDER[:2]).verify(published)
+    assert not incomplete.holds
+    assert "lacks 'high'" in incomplete.measured
     assert TCloseness("s", 0.2, "ordered", order=[1, 2.5, True]).order == ("1", "2.5", "true")
 
 
 @pytest.mark.parametrize(
-    ("distance", "order"), [("ordered", ["a", "a"]), ("ordered", 5), ("ordered", "ab"), ("equal", ["a", "b"])]
+    ("distance", "order"),
+    [
+        ("ordered", ["a", "a"]),
+        ("ordered", 5),
+        ("ordered", "ab"),
+        ("ordered", {"a", "b"}),
+        ("equal", ["a", "b"]),
+    ],
 )
 def test_orders_that_are_none(distance, order):
     with pytest.raises(ParameterError, match="`order` of TCloseness should"):
@@ -422,9 +463,10 @@ def test_an_order_that_lacks_a_value():
     table = pa.table({"q": list("aaaabbbb"), "s": LEVELS})
     with pytest.raises(PlanError, match="column 's' lacks 'high', which occurs in it"):
         veil.anonymize(table, models=TCloseness("s", 0.2, "ordered", order=["low", "mid"]), **plan)
-    two = [TCloseness("s", 0.2, "ordered", order=ORDER), TCloseness("s", 0.3, "ordered", order=ORDER[::-1])]
-    with pytest.raises(PlanError, match="different orders to the values of column 's'"):
-        veil.anonymize(table, models=two, **plan)
+    for other in (ORDER[::-1], None):
+        two = [TCloseness("s", 0.2, "ordered", order=ORDER), TCloseness("s", 0.3, "ordered", order=other)]
+        with pytest.raises(PlanError, match="different orders to the values of column 's'"):
+            veil.anonymize(table, models=two, **plan)
 
 
 def test_lists_have_no_order():

@@ -159,7 +159,7 @@ def test_assess_estimates():
     assert list(values) == ["k", "k (poisson)", "k (zero_truncated_poisson)"]
     assert values["k"] == 5
     assert values["k (poisson)"] == 2  # of two records, one in a hundred people
-    with refused("`population` of KMap should be at least 10, the number of records, not 9"):
+    with refused("`population` should be at least 10, the records of the sample, not 9"):
         veil.assess(people, quasi_identifiers="q", population=9)
 
 

@@ -148,6 +148,10 @@ def test_zip_codes_keep_three_digits():
     assert levels([2139, 2142, 94305], h.redaction(), zip_codes="x") == 3  # 213** would tell of 0213
     east = h.table([["02139", "east", "*"], ["10001", "east", "*"], ["94305", "94305", "*"]])
     assert levels(["02139", "10001", "94305"], east, zip_codes="x") == 2
+    places = h.table(
+        [["03612", "Bellows Falls", "036 Bellows", "*"], ["94305", "Stanford", "943 Stanford", "*"]]
+    )
+    assert levels(["03612", "94305"], places, zip_codes="x") == 3
     split = h.table([["02139", "021a", "*"], ["02142", "021b", "*"]])
     assert levels(["02139", "02142"], split, zip_codes="x") == 2
 
@@ -174,6 +178,10 @@ def test_dates_keep_the_year():
     )
     assert levels(["31.01.2020", "01.02.2021"], named, dates="x") == 2
     assert levels(days, h.dates("month", "year"), dates="x") == 2
+    short = ["2001-0615", "2002-0301"]
+    assert levels(short, h.redaction(), dates="x") == 4
+    hidden = h.table([["2001-06-15", "0615", "Ⅵ 2001", "*"], ["2002-03-01", "0301", "Ⅲ 2002", "*"]])
+    assert levels(["2001-06-15", "2002-03-01"], hidden, dates="x") == 3
 
 
 def test_what_cannot_be_helped():

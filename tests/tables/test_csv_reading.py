@@ -391,6 +391,11 @@ class TestTitles:
         with pytest.raises(InputError, match=r"no lines below those that `skip` leaves out \(9\)"):
             parse(tmp_path, "age,sex\n34,m\n", Csv(skip=9))
 
+    def test_lines_are_counted_once(self, tmp_path: Path) -> None:
+        """A line end of two characters is one, and no reason to try again."""
+        with pytest.raises(InputError, match="no lines below"):
+            parse(tmp_path, "a,b\r\n" * 2000, Csv(skip=2001))
+
     def test_are_not_written(self, tmp_path: Path) -> None:
         assert output_format(tmp_path / "release.csv", Csv(separator=";", skip=3)) == Csv(separator=";")
         assert output_format(tmp_path / "release.xlsx", Excel(skip=3)) == Excel()

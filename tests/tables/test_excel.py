@@ -69,6 +69,11 @@ def test_rows_above_the_table(tmp_path: Path) -> None:
         read(path, format=Excel(skip=9))
 
 
+def test_blank_rows_above_the_table(tmp_path: Path) -> None:
+    path = book(tmp_path, Sheet=[[None, None], [None, None], ["age", "sex"], [34, "m"]])
+    assert read(path).table.to_pydict() == {"age": [34], "sex": ["m"]}
+
+
 def test_without_header(tmp_path: Path) -> None:
     path = book(tmp_path, Sheet=[[1, "x"], [2, "y"]])
     assert read(path, format=Excel(header=False)).table.to_pydict() == {

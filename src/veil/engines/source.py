@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from veil.engines.bringing import brought, is_brought
 from veil.engines.condense import Condensed, condense
@@ -25,6 +26,7 @@ from veil.plan import Plan
 from veil.preparation import columns_read
 from veil.progress import Progress, following
 from veil.randomness import Randomness
+from veil.tables.formats import Parquet
 from veil.tables.source import Source
 
 if TYPE_CHECKING:
@@ -128,9 +130,19 @@ def for_plan(relation: Relation, plan: Plan, told: Progress | None = None) -> En
             f"column {name!r} is microaggregated, which no engine does yet. Give it a hierarchy instead, or read the "
             "table into memory"
         )
+    _check_models(relation, plan)
     read = [*columns_read(plan, relation.table.columns), *_columns_of_subsets(plan)]
     check_columns(relation, read)
     return condensed_source(brought(*_released(relation, plan, read), told), read)
+
+
+def _check_models(relation: Relation, plan: Plan) -> None:
+    """Let models look at the types that Parquet files had before DuckDB read them."""
+    if relation.scan is None or not isinstance(relation.scan.format, Parquet):
+        return
+    table = pq.read_schema(relation.scan.files[0]).empty_table()
+    for model in plan.models:
+        model.check_table(table)
 
 
 def _released(relation: Relation, plan: Plan, read: Sequence[str]) -> tuple[Relation, list[str]]:
@@ -154,6 +166,7 @@ def _released(relation: Relation, plan: Plan, read: Sequence[str]) -> tuple[Rela
 
 def for_verifying(relation: Relation, plan: Plan) -> EngineSource:
     """Condense a published table to what can be checked of a plan."""
+    _check_models(relation, plan)
     wanted = [
         *plan.roles["quasi-identifying"],
         *columns_read(plan, ()),

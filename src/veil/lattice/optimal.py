@@ -163,7 +163,7 @@ class BranchAndBound:
     def _next_boxes(self, most: int) -> list[_Box]:
         batch: list[_Box] = []
         while self.heap and len(batch) < most:
-            # One that may be best, as long as there is room for the boxes that come of it; else one that is soon done.
+            # The best one, as long as there is room for the boxes that come of it; else a bad one, of which few come.
             box = heapq.heappop(self.heap) if len(self.heap) < MOST_BOXES else self.heap.pop()
             if self.search.hopeless(box.rank):
                 self._rule_out(box.low, box.high, box.rank[0], box.least, True)

@@ -158,12 +158,14 @@ class PrivacyModel:
     attacks: ClassVar[tuple[str, ...]] = ()
     monotone_if: ClassVar[Mapping[str, str]] = {}
 
-    def settled(self, table: pa.Table) -> PrivacyModel:
-        """Return the model with what it takes from the table written down, so that others can check it later."""
-        return self
+    def check_table(self, table: pa.Table) -> None:
+        """Refuse a table that has columns of which the model cannot speak."""
 
     def order_of(self, attribute: str) -> Sequence[str] | None:
-        """Return the order that the model gives to the values of a sensitive attribute, spelled as text, if any."""
+        """Return the order that the values of a sensitive attribute need, spelled as text; () if that of their type.
+
+        None if the model does not look at their order.
+        """
         return None
 
     @property

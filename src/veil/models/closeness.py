@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, cast
@@ -41,9 +40,11 @@ def _builder(value: Any) -> Any:
 
 def _spelled(value: Any) -> Any:
     """Spell the values of an order as text, as hierarchies do."""
-    if value is None or isinstance(value, str):
+    if value is None:
         return value
     try:
+        if not isinstance(value, list | tuple):  # a set has no order
+            raise TypeError
         return tuple(each if isinstance(each, str) else canonical_text(pa.array([each]))[0] for each in value)
     except (TypeError, pa.ArrowInvalid, InputError):
         raise ValueError(
@@ -70,9 +71,10 @@ class TCloseness(PrivacyModel):
       over the nodes above the values, of level/height * min(pos, neg), where pos and neg are what the children
       of the node have too much and too little.
 
-    All values of the input count, in their order, missing ones last. Numbers and dates have one, and so have
-    categories that were made with one. Text is in alphabetical order, which hardly ever means anything: say
-    `order`. Decisions are exact. Li, Li and Venkatasubramanian (2007).
+    All values of the input count, in their order, missing ones last. Numbers and dates have one. Text is in
+    alphabetical order, which hardly ever means anything: say `order`. Categories that were made with an order are
+    refused without it, as files and databases do not keep theirs. Decisions are exact. Li, Li and
+    Venkatasubramanian (2007).
 
     Monotone under generalization: the distribution of a union is a mean of those of its parts, and distances
     are convex. Not monotone under suppression: two classes that are too far from the table, on opposite
@@ -129,23 +131,30 @@ class TCloseness(PrivacyModel):
                 f"{list(self.order)} for the {self.distance} distance"
             )
 
-    def settled(self, table: pa.Table) -> TCloseness:
-        """Write down the order of categories, which is lost where a release is stored as text."""
-        if self.distance != "ordered" or self.order is not None or self.attribute not in table.column_names:
-            return self
-        if pa.types.is_nested(table[self.attribute].type):
+    def check_table(self, table: pa.Table) -> None:
+        """Refuse lists, which have no order, and categories whose order is not written down in the plan.
+
+        Files and databases do not keep that order, so that a promise that rests on it could not be checked there.
+        """
+        if self.distance != "ordered" or self.attribute not in table.column_names:
+            return
+        kind = table[self.attribute].type
+        if pa.types.is_nested(kind):
             raise PlanError(
                 f"`distance` of TCloseness should be 'equal' for column {self.attribute!r}, not 'ordered': lists have no "
                 "order"
             )
-        known = categories(table[self.attribute])
-        return (
-            self if known is None else dataclasses.replace(self, order=tuple(map(str, canonical_text(known))))
-        )
+        if self.order is None and pa.types.is_dictionary(kind) and kind.ordered:
+            known = categories(table[self.attribute])
+            order = "[…]" if known is None else canonical_text(known)
+            raise PlanError(
+                f"the categories of column {self.attribute!r} have an order, which files do not keep. Write it down: "
+                f"TCloseness({self.attribute!r}, {self.t!r}, 'ordered', order={order})"
+            )
 
     def order_of(self, attribute: str) -> Sequence[str] | None:
-        """Return the order of the sensitive attribute's values, if it was given."""
-        return self.order if attribute == self.attribute else None
+        """Return the order of the sensitive attribute's values; () if it is that of their type."""
+        return self.order or () if attribute == self.attribute and self.distance == "ordered" else None
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
@@ -199,8 +208,9 @@ class TCloseness(PrivacyModel):
         """Compute the distance of every class from the definition."""
         promise = f"{exactly(self.t)}-closeness of {self.attribute!r} ({self.distance} distance)"
         try:
+            self.check_table(published.baseline)
             worst = self._largest_distance(published)
-        except HierarchyError as error:
+        except (HierarchyError, PlanError) as error:
             return Finding(promise, False, str(error))
         measured = f"t = {beside(worst, self.t)}" if published.sizes.size else "no class"
         return Finding(promise, worst <= decimal_fraction(self.t), measured)
@@ -221,8 +231,13 @@ class TCloseness(PrivacyModel):
         """
         found = []
         for name in sensitive if published.sizes.size else ():
-            in_order = not pa.types.is_nested(published.table.schema.field(name).type)
-            counted = count(published, name, ordered=in_order)
+            kind = published.baseline.schema.field(name).type
+            known = categories(published.baseline[name])
+            in_order = not pa.types.is_nested(kind) and (
+                known is not None or not (pa.types.is_dictionary(kind) and kind.ordered)
+            )
+            order = None if known is None else [str(text) for text in canonical_text(known)]
+            counted = count(published, name, ordered=in_order, order=order)
             for distance in ("equal", "ordered") if in_order else ("equal",):
                 worst = distances.largest(getattr(distances, distance), counted)
                 found.append(Strength("TCloseness", f"t ({distance})", float_at_least(worst), name))

@@ -154,6 +154,8 @@ class KMap(PrivacyModel):
         if isinstance(published.people, Population):
             without = published.population is None
             whole = published.baseline_records if without else published.population_records
+            if published.people.size_for(whole) < whole:
+                return found
             smallest = int(published.sizes.min())
             for estimator in get_args(Estimator):
                 asked = cls(smallest, population=published.people, estimator=estimator)

@@ -158,6 +158,8 @@ def _told_ages(label: str) -> tuple[float, float] | None:
 
 
 def _zip_codes_fit(below: _Below) -> bool | None:
+    if any(letter.isalpha() for label in below for letter in label or ""):
+        return None  # names of places may tell more than three digits
     areas = {label: {_area(text) for text in texts} for label, texts in below.items()}
     everywhere = {area for held in areas.values() for area, _ in held}
     if sum(len({area for area, _ in held}) for held in areas.values()) > len(everywhere):
@@ -192,12 +194,12 @@ def _dates_fit(below: _Below) -> bool | None:
     years = {label: {_year(text) for text in texts} for label, texts in below.items()}
     if sum(map(len, years.values())) > len(set().union(*years.values())):
         return None  # a year is split
-    shown = all(
-        len(held) > 1
-        or (not re.search("[A-Za-z]", label) and all(len(n) == 4 for n in re.findall("[0-9]+", label)))
-        for label, held in ((label or "", held) for label, held in years.items())
-    )
-    return shown or None
+    for label, held in years.items():
+        # The year, and in an interval the next one, where it ends.
+        told = {*held, *(str(int(year) + 1) for year in held)}
+        if len(held) == 1 and not told.issuperset(re.findall(r"\w+", label or "")):
+            return None
+    return True
 
 
 def _year(text: str) -> str:

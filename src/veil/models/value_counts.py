@@ -10,8 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.published import Published, compared, counted
-from veil.tables.arrow import categories
-from veil.tables.text import canonical_text, sorted_places
+from veil.tables.text import sorted_places
 
 Integers = NDArray[Any]
 """Of 64 bits where the sums fit, of any size (as objects) where they might not."""
@@ -35,22 +34,16 @@ class Counted(NamedTuple):
 def count(
     published: Published, attribute: str, *, ordered: bool, order: Sequence[str] | None = None
 ) -> Counted:
-    """Count values by class. `ordered` asks for the order of the values, which not every type has.
-
-    It is `order`, if given; else that of categories, where they have one.
-    """
+    """Count values by class. `ordered` asks for the order of the values, which not every type has: `order`, if given."""
     classes, found, counts = published.histograms(attribute)
-    column = published.baseline[attribute]
-    values, rows = compared(column, attribute)
+    values, rows = compared(published.baseline[attribute], attribute)
     known = [values, found.cast(values.type)]
     if published.population is not None and attribute in published.population.column_names:
         known.append(compared(published.population[attribute], attribute)[0].cast(values.type))
     domain, codes_32 = compared(pa.chunked_array(known), attribute)
     places = codes_32.astype(np.int64)
     if ordered:
-        if order is None and (known_order := categories(column)) is not None:
-            order = [str(text) for text in canonical_text(known_order)]
-        first_to_last = sorted_places(domain, order)
+        first_to_last = sorted_places(domain, order, attribute)
         domain, places = domain.take(pa.array(first_to_last)), np.argsort(first_to_last)[places]
     codes = places[len(values) : len(values) + len(found)]
     masses = counted(places[: len(values)][rows], len(domain), published.baseline_weights)

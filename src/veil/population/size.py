@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import BeforeValidator, Field
 
 from veil.declare import declared
@@ -68,8 +69,8 @@ def population_of(value: Any) -> Population:
 def _population(value: Any) -> Any:
     if isinstance(value, str):
         return {"region": value}
-    if isinstance(value, int) and not isinstance(value, bool):
-        return {"size": value}
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return {"size": int(value)}
     return value
 
 

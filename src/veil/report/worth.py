@@ -230,7 +230,7 @@ class Worth:
             made["notes"].append(f"Column {name!r} holds lists, which are not predicted.")
             return
         number = is_number(column.type)
-        classes = pc.count_distinct(pc.drop_null(column)).as_py() if not number else 2
+        classes = len(encoded(pc.drop_null(column))[0]) if not number else 2
         present = len(column) - column.null_count
         if present < 2 * FOLDS or not 2 <= classes <= MOST_CLASSES:
             made["notes"].append(

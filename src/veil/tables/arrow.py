@@ -94,13 +94,14 @@ def with_one_zero(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def categories(column: pa.ChunkedArray) -> pa.Array | None:
-    """Return the values of a categorical column whose categories have an order, in that order; else None.
-
-    Only values that occur: others would tell that somebody had them.
+    """Return the categories of a column, in the order that they have; None if they have none, or not the same one in
+    all chunks.
     """
-    if not (pa.types.is_dictionary(column.type) and column.type.ordered and len(column)):
+    if not (pa.types.is_dictionary(column.type) and column.type.ordered and column.num_chunks):
         return None
-    return used_categories(column).chunk(0).dictionary.drop_null()
+    first, *others = (chunk.dictionary.drop_null() for chunk in column.chunks)
+    same = all(other.equals(first) for other in others) and len(first.unique()) == len(first) > 0
+    return first if same else None
 
 
 def _unified(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -36,6 +36,8 @@ def read_excel(path: Path, format: Excel) -> tuple[pa.Table, Excel]:
     where = f"{path}, sheet {sheet!r}"
     _check_formulas(path, sheet, cells)
     cells = cells[format.skip :]
+    while format.header and cells and all(value is None for value in cells[0]):
+        del cells[0]
     rows = cells[1:] if format.header else cells
     if not rows:
         raise InputError(f"{where}: a header but no rows. The table should hold at least one row")

@@ -14,34 +14,36 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.errors import InputError
+from veil.errors import InputError, PlanError
 
 # What Arrow renders beyond whole seconds, in groups of three digits that may all be zero.
 _ZERO_GROUPS = re.compile(r"\.?(?:000)+$")
 _OFFSET = re.compile(r"([+-]\d\d)(\d\d)$")
 
 
-def sorted_places(values: pa.Array, order: Sequence[str] | None = None) -> NDArray[np.int64]:
+def sorted_places(
+    values: pa.Array, order: Sequence[str] | None = None, column: str | None = None
+) -> NDArray[np.int64]:
     """Return where the values stand that are first, second, and so on; missing ones are last.
 
-    Values that `order` spells come first, in that order.
+    They are in the order of their type, or in one that spells all of them. If it does not, a `PlanError` names `column`.
 
     >>> sorted_places(pa.array(["low", "mid", None, "high"])).tolist()
     [3, 0, 1, 2]
     >>> sorted_places(pa.array(["low", "mid", None, "high"]), ["low", "mid", "high"]).tolist()
     [0, 1, 3, 2]
     """
-    found: NDArray[np.int64] = np.array(
-        pc.array_sort_indices(values, null_placement="at_end"), dtype=np.int64
-    )
     if order is None:
-        return found
+        return np.array(pc.array_sort_indices(values, null_placement="at_end"), dtype=np.int64)
     place = {text: number for number, text in enumerate(order)}
-    rank = [
-        len(place) + 1 if text is None else place.get(text, len(place))
-        for text in canonical_text(values.take(pa.array(found)))
-    ]
-    return found[np.argsort(rank, kind="stable")]
+    texts = canonical_text(values, column=column)
+    strange = [text for text in texts if text is not None and text not in place]
+    if strange:
+        raise PlanError(
+            f"the order of the values of column {column!r} lacks {min(strange)!r}, which occurs in it. Add it to `order`"
+        )
+    rank = [len(place) if text is None else place[text] for text in texts]
+    return np.argsort(rank, kind="stable").astype(np.int64)
 
 
 def canonical_text(array: pa.Array | pa.ChunkedArray, *, column: str | None = None) -> list[str | None]:

@@ -88,7 +88,7 @@ def without_titles(data: bytes, lines: int, path: Path) -> bytes:
     >>> without_titles(b"A title\nage,sex\n34,m\n", 1, Path("patients.csv"))
     b'\nage,sex\n34,m\n'
     """
-    titles = re.match(rb"(?:[^\r\n]*(?:\r\n|\n|\r)){%d}" % lines, data)
+    titles = re.match(rb"(?:[^\r\n]*(?>\r\n|\n|\r)){%d}" % lines, data)
     if titles is None:
         raise InputError(f"{path}: has no lines below those that `skip` leaves out ({lines}). Say fewer")
     return re.sub(rb"[^\r\n]+", b"", titles[0]) + data[titles.end() :] if lines else data

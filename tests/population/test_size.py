@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
@@ -10,6 +11,7 @@ import oracle.population as twin
 from models.judging import refused
 from models.whole_sample import often
 from veil.population import REGIONS, AnyPopulation, Population
+from veil.population.size import population_of
 
 
 def test_regions():
@@ -56,3 +58,10 @@ def test_invalid():
         Population()
     with refused("not `size` and `region`"):
         Population(size=1, region="UK")
+
+
+def test_what_stands_for_a_population():
+    assert population_of(np.int64(1000)) == population_of({"size": 1000}) == Population(size=1000)
+    for strange in (1000.0, True, [1], None):
+        with refused("`population` should be a number of people, the name of a region or a Population, not"):
+            population_of(strange)

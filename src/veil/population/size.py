@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -63,7 +64,13 @@ def population_of(value: Any) -> Population:
     'USA'
     """
     found = _population(value)
-    return found if isinstance(found, Population) else Population(**found)
+    if isinstance(found, Population):
+        return found
+    if not isinstance(found, Mapping):
+        raise ParameterError(
+            f"`population` should be a number of people, the name of a region or a Population, not {value!r}"
+        )
+    return Population(**found)
 
 
 def _population(value: Any) -> Any:

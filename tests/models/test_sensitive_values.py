@@ -81,3 +81,5 @@ def test_values_that_cannot_be_compared(model, values):
         veil.anonymize(two(values), models=model, **PLAN)
     with pytest.raises(InputError, match="column 's' holds values of type .*, which cannot be compared"):
         veil.assess(two(values), quasi_identifiers="q", sensitive="s")
+    with pytest.raises(InputError, match="column 's' holds values of type .*, which cannot be compared"):
+        veil.assess(two(values), quasi_identifiers=["q", "s"])

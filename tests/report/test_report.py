@@ -775,6 +775,18 @@ def test_classification_is_told_for_sensitive_columns() -> None:
     assert all(each["original"] == each["released"] > each["zero_r"] for each in found)
 
 
+def test_categories_are_told_as_text_is() -> None:
+    table = pa.table({"q": ["a", "b"] * 20, "s": pa.array(["x", "y", "y", "z"] * 10)})
+    found = []
+    for each in (table, table.set_column(1, "s", table["s"].dictionary_encode())):
+        release = veil.anonymize(
+            each, quasi_identifiers={"q": h.suppression()}, sensitive="s", models=KAnonymity(2)
+        )
+        found.append(facts(release)["utility"])
+    assert found[0]["predictions"]["classification"]
+    assert found[0] == found[1]
+
+
 def test_a_table_that_an_engine_holds_has_the_same_figures(tmp_path: Path) -> None:
     pytest.importorskip("ibis")
     pytest.importorskip("duckdb")

@@ -68,32 +68,33 @@ def _identifying(value: Any, info: ValidationInfo) -> Any:
 
 
 def _quality(value: Any) -> Any:
-    if isinstance(value, str):
-        return qualities.by_name(value)
-    if not isinstance(value, QualityModel):
-        raise ParameterError(
-            f"`quality` should be a quality model or its name, for example Loss() or 'loss', not {written(value)}"
-        )
-    return value
+    found = qualities.by_name(value) if isinstance(value, str) else value
+    return _of_kind(
+        QualityModel, found, "`quality` should be a quality model or its name, for example Loss() or 'loss'"
+    )
 
 
 def _strategy(value: Any) -> Any:
-    if isinstance(value, str):
-        return lattice.by_name(value)
-    if not isinstance(value, Strategy):
-        raise ParameterError(
-            f"`strategy` should be a search strategy or its name, for example Auto() or 'auto', not {written(value)}"
-        )
+    found = lattice.by_name(value) if isinstance(value, str) else value
+    return _of_kind(
+        Strategy, found, "`strategy` should be a search strategy or its name, for example Auto() or 'auto'"
+    )
+
+
+def _of_kind(kind: type[Any], value: Any, rule: str) -> Any:
+    if not isinstance(value, kind):
+        raise ParameterError(f"{rule}, not {written(value)}")
     return value
 
 
 def _models(value: Any) -> Any:
     given = [value] if isinstance(value, PrivacyModel) else _listed(value)
     for each in [value] if given is None else given:
-        if not isinstance(each, PrivacyModel):
-            raise ParameterError(
-                f"`models` should be a privacy model or a list of them, for example KAnonymity(5), not {written(each)}"
-            )
+        _of_kind(
+            PrivacyModel,
+            each,
+            "`models` should be a privacy model or a list of them, for example KAnonymity(5)",
+        )
     if not given:
         raise ParameterError("`models` should have at least 1 item, for example KAnonymity(5), not 0")
     return given

@@ -225,8 +225,8 @@ class BranchAndBound:
         """Whether it pays to evaluate the low corner of a box before the box is cut.
 
         It does where that bounds the box, and where the low corner may be as good as the bound says: nothing has to be
-        suppressed, as far as the high corner tells (`least` records). With no suppression allowed, that is so of all boxes there are, and
-        of many where what can be kept is bounded loosely.
+        suppressed, as far as the high corner tells (`least` records). With no suppression allowed, that is so of all
+        boxes there are, and of many where what can be kept is bounded loosely.
         """
         evaluator = self.evaluator
         tight = evaluator.allowed > 0 and not evaluator.keeping

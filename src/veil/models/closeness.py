@@ -21,7 +21,7 @@ from veil.models.closeness_criteria import Criterion, Grouped, Ordered
 from veil.models.digits import beside, exactly
 from veil.models.value_counts import count
 from veil.published import Published
-from veil.tables.arrow import categories
+from veil.tables.arrow import categories, has_ordered_categories
 from veil.tables.text import canonical_text
 
 
@@ -144,7 +144,7 @@ class TCloseness(PrivacyModel):
                 f"`distance` of TCloseness should be 'equal' for column {self.attribute!r}, not 'ordered': lists have no "
                 "order"
             )
-        if self.order is None and pa.types.is_dictionary(kind) and kind.ordered:
+        if self.order is None and has_ordered_categories(kind):
             known = categories(table[self.attribute])
             order = "[…]" if known is None else canonical_text(known)
             raise PlanError(
@@ -233,9 +233,7 @@ class TCloseness(PrivacyModel):
         for name in sensitive if published.sizes.size else ():
             kind = published.baseline.schema.field(name).type
             known = categories(published.baseline[name])
-            in_order = not pa.types.is_nested(kind) and (
-                known is not None or not (pa.types.is_dictionary(kind) and kind.ordered)
-            )
+            in_order = known is not None or not (pa.types.is_nested(kind) or has_ordered_categories(kind))
             order = None if known is None else [str(text) for text in canonical_text(known)]
             counted = count(published, name, ordered=in_order, order=order)
             for distance in ("equal", "ordered") if in_order else ("equal",):

@@ -93,11 +93,16 @@ def with_one_zero(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.add(column, pa.scalar(0.0, kind)) if pa.types.is_floating(kind) else column
 
 
+def has_ordered_categories(kind: pa.DataType) -> bool:
+    """Whether values of a type are categories that were made with an order."""
+    return bool(pa.types.is_dictionary(kind) and kind.ordered)
+
+
 def categories(column: pa.ChunkedArray) -> pa.Array | None:
     """Return the categories of a column, in the order that they have; None if they have none, or not the same one in
     all chunks.
     """
-    if not (pa.types.is_dictionary(column.type) and column.type.ordered and column.num_chunks):
+    if not (has_ordered_categories(column.type) and column.num_chunks):
         return None
     first, *others = (chunk.dictionary.drop_null() for chunk in column.chunks)
     same = all(other.equals(first) for other in others) and len(first.unique()) == len(first) > 0

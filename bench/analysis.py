@@ -21,10 +21,10 @@ from typing import Any, TypeVar
 
 from analysis_risk import made
 from analysis_utility import SHARED, adult, generated
-from veil.anonymized import Anonymized
-from veil.report import facts
-from veil.report.html import html
-from veil.report.pdf import pdf
+from veil.api.face import Anonymized
+from veil.report.content import facts
+from veil.report.pages.html import html
+from veil.report.pages.pdf import pdf
 from veil.risk import analyze
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import generate
-from veil.published import Published
+from veil.published.table import Published
 from veil.risk import (
     analyze,
     attacker_risks,

@@ -22,14 +22,14 @@ import generate
 import veil
 from veil import KAnonymity
 from veil import hierarchies as h
-from veil.release import Release
+from veil.api.anonymize import frontier
+from veil.api.release import Release
 from veil.tables import read
 from veil.utility import (
     Comparison,
     classification,
     contingency,
     distribution,
-    frontier,
     preservation,
     quality_measures,
     query_error,

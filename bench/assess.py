@@ -21,7 +21,7 @@ import pyarrow as pa
 import generate
 import veil
 from veil.models import MODELS
-from veil.published import Published
+from veil.published.table import Published
 
 
 def best(work: Callable[[], Any], repeat: int) -> tuple[Any, float]:

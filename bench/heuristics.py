@@ -18,8 +18,8 @@ from veil.lattice import STRATEGIES
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Found, Limits, Search
 from veil.models import KAnonymity
-from veil.plan import Plan
-from veil.preparation import Prepared, prepare
+from veil.plan.plan import Plan
+from veil.plan.prepare import Prepared, prepare
 from veil.quality import Loss
 
 ORDER = ["BestEffort", "Auto", "Optimal", "Lightning", "TopDown", "Genetic", "DataFly", "ImprovedGreedy"]

@@ -26,12 +26,12 @@ import pyarrow as pa
 import generate
 import veil
 from veil import hierarchies as h
-from veil.masking.base import Method
-from veil.masking.microaggregation import MaximumDistanceToAverageVector
-from veil.masking.mondrian import Mondrian
-from veil.masking.specialization import TopDownSpecialization
+from veil.base.randomness import Randomness
+from veil.masking.microaggregation.methods import MaximumDistanceToAverageVector
+from veil.masking.partition.mondrian import Mondrian
+from veil.masking.partition.specialization import TopDownSpecialization
 from veil.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness
-from veil.randomness import Randomness
+from veil.outcome.method import Method
 from veil.tables import read
 
 SHARED = Path(os.environ.get("VEIL_SHARED", Path(__file__).resolve().parents[2] / "shared"))

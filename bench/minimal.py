@@ -19,8 +19,8 @@ from veil import models as m
 from veil.lattice import BestEffort, DataFly, ImprovedGreedy, Lightning, Optimal, Strategy, TopDown
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Search
-from veil.plan import Plan
-from veil.preparation import Prepared, prepare
+from veil.plan.plan import Plan
+from veil.plan.prepare import Prepared, prepare
 from veil.tables import read
 
 STRATEGIES: dict[str, Strategy] = {

@@ -27,8 +27,8 @@ from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimal import Optimal
 from veil.lattice.search import Search
 from veil.models.subset import Rows
-from veil.plan import Plan
-from veil.preparation import Prepared, prepare
+from veil.plan.plan import Plan
+from veil.plan.prepare import Prepared, prepare
 from veil.quality import Loss
 from veil.tables import read
 

@@ -28,16 +28,16 @@ import numpy as np
 
 import generate
 from veil import hierarchies as h
+from veil.api.release import Release
 from veil.classes import kernels
 from veil.classes.table import collapse
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimal import Optimal
 from veil.lattice.search import Search
 from veil.models import KAnonymity
-from veil.plan import Plan
-from veil.preparation import prepare
+from veil.plan.plan import Plan
+from veil.plan.prepare import prepare
 from veil.quality import AverageClassSize, Loss
-from veil.release import Release
 from veil.tables import Csv, read, write
 
 SHARED = Path(os.environ.get("VEIL_SHARED", Path(__file__).resolve().parents[2] / "shared"))

@@ -34,15 +34,15 @@ from sklearn.tree import DecisionTreeClassifier
 
 from veil import hierarchies as h
 from veil import quality as q
+from veil.base.randomness import Randomness
 from veil.classes import kernels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, keep, roll_up
-from veil.dp.publishing import Mechanism, publish
+from veil.dp.publish import Mechanism, publish
 from veil.dp.safepub import SafePub, draw_sample
 from veil.models import KAnonymity
-from veil.plan import Plan
-from veil.preparation import Prepared, prepare
-from veil.randomness import Randomness
+from veil.plan.plan import Plan
+from veil.plan.prepare import Prepared, prepare
 from veil.tables import Source, read
 
 SHARED = Path(os.environ.get("VEIL_SHARED", Path(__file__).resolve().parents[2] / "shared"))

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from veil import hierarchies, lattice, masking, models, quality
-from veil.described import monotonicity, parameters
+from veil.base.describe import parameters
 from veil.dp import SafePub
+from veil.models.base import monotonicity
 
 PAGE = Path(__file__).parent / "reference.md"
 

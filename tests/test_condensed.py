@@ -26,19 +26,20 @@ from quality.support import hierarchy_of, model_of, names_of
 from test_local_recoding import any_models, modes, table_of
 from veil import hierarchies as h
 from veil import models as m
-from veil.anonymized import Anonymized
-from veil.api import carry_out
+from veil.api.anonymize import carry_out
+from veil.api.face import Anonymized
+from veil.api.release import Release
 from veil.errors import PlanError
 from veil.lattice import Optimal
 from veil.local_recoding import FastIterative
 from veil.models.query import Query
 from veil.models.subset import Where
-from veil.plan import Plan
-from veil.preparation import columns_read
-from veil.published import Published, counted
-from veil.release import Release
+from veil.plan.plan import Plan
+from veil.plan.prepare import columns_read
+from veil.published.table import Published
 from veil.tables import Source
 from veil.tables.arrow import dictionary_encoded, used_categories
+from veil.tables.columns import counted
 
 often = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 

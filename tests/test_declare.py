@@ -21,8 +21,8 @@ from pydantic import Field
 
 import veil
 from veil import hierarchies as h
+from veil.base.declare import declared
 from veil.cli.failures import explained
-from veil.declare import declared
 from veil.errors import ParameterError, VeilError
 from veil.masking import Mondrian, PostRandomization, TopCoding
 from veil.models import (

@@ -27,17 +27,18 @@ from models.test_pairs import ours
 from quality.support import E1, WITH_FACTOR, as_tuple, hierarchy_of, model_of, names_of
 from veil import hierarchies as h
 from veil import models as m
-from veil.anonymized import Part
-from veil.api import carry_out
+from veil.api.anonymize import carry_out
+from veil.api.locally import anonymize_locally
+from veil.api.release import Release
 from veil.errors import ParameterError, PlanError, VerificationError
 from veil.lattice import Optimal
 from veil.lattice.evaluator import Evaluator
 from veil.local_recoding import FastIterative, Iterative, LocalRecoding, Mode, RecodedRelease, SinglePass
-from veil.local_recoding.table import Assembled, assemble, verify_recoded
-from veil.locally import anonymize_locally
-from veil.plan import Plan
+from veil.outcome.assemble import Assembled, assemble
+from veil.outcome.outcome import Part
+from veil.plan.plan import Plan
 from veil.quality import AverageClassSize, Discernibility, Loss
-from veil.release import Release
+from veil.verification.recoded import verify_recoded
 
 E1_TABLE = pa.table(
     {name: [row[j] for row in E1.rows] for j, name in enumerate("AGZ")} | {"S": E1.sensitive["S"]}
@@ -535,9 +536,9 @@ def test_models_that_do_not_allow_it(model: m.PrivacyModel, match: str) -> None:
 
 
 def test_a_private_release_is_not_recoded() -> None:
-    from veil.dp.publishing import publish
+    from veil.base.randomness import Randomness
+    from veil.dp.publish import publish
     from veil.dp.safepub import SafePub
-    from veil.randomness import Randomness
     from veil.tables import read
 
     plan = Plan({"sex": h.table([["f", "*"], ["m", "*"]])}, SafePub(1, 1e-4))
@@ -859,7 +860,7 @@ def test_local_from_the_start_is_the_worked_value_9_with_five_iterations() -> No
 @pytest.mark.parametrize("iterations", [1, 3, 7, 11, 13, 49, 100])
 def test_limits_are_exact_for_any_number_of_iterations(iterations: int) -> None:
     """One record in so many is enough: no rounding asks for a second one."""
-    from veil.locally import _next
+    from veil.api.locally import _next
 
     share, limit = _next(Fraction(1, iterations), 0.0), _next(Fraction(iterations - 1, iterations), 1.0)
     assert -(-oracle.exact(share) * iterations // 1) == 1

@@ -18,12 +18,12 @@ import veil
 from quality.support import E1
 from veil import DistinctLDiversity, KAnonymity, Recipe, SampleUniqueness
 from veil import hierarchies as h
+from veil.api.release import Release
 from veil.errors import ParameterError, PlanError
 from veil.models import DeltaPresence, Profitability
-from veil.plan import Plan
-from veil.preparation import prepare
-from veil.release import Release
-from veil.verification import verify_release
+from veil.plan.plan import Plan
+from veil.plan.prepare import prepare
+from veil.verification.release import verify_release
 
 TABLE = pa.table(
     {

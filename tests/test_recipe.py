@@ -18,13 +18,14 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veil import KAnonymity, Plan, api
+from veil import KAnonymity, Plan
 from veil import hierarchies as h
+from veil.api.anonymize import anonymize as api
 from veil.errors import InputError, OutputError, ParameterError, PlanError, VeilError
 from veil.lattice import Auto, BestEffort, Lightning
 from veil.quality import AverageClassSize, Loss, by_name
 from veil.recipe import Recipe, schema
-from veil.recipe._document import parse, scalar
+from veil.recipe.document import parse, scalar
 from veil.tables import Csv, Excel, Parquet
 
 SCHEMA_FILE = Path(__file__).parents[1] / "docs" / "recipe.schema.json"

@@ -18,8 +18,8 @@ from pyarrow.csv import write_csv
 import veil
 from veil import KAnonymity
 from veil import hierarchies as h
+from veil.api.release import Release
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError
-from veil.release import Release
 
 PATIENTS: dict[str, list[Any]] = {
     "name": ["Ann", "Bob", "Cid", "Dee", "Eve", "Fay"],

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 import veil
 from veil import Inclusion, KAnonymity, TCloseness
 from veil import hierarchies as h
+from veil.api.release import Release
 from veil.errors import VerificationError
-from veil.models.base import Finding
-from veil.plan import Plan
-from veil.release import Release
-from veil.verification import Verification, verify_release
+from veil.plan.plan import Plan
+from veil.published.finding import Finding, Verification
+from veil.verification.release import verify_release
 
 PEOPLE: dict[str, list[Any]] = {
     "name": ["Ann", "Bob", "Cid", "Dee", "Eve", "Fay", "Gus", "Hal"],
@@ -411,7 +411,7 @@ def test_any_other_order_is_noticed(release: Release, flagged: Release, data: st
 
 def test_many_values_are_compared_pair_by_pair(monkeypatch: pytest.MonkeyPatch, release: Release) -> None:
     """Where there is no room for all pairs, those that occur are sorted."""
-    monkeypatch.setattr(veil.verification, "_FEW", 0)
+    monkeypatch.setattr(veil.verification.release, "_FEW", 0)
     assert check(release).holds
     assert not check(release, with_cell(release.arrow, "age", 0, "[30, 40[")).holds
 
@@ -425,8 +425,8 @@ def test_a_broken_promise_is_not_released(monkeypatch: pytest.MonkeyPatch) -> No
     def forgetful(prepared: Any, levels: Any, groups: Any, suppressed: Any) -> Any:
         return honest(prepared, levels, groups, np.zeros_like(suppressed))
 
-    honest = veil.release.applied
-    monkeypatch.setattr(veil.release, "applied", forgetful)
+    honest = veil.api.release.applied
+    monkeypatch.setattr(veil.api.release, "applied", forgetful)
     with pytest.raises(VerificationError, match=r"withheld: BROKEN: 3-anonymity \(found: k = 1\)"):
         anonymize()
 

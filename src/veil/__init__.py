@@ -5,14 +5,19 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from veil.base.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from veil import dp, engines, hierarchies, lattice, masking, quality, report, risk, utility
-    from veil.api import anonymize, assess, verify
+    from veil.api.anonymize import anonymize
+    from veil.api.assess import assess
+    from veil.api.locally import anonymize_locally
+    from veil.api.mask import Masked, mask
+    from veil.api.release import Release
+    from veil.api.verify import verify
     from veil.dp.safepub import SafePub
     from veil.errors import VeilError
     from veil.local_recoding import RecodedRelease
-    from veil.locally import anonymize_locally
-    from veil.masking.verb import Masked, mask
     from veil.models import (
         AlphaKAnonymity,
         AverageReidentificationRisk,
@@ -32,11 +37,9 @@ if TYPE_CHECKING:
         SubsetKAnonymity,
         TCloseness,
     )
-    from veil.plan import Plan
+    from veil.plan.plan import Plan
     from veil.recipe import Recipe
-    from veil.release import Release
 
-__version__ = "0.1.0"
 
 __all__ = [
     "AlphaKAnonymity",
@@ -81,27 +84,27 @@ __all__ = [
 
 # Names are fetched from their homes when first used: `veil --help` should not wait for the engine.
 _HOMES = {
-    "Masked": "veil.masking.verb",
-    "Plan": "veil.plan",
+    "Masked": "veil.api.mask",
+    "Plan": "veil.plan.plan",
     "Recipe": "veil.recipe",
     "RecodedRelease": "veil.local_recoding",
-    "Release": "veil.release",
+    "Release": "veil.api.release",
     "SafePub": "veil.dp.safepub",
     "VeilError": "veil.errors",
-    "anonymize": "veil.api",
-    "anonymize_locally": "veil.locally",
-    "assess": "veil.api",
+    "anonymize": "veil.api.anonymize",
+    "anonymize_locally": "veil.api.locally",
+    "assess": "veil.api.assess",
     "dp": "veil",
     "engines": "veil",
     "hierarchies": "veil",
     "lattice": "veil",
-    "mask": "veil.masking.verb",
+    "mask": "veil.api.mask",
     "masking": "veil",
     "quality": "veil",
     "report": "veil",
     "risk": "veil",
     "utility": "veil",
-    "verify": "veil.api",
+    "verify": "veil.api.verify",
 }
 
 

@@ -197,7 +197,7 @@ def test_what_the_release_is_made_from_is_never_replaced(folder: Path) -> None:
 
 def test_what_is_not_verified_is_not_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # What the verifier would see if the engine merged too little: a class of one.
-    monkeypatch.setattr("veil.published.Published.sizes", np.array([1, 5]))
+    monkeypatch.setattr("veil.published.table.Published.sizes", np.array([1, 5]))
     before = contents(folder)
     ran = veil("anonymize", "recipe.yaml")
     assert ran.code == 1

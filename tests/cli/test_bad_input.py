@@ -232,7 +232,7 @@ def test_a_target_that_cannot_be_written(folder: Path, option: str, name: str) -
 
 
 def test_a_target_is_looked_at_before_the_work(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("veil.api.read", None)  # not called, so it may be anything
+    monkeypatch.setattr("veil.api.anonymize.read", None)  # not called, so it may be anything
     _refused(folder, ("anonymize", "recipe.yaml", "--output", "nowhere/release.csv"), "nowhere/release.csv")
 
 
@@ -283,7 +283,7 @@ def test_unexpected_errors_are_apologized_for(folder: Path, monkeypatch: pytest.
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("the engine came off")
 
-    monkeypatch.setattr("veil.api.carry_out", broken)
+    monkeypatch.setattr("veil.api.anonymize.carry_out", broken)
     before = contents(folder)
     ran = veil("anonymize", "recipe.yaml")
     assert ran.code == 70

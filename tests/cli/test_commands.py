@@ -110,7 +110,7 @@ def test_models_are_listed_with_range_and_advice() -> None:
 
 def test_every_quality_model_and_hierarchy_is_listed() -> None:
     from veil.cli.grammar import kebab
-    from veil.recipe._parts import BUILDERS, QUALITIES
+    from veil.recipe.parts import BUILDERS, QUALITIES
 
     listed = veil("qualities").out
     assert all(kebab(kind) in listed for kind in QUALITIES)
@@ -216,7 +216,7 @@ def test_the_demo_spares_files_that_are_not_its_own(folder: Path) -> None:
 
 def test_the_recipe_of_the_demo_leaves_nothing_to_guess() -> None:
     from veil.cli.demo import RECIPE as DEMO
-    from veil.recipe._document import parse
+    from veil.recipe.document import parse
     from veil.synthetic import patients
 
     plan = Recipe.model_validate(parse(DEMO, "demo").data).plan()

@@ -289,7 +289,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_done(
     )
     before = contents(folder)
     name, *arguments = shlex.split(command)
-    for step in ("veil.engines.source.condense", "veil.api.prepare", "veil.tables.source.read_csv"):
+    for step in ("veil.engines.source.condense", "veil.api.anonymize.prepare", "veil.tables.source.read_csv"):
         monkeypatch.setattr(step, lambda *_, **__: pytest.fail("work was done"))
     ran = veil(name, *arguments, *(PLAN if name == "anonymize" else ()))
     assert ran.code == 2, ran
@@ -346,7 +346,7 @@ def test_a_password_on_the_command_line_is_not_written_down(folder: Path) -> Non
 STOPPED = """
 import sys, time
 from veil.engines import writing
-from veil.engines.file_targets import FolderTarget
+from veil.engines.write.files import FolderTarget
 writing.write.__kwdefaults__["chunk_rows"] = 200
 append = FolderTarget.append
 def slow(self, label, piece):
@@ -388,7 +388,7 @@ def test_progress_is_shown_on_a_terminal(folder: Path) -> None:
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     script = STOPPED.replace("SLOW", "False").replace(
-        "import sys, time", "import sys, time, veil.progress\nveil.progress.PATIENCE = 0"
+        "import sys, time", "import sys, time, veil.base.progress\nveil.progress.PATIENCE = 0"
     )
     running = python(
         "-c", script, "anonymize", "data", *PLAN, "-o", "release/", stderr=theirs, stdout=subprocess.DEVNULL

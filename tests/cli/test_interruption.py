@@ -49,7 +49,7 @@ def test_in_the_middle_of_a_long_search(tmp_path: Path) -> None:
 # Stops in the middle of writing the table: half of it is in the temporary file.
 HALF_WRITTEN = """
 import sys, time
-import veil.tables.files as files
+import veil.tables.writing as files
 def half(table, file, format, **rest):
     file.write(b"half a ta")
     file.flush()

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import csv as arrow_csv
 
 from cli.support import contents, veil
-from veil.cli.mask import step
+from veil.cli.steps import step
 from veil.errors import ParameterError
 from veil.masking import GlobalRecoding, LocalSuppression, PostRandomization, RankSwapping, TopCoding
 from veil.recipe.masking import masking_schema

@@ -16,10 +16,11 @@ import pytest
 
 from cli.support import PATIENTS, RECIPE, contents, process, veil
 from veil import risk as risks
+from veil.api.anonymize import frontier
 from veil.recipe import Recipe
 from veil.synthetic import patients
 from veil.tables import write
-from veil.utility import compare, frontier
+from veil.utility import compare
 
 LATIN = (
     "Name;Größe;PLZ;Geschlecht;Diagnose\nMüller;180;02139;w;flu\nJäger;;02138;m;\nKöhler;175;02139;w;cold\n"

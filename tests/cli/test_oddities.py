@@ -10,7 +10,7 @@ import pytest
 
 from cli.support import PLAN, veil
 from veil import hierarchies as h
-from veil.cli.oddities import notes
+from veil.hierarchies.notes import notes
 from veil.tables import Csv
 
 AGES = [str(age) for age in range(20, 40)]

@@ -90,7 +90,8 @@ def test_options_are_saved_with_report_and_certificate(folder: Path) -> None:
 
 @pytest.mark.usefixtures("quick_reports")
 @pytest.mark.parametrize(
-    "what", ["veil.report.write_report", "veil.release.Release.certificate", "veil.release.Release.save"]
+    "what",
+    ["veil.report.write_report", "veil.api.release.Release.certificate", "veil.api.release.Release.save"],
 )
 def test_all_files_are_written_or_none(folder: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     (folder / "report.json").write_text("the old report")
@@ -126,7 +127,7 @@ def test_all_files_are_written_or_none(folder: Path, monkeypatch: pytest.MonkeyP
 def test_a_wrong_name_is_refused_before_any_work(
     folder: Path, monkeypatch: pytest.MonkeyPatch, option: str, told: str, source: str
 ) -> None:
-    monkeypatch.setattr("veil.api.read", None)  # not called, so it may be anything
+    monkeypatch.setattr("veil.api.anonymize.read", None)  # not called, so it may be anything
     plan = (*PLAN, "-o", "release.csv") if source == "patients.csv" else ()
     before = contents(folder)
     ran = veil("anonymize", source, *plan, *shlex.split(option))
@@ -138,7 +139,7 @@ def test_a_wrong_name_is_refused_before_any_work(
 def test_a_library_that_is_missing_is_noticed_before_any_work(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("veil.api.read", None)
+    monkeypatch.setattr("veil.api.anonymize.read", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     ran = veil("anonymize", "recipe.yaml", "--report", "report.pdf")
     assert ran.code == 2

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from flint import arb, ctx, fmpq
 
-from veil.exact import Number, ball, decimal_fraction, is_less
+from veil.base.exact import Number, ball, decimal_fraction, is_less
 
 Record = TypeVar("Record")
 Dataset = TypeVar("Dataset", bound=Hashable)

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veil.dp.accountant import Accountant, Amount, beside
-from veil.dp.exact import Symbolic
+from veil.dp.symbolic import Symbolic
 from veil.errors import BudgetError, InputError, OutputError, ParameterError, PlanError
 
 DATA = "ab" * 32

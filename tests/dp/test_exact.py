@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veil.dp.exact import Symbolic, enclosure
+from veil.base.exact import ball
+from veil.dp.symbolic import Symbolic, enclosure
 from veil.errors import ParameterError
-from veil.exact import ball
 
 read = Symbolic.read
 small = st.fractions(-3, 3, max_denominator=12)

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dp.stochastic import find_violation, neighbouring_pairs
-from veil.dp.exact import Symbolic
+from veil.base.randomness import Randomness
 from veil.dp.mechanisms import ExponentialChoice, exponential, gaussian, geometric, laplace
+from veil.dp.symbolic import Symbolic
 from veil.errors import MissingDependencyError, ParameterError
-from veil.randomness import Randomness
 
 ALARM = 1e-6
 """Chance that a test of frequencies fails although nothing is wrong."""

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from veil.dp.exact import Symbolic
 from veil.dp.parameters import delta_of, loose_bound, parameters, plot_smoothness, smoothness
+from veil.dp.symbolic import Symbolic
 from veil.errors import MissingDependencyError, ParameterError
 
 DELTAS = [f"1e-{m}" for m in range(1, 10)]
@@ -182,7 +182,7 @@ def test_what_stays_open_is_decided_strictly(monkeypatch):
     assert parameters("ln(2)", "1/4").k == 2
     # gamma = 5/8: with 5 of 8 drawn nothing is exceeded yet.
     assert delta_of(5, quarter, "ln(2)") == pytest.approx(at_least_five(7), rel=1e-15)
-    monkeypatch.setattr("veil.exact.PRECISIONS", (64, 128))  # too coarse for equality to be asked for
+    monkeypatch.setattr("veil.base.exact.PRECISIONS", (64, 128))  # too coarse for equality to be asked for
     monkeypatch.setattr("veil.dp.parameters._calculated", calculated.__wrapped__)  # without what it remembers
     assert parameters("ln(2)", "1/4").k == 3
     monkeypatch.setattr(Symbolic, "exponential", lambda self: None)

@@ -19,8 +19,9 @@ from dp import definitions
 from realdata.support import hierarchies as real_hierarchies
 from realdata.support import needs_data, source
 from veil import quality
+from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
-from veil.dp.publishing import PrivateRelease, publish, safepub_of
+from veil.dp.publish import PrivateRelease, publish, safepub_of
 from veil.dp.safepub import SafePub
 from veil.errors import BudgetError, HierarchyError, InputError, NoSolutionError, PlanError
 from veil.hierarchies import (
@@ -35,8 +36,7 @@ from veil.hierarchies import (
 )
 from veil.hierarchies import table as listed
 from veil.models import DeltaPresence, DistinctLDiversity, KAnonymity
-from veil.plan import Plan
-from veil.randomness import Randomness
+from veil.plan.plan import Plan
 from veil.tables import read
 
 AGE = listed([[str(age), f"{age // 20 * 20}-{age // 20 * 20 + 19}", "*"] for age in range(100)])

@@ -19,12 +19,12 @@ from dp.definitions import Hierarchies, Output, Table
 from dp.stochastic import find_violation, neighbouring_pairs
 from dp.test_scores import TWO, encoding_of, scores_of
 from veil import quality
-from veil.dp.publishing import Mechanism
+from veil.base.randomness import Randomness
+from veil.dp.publish import Mechanism
 from veil.dp.safepub import SafePub, default_delta, draw_sample
-from veil.dp.search import FINAL_SHARE
+from veil.dp.walk import FINAL_SHARE
 from veil.errors import ParameterError
-from veil.published import Published
-from veil.randomness import Randomness
+from veil.published.table import Published
 
 # --- declaration --------------------------------------------------------------------------------------
 

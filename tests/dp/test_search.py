@@ -19,14 +19,14 @@ from dp import definitions
 from dp.definitions import Hierarchies, Levels, Table, private_choice, published_choice, schemes
 from dp.stochastic import find_violation, neighbouring_pairs
 from dp.test_scores import NAMES, THREE, TWO, encoding_of, function_of, scores_of
+from veil.base.randomness import Randomness
 from veil.classes.sample import Sample
 from veil.classes.table import roll_up
-from veil.dp import search
-from veil.dp.exact import Symbolic
+from veil.dp import walk as search
 from veil.dp.parameters import delta_of, parameters
 from veil.dp.scores import Retention
-from veil.dp.search import Scorer, Walk, private_search, published_search
-from veil.randomness import Randomness
+from veil.dp.symbolic import Symbolic
+from veil.dp.walk import Scorer, Walk, private_search, published_search
 
 FALSE_ALARM = 1e-9
 

@@ -57,7 +57,7 @@ def _write(pipe: Connection, source: str, target: str, chunk_rows: int) -> None:
 
     warnings.simplefilter("ignore")
     from veil.engines.relation import relation_of
-    from veil.engines.writing import write
+    from veil.engines.write.writing import write
 
     try:
         relation = relation_of(source, engine="duckdb")

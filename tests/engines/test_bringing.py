@@ -30,15 +30,15 @@ from engines.servers import PASSWORD
 from veil import Plan, risk
 from veil import hierarchies as h
 from veil import models as m
+from veil.base.progress import Reported
 from veil.dp import SafePub
 from veil.engines import Database, Relation, Settings, anonymize_by_part, relation_of
-from veil.engines.bringing import _kept, brought
 from veil.engines.condense import condense
+from veil.engines.copy import _kept, brought
 from veil.engines.source import for_plan
 from veil.errors import InputError, OutputError
 from veil.masking import Mondrian
 from veil.models.subset import Where
-from veil.progress import Reported
 
 Make = Callable[..., str]
 
@@ -330,7 +330,7 @@ def test_ctrl_c(sqlite: Make, scratch: Path) -> None:
     code = (
         "import sys\n"
         "from veil.engines import Settings, relation_of\n"
-        "from veil.engines.bringing import brought\n"
+        "from veil.engines.copy import brought\n"
         f"chosen = Settings(temporary={str(scratch)!r}, bring_over=True)\n"
         f"relation = relation_of('{url}#long', settings=chosen)\n"
         "print('begun', flush=True)\n"
@@ -468,7 +468,7 @@ def test_what_was_written_is_not_compared_by_the_server_either(
         kinds.append((relation.kind, len(list(scratch.iterdir()))))
         return condense(relation, columns)
 
-    monkeypatch.setattr("veil.engines.verifying.condense", counted)
+    monkeypatch.setattr("veil.engines.verify.condense", counted)
     chosen = Settings(temporary=scratch, bring_over=True)
     release = veil.anonymize(unknown(people()), **plan(), engine=chosen)
     release.save(postgres.url("shown"))
@@ -492,7 +492,7 @@ def test_long_texts_and_no_rows_of_postgres(postgres: Any) -> None:
 
 def _load(url: str, table: pa.Table) -> None:
     """Write a table as it is to a table of a database."""
-    from veil.engines.writing import write
+    from veil.engines.write.writing import write
 
     relation = opened(ibis.duckdb.connect().create_table("people", table))
     write(relation, lambda each: each, Database(url), check=lambda staged: None, token="as it is")

@@ -17,13 +17,13 @@ from engines.test_partitions import Rows
 from masking.partition_support import Case, cases
 from veil import hierarchies as h
 from veil import models as m
-from veil.api import carry_out
-from veil.engines.by_part import anonymize_by_part
-from veil.engines.mondrian_output import check_staged
-from veil.engines.reading import collect
+from veil.api.anonymize import carry_out
+from veil.engines.dialects.rows import collect
+from veil.engines.parts.check import check_staged
+from veil.engines.parts.recode import anonymize_by_part
 from veil.errors import InputError, NoSolutionError, PlanError, VeilError
 from veil.masking import Mondrian
-from veil.plan import Plan
+from veil.plan.plan import Plan
 from veil.tables.arrow import normalized
 
 sometimes = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from veil.engines.chunks import _gathered, _Span, chunks, fingerprint
+from veil.engines.pieces import _gathered, _Span, chunks, fingerprint
 from veil.engines.relation import Relation, relation_of
 
 FEW = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

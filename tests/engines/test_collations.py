@@ -179,7 +179,7 @@ def test_numbers_of_postgres_without_bounds(postgres: Any, tmp_path: Path, numbe
 
 
 def test_a_masked_cell_with_a_blank_at_its_end_is_not_masked(mysql: Any, monkeypatch: Any) -> None:
-    from veil.engines.table_targets import TableTarget
+    from veil.engines.write.tables import TableTarget
 
     mysql.execute("DROP TABLE IF EXISTS words, shown", "CREATE TABLE words (word TEXT, name TEXT)")
     mysql.execute(*inserts("words"))

@@ -18,7 +18,7 @@ import pytest
 import veil
 from engines.servers import PASSWORD, Postgres
 from veil.engines import Database, relation_of
-from veil.engines.connect import connect, database_of, told
+from veil.engines.database import connect, database_of, told
 from veil.errors import InputError, MissingDependencyError, OutputError, ParameterError
 
 Make = Callable[..., str]

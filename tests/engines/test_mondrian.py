@@ -19,9 +19,9 @@ from masking.partition_support import Case, cases, promises
 from veil import hierarchies as h
 from veil import models as m
 from veil.engines import Settings
-from veil.engines.mondrian import EngineMasked
-from veil.engines.mondrian_output import check_staged
-from veil.engines.reading import collect
+from veil.engines.dialects.rows import collect
+from veil.engines.parts.check import check_staged
+from veil.engines.parts.mondrian import EngineMasked
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError, VeilError, VerificationError
 from veil.masking import Mondrian, RankSwapping, mask
 from veil.tables.arrow import normalized

@@ -20,20 +20,20 @@ from engines.servers import MySQL
 from engines.test_same_answer import LEVELS, RECODING, TRAPS, WAYS, Holder, all_types, compared, recoded
 from veil import hierarchies as h
 from veil import models as m
+from veil.base.randomness import Randomness
 from veil.engines import relation_of
 from veil.engines.condense import condense
-from veil.engines.connect import Database, connect
-from veil.engines.reading import collect
-from veil.engines.sampling import sampled
+from veil.engines.database import Database, connect
+from veil.engines.dialects.rows import collect
+from veil.engines.draw import sampled
 from veil.errors import InputError, OutputError, VeilError
-from veil.randomness import Randomness
 
 
 @pytest.fixture
 def in_mysql(mysql: MySQL) -> Iterator[Holder]:
     """The table as Ibis knows it, in a database whose own character set could not hold it."""
-    from veil.engines import mysql as ours
-    from veil.engines.streams import load
+    from veil.engines.dialects import mysql as ours
+    from veil.engines.dialects.load import load
 
     connection: Any = connect(Database(mysql.url()))
 
@@ -238,7 +238,7 @@ def test_the_source_is_not_written_over(in_mysql: Holder, mysql: MySQL) -> None:
 def test_what_was_changed_in_staging_is_not_published(
     in_mysql: Holder, mysql: MySQL, monkeypatch: Any
 ) -> None:
-    from veil.engines.table_targets import TableTarget
+    from veil.engines.write.tables import TableTarget
 
     mysql.execute("DROP TABLE IF EXISTS shown")
     in_mysql(people())
@@ -260,7 +260,7 @@ def test_what_was_changed_in_staging_is_not_published(
 def test_what_a_killed_run_left_is_gone_on_with_or_removed(
     in_mysql: Holder, mysql: MySQL, monkeypatch: Any
 ) -> None:
-    from veil.engines.table_targets import TableTarget
+    from veil.engines.write.tables import TableTarget
 
     mysql.execute("DROP TABLE IF EXISTS shown")
     in_mysql(people())

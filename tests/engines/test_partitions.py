@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from masking.partition_support import Case, cases, classes_of, promises
 from veil import models as m
 from veil.engines import relation_of
-from veil.engines.labelled import Labelled
-from veil.engines.numbered import Box, Marginals, Numbered, coupled, entries
-from veil.engines.partitions import divided
+from veil.engines.parts.divide import divided
+from veil.engines.parts.labels import Labelled
+from veil.engines.parts.ranked import Box, Marginals, Numbered, coupled, entries
 from veil.errors import InputError, VeilError
 from veil.masking import Mondrian
-from veil.masking.mondrian import partition
-from veil.masking.partition import Workpiece
-from veil.masking.partition_columns import Scheme
+from veil.masking.partition.columns import Scheme
+from veil.masking.partition.mondrian import partition
+from veil.masking.partition.workpiece import Workpiece
 from veil.tables.arrow import normalized
 
 often = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

@@ -18,7 +18,7 @@ import pytest
 
 from engines.servers import Postgres
 from veil.engines import Database, Files, Relation, relation_of
-from veil.engines.reading import batches, collect
+from veil.engines.dialects.rows import batches, collect
 from veil.engines.relation import Handed, check_columns, no_rows
 from veil.errors import InputError
 from veil.tables import Feather, Parquet

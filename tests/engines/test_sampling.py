@@ -16,12 +16,12 @@ import pytest
 
 import veil
 from veil import hierarchies as h
+from veil.base.randomness import Randomness
 from veil.dp import SafePub
 from veil.dp.accountant import Accountant
+from veil.engines.draw import sampled
 from veil.engines.relation import relation_of
-from veil.engines.sampling import sampled
 from veil.errors import PlanError
-from veil.randomness import Randomness
 
 ROWS = 2000
 PEOPLE = pa.table(

@@ -19,10 +19,11 @@ import pytest
 import sqlglot
 from ibis.backends.sql.dialects import MSSQL
 
-from veil.engines import Database, relation_of, sqlserver
-from veil.engines.bringing import is_brought
-from veil.engines.connect import connect
-from veil.engines.table_targets import TableTarget
+from veil.engines import Database, relation_of
+from veil.engines.copy import is_brought
+from veil.engines.database import connect
+from veil.engines.dialects import mssql as sqlserver
+from veil.engines.write.tables import TableTarget
 from veil.errors import InputError, MissingDependencyError, OutputError
 
 STAYS = ibis.table(

@@ -22,10 +22,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from veil import tables
-from veil.engines import exchange
-from veil.engines.connect import Database, table_names
+from veil.engines.database import Database, table_names
 from veil.engines.relation import Relation, relation_of
-from veil.engines.writing import write
+from veil.engines.write import locks as exchange
+from veil.engines.write.writing import write
 from veil.errors import OutputError, VerificationError
 
 FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -300,7 +300,7 @@ def test_a_table_is_replaced_only_when_asked(
 
 
 def test_names_that_begin_alike_do_not_share_a_staging_table(people: Relation, tmp_path: Path) -> None:
-    from veil.engines.targets import target_of
+    from veil.engines.write.target import target_of
 
     url = f"duckdb://{tmp_path}/clinic.db"
     places = [target_of(Database(url, "x" * 60 + end), people, token="t") for end in "ab"]

@@ -17,10 +17,10 @@ from engines.people import records
 from quality.support import names_of
 from test_condensed import WITH_SUBSET, drawn_plan
 from test_local_recoding import any_models, modes, table_of
-from veil.anonymized import Anonymized
-from veil.api import carry_out
-from veil.engines.reading import collect
-from veil.engines.verifying import verify_output
+from veil.api.anonymize import carry_out
+from veil.api.face import Anonymized
+from veil.engines.dialects.rows import collect
+from veil.engines.verify import verify_output
 
 often = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 

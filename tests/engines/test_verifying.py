@@ -13,8 +13,8 @@ import veil
 from engines.people import people, plan, records
 from veil import hierarchies as h
 from veil import models as m
-from veil.engines.reading import collect
-from veil.engines.verifying import verify_output
+from veil.engines.dialects.rows import collect
+from veil.engines.verify import verify_output
 from veil.errors import VerificationError
 from veil.local_recoding import FastIterative
 from veil.models.subset import Where

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from veil.engines.connect import table_names
-from veil.engines.exchange import take_place
+from veil.base.progress import Reported
+from veil.engines.database import table_names
 from veil.engines.relation import Relation, relation_of
-from veil.engines.writing import Written, write
+from veil.engines.write.locks import take_place
+from veil.engines.write.writing import Written, write
 from veil.errors import InputError, OutputError
-from veil.progress import Reported
 
 ROWS, CHUNK = 2_000, 300
 
@@ -200,7 +200,7 @@ def test_a_source_that_changes_while_it_is_written(duckdb: Any, tmp_path: Path) 
 
 def stopped(people: Relation, target: Path, monkeypatch: Any, exchange: Any) -> None:
     """Run with an exchange that breaks off."""
-    from veil.engines import file_targets
+    from veil.engines.write import files as file_targets
 
     with monkeypatch.context() as patched:
         patched.setattr(file_targets, "take_place", exchange)

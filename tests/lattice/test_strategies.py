@@ -27,9 +27,9 @@ from veil.lattice import (
     TopDown,
     by_name,
 )
+from veil.lattice.cache import Tables
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
-from veil.lattice.tables import Tables
 from veil.models import KAnonymity
 from veil.quality import Loss
 
@@ -265,7 +265,7 @@ def test_the_smallest_table_that_is_fine_enough_is_the_source(survey):
 
 def test_old_tables_make_room(survey, monkeypatch):
     evaluator, low, high = survey()
-    monkeypatch.setattr("veil.lattice.tables.MOST", 3)
+    monkeypatch.setattr("veil.lattice.cache.MOST", 3)
     search = Search(evaluator, low, high)
     tables = Tables(evaluator.sample.table)
     search.tables = tables

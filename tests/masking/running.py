@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from veil.base.randomness import Randomness
 from veil.masking import Method, Outcome
-from veil.randomness import Randomness
 
 
 def outcome(method: Method, table: pa.Table | dict[str, list[Any]], seed: int | None = None) -> Outcome:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veil.errors import InputError
-from veil.masking.aggregates import aggregated
+from veil.outcome.aggregates import aggregated
 
 sometimes = settings(max_examples=80, deadline=None)
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from masking.running import holds_the_same, outcome
+from veil.api.mask import mask
+from veil.base.randomness import Randomness
 from veil.errors import NoSolutionError, ParameterError, PlanError
-from veil.masking.anatomy import Anatomy, diverse_groups
-from veil.masking.verb import mask
+from veil.masking.ties.anatomy import Anatomy, diverse_groups
 from veil.models import DistinctLDiversity, KAnonymity
-from veil.published import Published
-from veil.randomness import Randomness
+from veil.published.table import Published
 
 PATIENTS = {
     "ethnicity": ["asian"] * 3 + ["black"] * 3 + ["white"] * 3,

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from masking.running import masked, outcome
 from veil.errors import InputError, ParameterError, PlanError
-from veil.masking import LocalSuppression, suppressed_cells
-from veil.masking.suppressed_cells import _masks, alike_cells, few_cells
-from veil.masking.wildcards import fewest_matches, keys, matches
+from veil.masking import LocalSuppression
+from veil.masking.suppression import cells as suppressed_cells
+from veil.masking.suppression.cells import _masks, alike_cells, few_cells
+from veil.published.matching import fewest_matches, keys, matches
 
 MEANINGS = ("matches_everything", "own_value")
 

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from masking.running import masked, outcome
 from veil import hierarchies as h
 from veil.errors import HierarchyError, InputError, ParameterError, PlanError
-from veil.masking.microaggregation import (
+from veil.masking.microaggregation.methods import (
     GeneticMicroaggregation,
     KWard,
     MaximumDistanceToAverageVector,

@@ -18,14 +18,13 @@ from masking import partition_support as twin
 from masking.partition_support import Case, Column, classes_of, often
 from veil import hierarchies as h
 from veil import models as m
+from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError, VeilError, VerificationError
-from veil.masking import mondrian
-from veil.masking.base import Outcome
-from veil.masking.mondrian import Mondrian, partition
-from veil.masking.mondrian_kernels import _median
-from veil.masking.partition import Workpiece
+from veil.masking.partition.mondrian import Mondrian, partition
+from veil.masking.partition.mondrian_kernels import _median
+from veil.masking.partition.workpiece import Workpiece, mondrian
 from veil.models.subset import Rows
-from veil.randomness import Randomness
+from veil.outcome.outcome import Outcome
 
 PATIENTS = pa.table(
     {

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masking.running import masked, outcome
+from veil.base.randomness import Randomness
 from veil.errors import InputError, ParameterError
 from veil.masking import CorrelatedNoise, UncorrelatedNoise
-from veil.randomness import Randomness
 
 LINE = {"x1": list(range(-5, 6)), "x2": list(range(-5, 6))}
 

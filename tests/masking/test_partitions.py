@@ -11,16 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from masking import microaggregation_twins as twins
-from veil.masking.partitions.genetic import _mutate, _neighbours, _tally, genetic
-from veil.masking.partitions.mdav import (
+from veil.base.randomness import Randomness
+from veil.masking.microaggregation.genetic import _mutate, _neighbours, _tally, genetic
+from veil.masking.microaggregation.mdav import (
     maximum_distance_to_average_vector,
     variable_maximum_distance_to_average_vector,
 )
-from veil.masking.partitions.records import Records, records_of
-from veil.masking.partitions.squares import sums_of_squares
-from veil.masking.partitions.univariate import fixed_size, from_both_ends, principal_component, shortest_path
-from veil.masking.partitions.ward import joining_cost, k_ward
-from veil.randomness import Randomness
+from veil.masking.microaggregation.records import Records, records_of
+from veil.masking.microaggregation.squares import sums_of_squares
+from veil.masking.microaggregation.univariate import (
+    fixed_size,
+    from_both_ends,
+    principal_component,
+    shortest_path,
+)
+from veil.masking.microaggregation.ward import joining_cost, k_ward
 
 sometimes = settings(max_examples=60, deadline=None)
 

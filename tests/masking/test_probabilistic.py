@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from masking.running import holds_the_same, masked, outcome
+from veil.base.randomness import Randomness
 from veil.errors import InputError, ParameterError, PlanError
-from veil.masking.partitions.univariate import from_both_ends
-from veil.masking.probabilistic import (
+from veil.masking.microaggregation.univariate import from_both_ends
+from veil.masking.ties.probabilistic import (
     IndividualRankingSwapping,
     MaximumDistanceToAverageVectorSwapping,
     linkage_probabilities,
     swapped,
     swapping_likelihoods,
 )
-from veil.randomness import Randomness
 
 BOTH = [IndividualRankingSwapping, MaximumDistanceToAverageVectorSwapping]
 numbers = st.one_of(st.integers(-3, 3), st.integers(-(10**9), 10**9))
@@ -93,7 +93,7 @@ def test_swapping_stays_within_groups():
 def test_a_value_from_elsewhere_is_found_out():
     import pyarrow as pa
 
-    from veil.masking.probabilistic import moved_within
+    from veil.masking.ties.probabilistic import moved_within
 
     before, after = (pa.chunked_array([values]) for values in ([1, 2, 3, 4], [1, 3, 2, 4]))
     assert not moved_within(before, after, np.array([0, 0, 1, 1]), 2, "x").holds

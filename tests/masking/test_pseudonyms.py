@@ -22,7 +22,7 @@ from veil.masking import (
     RandomPseudonyms,
     UnkeyedHash,
 )
-from veil.masking.format_preserving import ALPHABETS, Permutation, form_of
+from veil.masking.pseudonyms.format_preserving import ALPHABETS, Permutation, form_of
 
 KEY = "000102030405060708090a0b0c0d0e0f"
 NAMES = {"name": ["Alice", "Bob", "Axel", "Bob", None], "age": [25, 25, 26, 25, 30]}

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masking.running import masked, outcome
+from veil.base.randomness import Randomness
 from veil.errors import ParameterError, PlanError
 from veil.masking import BernoulliSampling, RandomSampling, StratifiedSampling
-from veil.randomness import Randomness
 
 
 @given(st.lists(st.integers(-99, 99), min_size=1, max_size=40), st.data())

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masking.running import holds_the_same, masked, outcome
+from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError
 from veil.masking import ColumnShuffling, Shuffling
-from veil.masking.shuffling import _normal_scores, _ranks
-from veil.randomness import Randomness
+from veil.masking.values.shuffling import _normal_scores, _ranks
 
 
 def related(size=5000):

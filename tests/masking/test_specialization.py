@@ -15,10 +15,10 @@ from masking import partition_support as twin
 from masking.partition_support import Case, Column, often
 from veil import hierarchies as h
 from veil import models as m
+from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, PlanError, VeilError, VerificationError
-from veil.masking.base import Outcome
-from veil.masking.specialization import TopDownSpecialization
-from veil.randomness import Randomness
+from veil.masking.partition.specialization import TopDownSpecialization
+from veil.outcome.outcome import Outcome
 
 JOBS = h.table(
     [

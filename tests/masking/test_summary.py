@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veil.masking.linkage import record_linkage
-from veil.masking.summary import summarize
+from veil.risk.nearest import record_linkage
+from veil.utility.step import summarize
 
 
 def slow_linkage(before, after, origins, columns):

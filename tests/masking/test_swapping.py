@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from masking.running import holds_the_same, masked, outcome
 from veil.errors import InputError, ParameterError, PlanError
 from veil.masking import DataSwapping, RankSwapping
-from veil.masking.swapping import _farthest, _pair
+from veil.masking.values.swapping import _farthest, _pair
 
 
 def test_lecture_gerl_rank_swapping_example():

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from masking import microaggregation_twins as twins
 from masking.running import holds_the_same, outcome
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError
-from veil.masking.buckets import bucket_sizes, counts_as_published, fitting_counts, group_sizes
-from veil.masking.confidential_groups import (
+from veil.masking.microaggregation.closeness import TClosenessThroughMicroaggregation
+from veil.masking.ties.buckets import bucket_sizes, counts_as_published, fitting_counts, group_sizes
+from veil.masking.ties.confidential_groups import (
     BucketizedTCloseness,
     ConfidentialAttributePartitioning,
     largest_ratio,
 )
-from veil.masking.through_microaggregation import TClosenessThroughMicroaggregation
 from veil.models import DeltaDisclosure, KAnonymity
-from veil.published import Published
+from veil.published.table import Published
 
 # --- joining groups -------------------------------------------------------------------------------
 

@@ -11,6 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from veil.api.mask import Masked, mask
+from veil.base.randomness import Randomness
 from veil.errors import InputError, OutputError, PlanError, VerificationError
 from veil.masking import (
     METHODS,
@@ -23,9 +25,7 @@ from veil.masking import (
     Rounding,
     TopCoding,
 )
-from veil.masking.verb import Masked, mask
-from veil.models.base import Finding
-from veil.randomness import Randomness
+from veil.published.finding import Finding
 
 COLUMNS: dict[str, list[Any]] = {
     "name": ["Ada", "Bob", "Cem", "Dia"],

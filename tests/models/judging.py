@@ -19,7 +19,7 @@ from veil.classes.sample import Sample
 from veil.classes.table import roll_up
 from veil.errors import ParameterError
 from veil.models.base import PrivacyModel, Strength
-from veil.published import Published
+from veil.published.table import Published
 
 often = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -25,7 +25,7 @@ from veil.classes.encoding import Encoding
 from veil.classes.sample import Attribute, Sample
 from veil.hierarchies import Hierarchy
 from veil.models.alpha_k import AlphaKAnonymity
-from veil.published import Published
+from veil.published.table import Published
 
 
 def test_the_example():

@@ -19,7 +19,7 @@ from veil.lattice.evaluator import Evaluator
 from veil.models import KAnonymity
 from veil.models.attribute_subsets import SubsetKAnonymity
 from veil.models.base import PrivacyModel
-from veil.published import Published
+from veil.published.table import Published
 from veil.quality import Loss
 
 FOUR = oracle.Problem(

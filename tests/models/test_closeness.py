@@ -31,18 +31,18 @@ from models.judging import (
 )
 from quality.support import E1, sample_of
 from veil import hierarchies as h
+from veil.base.exact import decimal_fraction
 from veil.classes.encoding import Encoding
 from veil.classes.sample import Attribute, Sample
 from veil.classes.table import Histogram, keep, roll_up
 from veil.errors import HierarchyError, ParameterError, PlanError
-from veil.exact import decimal_fraction
-from veil.models import closeness_criteria
-from veil.models import closeness_distance as distances
-from veil.models.closeness import TCloseness
-from veil.models.closeness_bound import foresee_cells, foresee_groups
-from veil.models.closeness_criteria import Grouped, Ordered
+from veil.models.closeness.bound import foresee_cells, foresee_groups
+from veil.models.closeness.criteria import Grouped, Ordered
+from veil.models.closeness.model import TCloseness
+from veil.models.closeness.model import criteria as closeness_criteria
+from veil.models.closeness.model import distance as distances
 from veil.models.value_counts import count
-from veil.published import Published
+from veil.published.table import Published
 from veil.report import check_certificate
 
 RESPIRATORY = [["flu", "resp", "*"], ["cold", "resp", "*"], ["gout", "other", "*"]]

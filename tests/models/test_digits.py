@@ -7,9 +7,9 @@ from fractions import Fraction
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from veil.exact import decimal_fraction
+from veil.base.digits import beside, exactly, rounded
+from veil.base.exact import decimal_fraction
 from veil.models import MODELS
-from veil.models.digits import beside, exactly, rounded
 
 numbers = st.floats(0, 1e12, allow_nan=False)
 

@@ -25,8 +25,8 @@ from models.judging import (
     table_of,
 )
 from quality.support import E1, E1_SUBSET, sample_of
+from veil.base.exact import decimal_fraction, entropy_reaches
 from veil.errors import PlanError
-from veil.exact import decimal_fraction, entropy_reaches
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimal import Optimal
 from veil.lattice.search import Search

@@ -16,8 +16,8 @@ from flint import ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veil import exact
-from veil.exact import (
+from veil.base import exact
+from veil.base.exact import (
     ball,
     decimal_fraction,
     float_above,
@@ -157,6 +157,6 @@ def test_threads_do_not_spoil_each_others_precision():
 
 
 def test_flint_waits_until_it_is_needed():
-    code = "import sys, veil.exact; assert 'flint' not in sys.modules"
+    code = "import sys, veil.base.exact; assert 'flint' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
     assert exact.PRECISIONS[-1] > 10000

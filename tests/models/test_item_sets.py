@@ -25,7 +25,7 @@ from quality.support import attribute_of, sample_of
 from veil.classes.sample import Attribute, Sample
 from veil.models import item_sets
 from veil.models.item_sets import KMAnonymity
-from veil.published import Published
+from veil.published.table import Published
 
 BASKETS = {"bread,milk": 2, "bread,milk,wine": 1, "bread,wine": 1, "milk": 1, "": 1}
 """Of six records four hold bread, four milk, two wine; three bread and milk, one milk and wine."""

@@ -21,7 +21,7 @@ from veil.errors import PlanError
 from veil.models.k_map import KMap
 from veil.models.presence import Inclusion
 from veil.population.size import Population
-from veil.published import Published
+from veil.published.table import Published
 
 NAMES = {"poisson": "Poisson", "zero_truncated_poisson": "ZeroTruncatedPoisson"}
 

@@ -28,7 +28,7 @@ from veil.lattice.search import Search
 from veil.models.base import PrivacyModel
 from veil.models.presence import DeltaPresence, Inclusion, sizes_in_population
 from veil.models.subset import Rows
-from veil.published import Published
+from veil.published.table import Published
 from veil.quality import Discernibility
 
 BOUNDS = [

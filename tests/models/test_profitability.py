@@ -22,7 +22,7 @@ from veil import hierarchies as h
 from veil.errors import PlanError
 from veil.models.profitability import Profitability
 from veil.models.subset import Rows
-from veil.published import Published
+from veil.published.table import Published
 
 COSTS = {"benefit": 100, "publisher_loss": 80, "adversary_gain": 60, "cost": 21}
 

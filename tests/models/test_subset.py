@@ -29,7 +29,7 @@ from veil import KAnonymity, Plan
 from veil.errors import InputError, ParameterError, PlanError
 from veil.models.presence import DeltaPresence, Inclusion
 from veil.models.subset import Matching, Random, Rows, Where, row_numbers, subset_of
-from veil.preparation import prepare
+from veil.plan.prepare import prepare
 
 PEOPLE = pa.table({"age": [30, 40, 30, None, 30], "sex": ["f", "m", "f", "f", None]})
 

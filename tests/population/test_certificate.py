@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from veil.population import certificate, estimate
-from veil.population.certificate import confirmed
+from veil.population import confirm as certificate
+from veil.population import estimate
+from veil.population.confirm import confirmed
 
 SIZES, COUNTS = np.array([1, 2, 3, 4, 5, 6]), np.array([247, 64, 33, 10, 3, 1])
 

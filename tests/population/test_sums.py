@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from models.whole_sample import often
-from veil.population.compiled import inverse_sums
+from veil.population.inverse_sums import inverse_sums
 from veil.population.pitman import equations
 
 

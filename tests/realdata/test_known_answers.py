@@ -27,8 +27,8 @@ from veil.models import (
     TCloseness,
 )
 from veil.models.subset import Matching
-from veil.plan import Plan
-from veil.preparation import Prepared, prepare
+from veil.plan.plan import Plan
+from veil.plan.prepare import Prepared, prepare
 
 pytestmark = [needs_data, pytest.mark.realdata]
 

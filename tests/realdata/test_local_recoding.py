@@ -12,9 +12,9 @@ import pytest
 import veil
 from realdata.support import QUASI_IDENTIFIERS, hierarchies, needs_data, source
 from veil import models as m
-from veil.anonymized import Anonymized
+from veil.api.face import Anonymized
+from veil.api.locally import anonymize_locally
 from veil.local_recoding import FastIterative, Iterative, SinglePass
-from veil.locally import anonymize_locally
 
 pytestmark = [needs_data, pytest.mark.realdata]
 

@@ -12,17 +12,17 @@ import pyarrow as pa
 import pytest
 
 from realdata.support import SHARED
-from veil.masking.confidential_groups import BucketizedTCloseness, ConfidentialAttributePartitioning
-from veil.masking.microaggregation import (
+from veil.base.randomness import Randomness
+from veil.masking.microaggregation.closeness import TClosenessThroughMicroaggregation
+from veil.masking.microaggregation.methods import (
     GeneticMicroaggregation,
     KWard,
     MaximumDistanceToAverageVector,
     UnivariateMicroaggregation,
     VariableMaximumDistanceToAverageVector,
 )
-from veil.masking.probabilistic import IndividualRankingSwapping, MaximumDistanceToAverageVectorSwapping
-from veil.masking.through_microaggregation import TClosenessThroughMicroaggregation
-from veil.randomness import Randomness
+from veil.masking.ties.confidential_groups import BucketizedTCloseness, ConfidentialAttributePartitioning
+from veil.masking.ties.probabilistic import IndividualRankingSwapping, MaximumDistanceToAverageVectorSwapping
 from veil.tables import read
 
 CENSUS = SHARED / "data" / "census" / "census.csv"

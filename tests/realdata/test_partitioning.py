@@ -13,11 +13,12 @@ from masking import partition_support as twin
 from masking.partition_support import Case, Column
 from realdata.support import QUASI_IDENTIFIERS, hierarchies, needs_data, source
 from veil import models as m
-from veil.masking.base import Method, Outcome
-from veil.masking.mondrian import Mondrian
-from veil.masking.partition import Workpiece
-from veil.masking.specialization import TopDownSpecialization
-from veil.randomness import Randomness
+from veil.base.randomness import Randomness
+from veil.masking.partition.mondrian import Mondrian
+from veil.masking.partition.specialization import TopDownSpecialization
+from veil.masking.partition.workpiece import Workpiece
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
 
 pytestmark = [needs_data, pytest.mark.realdata]
 

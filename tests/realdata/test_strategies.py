@@ -9,7 +9,7 @@ from veil import KAnonymity, Plan
 from veil.lattice import DataFly, Optimal
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Search
-from veil.preparation import prepare
+from veil.plan.prepare import prepare
 
 pytestmark = [pytest.mark.realdata, needs_data]
 

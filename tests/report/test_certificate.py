@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import veil
 from veil import KAnonymity
 from veil import hierarchies as h
+from veil.api.release import Release
 from veil.errors import InputError
 from veil.models import (
     AlphaKAnonymity,
@@ -26,7 +27,6 @@ from veil.models import (
     KMAnonymity,
     TCloseness,
 )
-from veil.release import Release
 from veil.report import certificate_of, check_certificate, content_digest
 from veil.tables import Csv, read, write
 
@@ -240,7 +240,7 @@ def test_a_higher_k_breaks_it(files: tuple[Path, Path]) -> None:
 
 
 def test_a_higher_k_with_a_new_checksum_is_found_on_the_table(files: tuple[Path, Path]) -> None:
-    from veil.report.certificate import _checksum
+    from veil.report.certificate.certificate import _checksum
 
     data = json.loads(files[0].read_text())
     data["promises"]["models"][0]["k"] = 3

@@ -10,12 +10,13 @@ import pytest
 
 from report.reading import FORMATS, everything_in, squeezed, words_of_html
 from veil import hierarchies as h
+from veil.base.randomness import Randomness
 from veil.dp import SafePub
-from veil.dp.publishing import PrivateRelease, publish
-from veil.plan import Plan
-from veil.randomness import Randomness
-from veil.report import certificate_of, check_certificate, content_digest, facts
-from veil.report.html import html
+from veil.dp.publish import PrivateRelease, publish
+from veil.plan.plan import Plan
+from veil.report import certificate_of, check_certificate, content_digest
+from veil.report.content import facts
+from veil.report.pages.html import html
 from veil.tables import read
 
 N = 4321

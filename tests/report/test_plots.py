@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 import veil
 from veil import KAnonymity
 from veil import hierarchies as h
+from veil.api.release import Release
 from veil.errors import MissingDependencyError, PlanError
-from veil.release import Release
 
 
 @pytest.fixture(scope="module")

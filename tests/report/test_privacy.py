@@ -20,9 +20,9 @@ import veil
 from report.reading import FORMATS, everything_in, squeezed
 from veil import KAnonymity
 from veil import hierarchies as h
-from veil.anonymized import Anonymized
+from veil.api.face import Anonymized
 from veil.models import AlphaKAnonymity, DeltaPresence, Inclusion, TCloseness
-from veil.report.facts import facts
+from veil.report.content.facts import facts
 
 TEXT, OTHER, NAME, JOB = "Xylomander", "Quorvex", "Ottokar Zwirbelwind", "Schnabelschuster"
 NUMBER, INCOME = 734512.25, 918273

@@ -21,21 +21,22 @@ from realdata.support import hierarchies, needs_data, source
 from report.reading import everything_in, squeezed, texts_of_pdf
 from veil import KAnonymity
 from veil import hierarchies as h
-from veil.anonymized import Anonymized
+from veil.api.face import Anonymized
 from veil.errors import OutputError
 from veil.models import DistinctLDiversity, Inclusion, PopulationUniqueness
 from veil.recipe import Recipe
-from veil.report import check_certificate, content_digest, facts, write_report
-from veil.report.aggregates import change, is_safe
-from veil.report.association import associations, codes_of, cramers_v
-from veil.report.blocks import Picture, Table, Text
-from veil.report.document import sections
-from veil.report.drawing import picture
-from veil.report.findings import Findings
-from veil.report.html import html
-from veil.report.measured import MOST_DRAWN
-from veil.report.pdf import pdf
-from veil.report.pictures import A_PAGE
+from veil.report import check_certificate, content_digest, write_report
+from veil.report.content import facts
+from veil.report.content.association import associations, codes_of, cramers_v
+from veil.report.content.disclosure import change, is_safe
+from veil.report.content.measured import Findings
+from veil.report.pages.blocks import Picture, Table, Text
+from veil.report.pages.document import sections
+from veil.report.pages.html import html
+from veil.report.pages.measured import MOST_DRAWN
+from veil.report.pages.pdf import pdf
+from veil.report.pictures.by_name import picture
+from veil.report.pictures.draw import A_PAGE
 from veil.synthetic import patients
 from veil.tables import Csv, write
 
@@ -747,7 +748,7 @@ def test_other_endings_are_refused(release: Anonymized, tmp_path: Path) -> None:
 
 
 def test_without_matplotlib_the_page_says_so(found: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("veil.report.html.can_draw", lambda: False)
+    monkeypatch.setattr("veil.report.pages.html.can_draw", lambda: False)
     page = html(found)
     assert page.count("Pictures need matplotlib, which is not installed") >= 4
     assert "<img" not in page

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from veil.published import Published
+from veil.published.table import Published
 
 often = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 sometimes = settings(often, max_examples=60)

@@ -20,7 +20,7 @@ from veil import KAnonymity
 from veil import hierarchies as h
 from veil.errors import InputError, ParameterError, PlanError
 from veil.population import Population
-from veil.published import Published
+from veil.published.table import Published
 from veil.risk import (
     RiskAnalysis,
     analyze,

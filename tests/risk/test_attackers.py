@@ -25,7 +25,7 @@ from veil import (
 )
 from veil.errors import InputError, ParameterError
 from veil.models.average_risk import AverageReidentificationRisk
-from veil.published import Published
+from veil.published.table import Published
 from veil.risk import (
     Limits,
     analyze,
@@ -36,7 +36,7 @@ from veil.risk import (
     sample_risk,
 )
 from veil.risk.distribution import BINS
-from veil.risk.sample import exposed
+from veil.risk.reidentification import exposed
 
 THRESHOLDS = st.sampled_from([0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.33, 0.3333333333333333, 0.34, 0.5, 1])
 

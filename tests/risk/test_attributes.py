@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from risk import twins
 from risk.tables import E1, NAMES, generalized, often, published, seeded, suppressed, tables
 from veil.errors import ParameterError, PlanError
-from veil.published import Published
+from veil.published.table import Published
 from veil.risk import attribute_risks
 from veil.risk.grouping import grouped
 from veil.risk.projections import projections, subset_count

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from risk.tables import sometimes
 from veil.errors import ParameterError
 from veil.risk import detect_identifiers, propose_roles
-from veil.risk.content import PATTERNS
-from veil.risk.detection import levenshtein, named_like
-from veil.risk.vocabulary import (
+from veil.risk.identify.content import PATTERNS
+from veil.risk.identify.detection import levenshtein, named_like
+from veil.risk.identify.vocabulary import (
     CITIES,
     COLUMN_NAMES,
     FIRST_NAMES,

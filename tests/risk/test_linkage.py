@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from risk.tables import E1, NAMES, generalized, sometimes, suppressed
 from veil.errors import InputError, PlanError
 from veil.hierarchies import Hierarchy
-from veil.masking.linkage import record_linkage
 from veil.risk import linkage_experiment
+from veil.risk.nearest import record_linkage
 
 GROUPS = {"a": "ab", "b": "ab", "c": "cd", "d": "cd", "e": "e"}
 HIERARCHY = Hierarchy.from_rows([[value, label, "*"] for value, label in GROUPS.items()])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from risk import twins
 from risk.tables import often, published, seeded, sometimes, tables
 from veil.errors import ParameterError
-from veil.masking.wildcards import matches as matches_one_by_one
-from veil.published import Published
+from veil.published.matching import matches as matches_one_by_one
+from veil.published.table import Published
 from veil.risk import wildcard_risk
 from veil.risk.grouping import grouped
 from veil.risk.wildcards import matched_sums, matches

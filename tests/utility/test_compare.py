@@ -16,13 +16,13 @@ from utility.test_quality import E1, TABLES
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil import quality as q
-from veil.dp.publishing import publish
+from veil.base.randomness import Randomness
+from veil.dp.publish import publish
 from veil.dp.safepub import SafePub
 from veil.local_recoding import FastIterative
 from veil.models import DeltaPresence
 from veil.models.subset import Rows
-from veil.plan import Plan
-from veil.randomness import Randomness
+from veil.plan.plan import Plan
 from veil.tables import read
 from veil.utility import Comparison, Utility, compare, quality_measures, utility_of
 

@@ -15,10 +15,11 @@ from utility.test_quality import E1, TABLES
 from veil import EntropyLDiversity, KAnonymity, TCloseness
 from veil import hierarchies as h
 from veil import quality as q
+from veil.api.anonymize import frontier
 from veil.dp import SafePub
 from veil.errors import MissingDependencyError, ParameterError, PlanError
-from veil.plan import Plan
-from veil.utility import Comparison, Frontier, Point, frontier, quality_measures
+from veil.plan.plan import Plan
+from veil.utility import Comparison, Frontier, Point, quality_measures
 
 PLAN = Plan(TABLES, KAnonymity(2), suppression_limit=0.2)
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from realdata.support import SHARED
 from utility.test_quality import e1
 from veil.errors import InputError
-from veil.masking.summary import summarize
 from veil.utility import Comparison, preservation
+from veil.utility.step import summarize
 
 values = st.integers(-20, 20) | st.none()
 
@@ -167,8 +167,8 @@ def test_figures_agree_with_those_of_masking():
 )
 def test_soria_comas_2013_section_6_5_sse_and_variances_of_census(k, sse, variances):
     """MDAV keeps means; its sum of squared errors and changes of variance are printed in Tables 6.1 and 6.5."""
-    from veil.masking.microaggregation import MaximumDistanceToAverageVector
-    from veil.randomness import Randomness
+    from veil.base.randomness import Randomness
+    from veil.masking.microaggregation.methods import MaximumDistanceToAverageVector
     from veil.tables import read
 
     names = ["FEDTAX", "POTHVAL", "INTVAL", "FICA"]

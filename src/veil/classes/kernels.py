@@ -11,27 +11,14 @@ case (one word, one measure) pays nothing for the general one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+from veil.base.compiled import kernel, light_kernel
+
 Words = tuple[NDArray[np.uint64], ...]
 Measures = tuple[NDArray[np.int64], ...]
 Entries = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
-
-
-def kernel(function: Function) -> Function:
-    """Compile a function, once for each machine: the result is kept on disk."""
-    return cast("Function", numba.njit(cache=True, nogil=True)(function))
-
-
-def light_kernel(function: Function) -> Function:
-    """Compile a function that keeps the interpreter lock: one that takes less time than to get the lock back."""
-    return cast("Function", numba.njit(cache=True)(function))
 
 
 @kernel

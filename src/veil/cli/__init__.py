@@ -1,4 +1,4 @@
-"""The command line: it parses, calls `veil.api`, and shows. `veil --help` tells the rest.
+"""The command line: it parses, calls `veil.api.anonymize`, and shows. `veil --help` tells the rest.
 
 Nothing heavy is imported before a command needs it, so that help and usage errors come at once.
 """

@@ -15,21 +15,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from veil.cli import engines, failures, files, grammar
-from veil.cli.oddities import notes
-from veil.engines.connect import Database
+from veil.base.progress import following
+from veil.cli import failures, files, grammar
+from veil.cli import places as engines
+from veil.engines.database import Database
 from veil.engines.relation import Engine, Relation
 from veil.engines.settings import Settings
 from veil.errors import OutputError, PlanError
-from veil.plan import Plan
-from veil.progress import following
+from veil.hierarchies.notes import notes
+from veil.plan.plan import Plan
 from veil.recipe import Recipe
-from veil.recipe._places import CERTIFICATES, REPORTS, source_of, without_password
+from veil.recipe.places import CERTIFICATES, REPORTS, source_of, without_password
 from veil.tables import Format, atomic, output_format
 
 if TYPE_CHECKING:
-    from veil.anonymized import Anonymized
-    from veil.engines.writing import Written
+    from veil.api.face import Anonymized
+    from veil.engines.write.writing import Written
     from veil.local_recoding.modes import Mode
 
 
@@ -193,7 +194,7 @@ def run(
     job: Job, *, threads: int | None = None, quiet: bool = False, budget: Path | None = None
 ) -> Anonymized:
     """Anonymize, write, and show what was done."""
-    from veil.api import carry_out
+    from veil.api.anonymize import carry_out
 
     progress = False if quiet else None
     relation = engines.opened(job.input, job.format, job.engine, threads=threads, output=job.output)

@@ -27,7 +27,7 @@ def main() -> None:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from veil import __version__
+        from veil.base.version import __version__
 
         typer.echo(f"veil {__version__}")
         raise typer.Exit

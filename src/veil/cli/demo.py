@@ -60,7 +60,7 @@ def demo(folder: Path, rows: int, threads: int | None) -> None:
 
 
 def _demo(folder: Path, rows: int, threads: int | None) -> None:
-    from veil.api import carry_out
+    from veil.api.anonymize import carry_out
     from veil.synthetic import patients
     from veil.tables import atomic, write
 

@@ -29,7 +29,7 @@ show_tracebacks = False
 def explained() -> Iterator[None]:
     """Run a command, whose options are text: turn what goes wrong into a message on stderr and an exit code."""
     try:
-        from veil.declare import numbers_as_text
+        from veil.base.declare import numbers_as_text
 
         with numbers_as_text():
             yield

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from veil.base.wording import plural
 from veil.cli import show
-from veil.words import plural
 
 if TYPE_CHECKING:
     from pathlib import Path

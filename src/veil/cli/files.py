@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from veil.cli import failures, grammar
-from veil.engines.connect import Database
+from veil.engines.database import Database
 from veil.errors import InputError, MissingDependencyError, OutputError, PlanError
 from veil.tables import Format
 from veil.tables.formats import similar_format
 
 if TYPE_CHECKING:
-    from veil.recipe._base import Located
+    from veil.recipe.base import Located
 
 
 def is_recipe(path: Path) -> bool:

@@ -22,14 +22,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
+from veil.base.wording import plural
 from veil.errors import ParameterError, PlanError, VeilError, did_you_mean
 from veil.hierarchies import File
 from veil.models.subset import Random, Rows
 from veil.population import Population
-from veil.recipe._document import scalar
-from veil.recipe._parts import BUILDERS, MODELS, QUALITIES, RECODINGS, STRATEGIES, is_path
-from veil.recipe._places import FORMATS
-from veil.words import plural
+from veil.recipe.document import scalar
+from veil.recipe.parts import BUILDERS, MODELS, QUALITIES, RECODINGS, STRATEGIES, is_path
+from veil.recipe.places import FORMATS
 
 _ARGUMENTS = re.compile(r"""(?:'[^']*'|"[^"]*"|[^,'"])+""")
 

@@ -10,11 +10,11 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from veil.base.describe import definition, parameters
 from veil.cli import show
 from veil.cli.grammar import kebab
-from veil.described import definition, monotonicity, parameters
 from veil.errors import PlanError, did_you_mean
-from veil.models.base import PrivacyModel
+from veil.models.base import PrivacyModel, monotonicity
 
 
 def listing(known: Mapping[str, type[Any]], name: str | None, option: str) -> None:

@@ -11,21 +11,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from veil.words import plural
+from veil.base.wording import plural
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
 
-    from veil.anonymized import Anonymized
-    from veil.api import Assessment
+    from veil.api.assess import Assessment
+    from veil.api.face import Anonymized
+    from veil.api.release import Release
     from veil.engines.relation import Relation
-    from veil.engines.writing import Written
+    from veil.engines.write.writing import Written
     from veil.local_recoding import RecodedRelease
-    from veil.release import Release
+    from veil.published.finding import Verification
     from veil.risk import Risk
-    from veil.verification import Verification
 
 WIDTH = 110
 """Columns where there is no terminal to ask, as in a log."""
@@ -85,7 +85,7 @@ def recoded(console: Console, made: RecodedRelease) -> None:
 
 def release(console: Console, made: Anonymized) -> None:
     """Show what was done to the table."""
-    from veil.release import Release
+    from veil.api.release import Release
 
     if not isinstance(made, Release):
         recoded(console, cast("RecodedRelease", made))

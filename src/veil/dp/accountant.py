@@ -25,7 +25,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from veil.dp.exact import Readable, Symbolic
+from veil.dp.symbolic import Readable, Symbolic
 from veil.errors import BudgetError, InputError, OutputError, ParameterError, PlanError
 from veil.tables import atomic
 

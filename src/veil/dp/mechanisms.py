@@ -21,10 +21,10 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from veil.dp.exact import Readable, Symbolic, enclosure
+from veil.base.exact import TURN, ball
+from veil.base.randomness import Randomness
+from veil.dp.symbolic import Readable, Symbolic, enclosure
 from veil.errors import MissingDependencyError, ParameterError
-from veil.exact import TURN, ball
-from veil.randomness import Randomness
 
 Candidate = TypeVar("Candidate", bound=Hashable)
 

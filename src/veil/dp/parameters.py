@@ -43,9 +43,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from veil.dp.exact import Readable, Symbolic, enclosure
+from veil.base.exact import Real, ball, float_at_least, is_at_most, largest_fraction
+from veil.dp.symbolic import Readable, Symbolic, enclosure
 from veil.errors import MissingDependencyError, ParameterError
-from veil.exact import Real, ball, float_at_least, is_at_most, largest_fraction
 
 if TYPE_CHECKING:
     from flint import arb

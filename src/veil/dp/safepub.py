@@ -6,7 +6,7 @@ Prasser 2018).
 
 *What is proved*, for neighbouring tables, of which one has one record more:
 
-1. The scheme is chosen by `veil.dp.search.private_search` on the whole table: ε_search-differentially
+1. The scheme is chosen by `veil.dp.walk.private_search` on the whole table: ε_search-differentially
    private.
 2. For every scheme that does not depend on the sample, drawing, generalizing and leaving out is
    (ε_anonymization, δ)-differentially private (`veil.dp.parameters`). The coins of the sample are tossed
@@ -27,7 +27,7 @@ Other numbers of a release (suppressed records, scores, risks) are exact; they a
 and are not to be published along with it.
 
 `final="as_published"` searches as the paper prints it, which is not proven to be private; see
-`veil.dp.search`.
+`veil.dp.walk`.
 """
 
 from __future__ import annotations
@@ -41,14 +41,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
+from veil.base.declare import declared
+from veil.base.randomness import Randomness
 from veil.classes.sample import Sample
-from veil.declare import declared
-from veil.dp.exact import Symbolic
 from veil.dp.parameters import Parameters, parameters
+from veil.dp.symbolic import Symbolic
 from veil.errors import ParameterError
-from veil.models.base import Finding, PrivacyModel
-from veil.published import Published
-from veil.randomness import Randomness
+from veil.models.base import PrivacyModel
+from veil.published.finding import Finding
+from veil.published.table import Published
 
 SEARCH_SHARE = Fraction(1, 10)
 """Part of the budget that the search gets if nothing else is said: the paper's 0.1 of 1."""

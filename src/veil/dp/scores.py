@@ -56,6 +56,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil import quality as qualities
+from veil.base.compiled import kernel
 from veil.classes import kernels
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.table import ClassTable
@@ -364,14 +365,14 @@ def _dot(left: Integers, right: Integers, most: int) -> int:
     return int(np.dot(left, right))
 
 
-@kernels.kernel
+@kernel
 def _weights(sizes: Integers, low: int, high: int, out: Integers) -> None:
     for i in range(sizes.size):
         size = sizes[i]
         out[i] = 0 if size <= low else size * (high - low) if size >= high else high * (size - low)
 
 
-@kernels.kernel
+@kernel
 def _sum_of_largest(groups: NDArray[np.int32], weights: Integers, count: int) -> int:
     largest = np.zeros(count, np.int64)
     for i in range(groups.size):

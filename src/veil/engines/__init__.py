@@ -12,13 +12,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from veil.engines.by_part import RecodedByPart, anonymize_by_part
-    from veil.engines.connect import Database
-    from veil.engines.files import Files
-    from veil.engines.mondrian import EngineMasked
+    from veil.engines.database import Database
+    from veil.engines.parts.mondrian import EngineMasked
+    from veil.engines.parts.recode import RecodedByPart, anonymize_by_part
     from veil.engines.relation import Relation, relation_of
+    from veil.engines.scan.files import Files
     from veil.engines.settings import Settings
-    from veil.engines.writing import Written, write
+    from veil.engines.write.writing import Written, write
 
 __all__ = [
     "Database",
@@ -34,16 +34,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Database": "connect",
-    "EngineMasked": "mondrian",
-    "Files": "files",
-    "RecodedByPart": "by_part",
+    "Database": "database",
+    "EngineMasked": "parts.mondrian",
+    "Files": "scan.files",
+    "RecodedByPart": "parts.recode",
     "Relation": "relation",
     "Settings": "settings",
-    "Written": "writing",
-    "anonymize_by_part": "by_part",
+    "Written": "write.writing",
+    "anonymize_by_part": "parts.recode",
     "relation_of": "relation",
-    "write": "writing",
+    "write": "write.writing",
 }
 
 

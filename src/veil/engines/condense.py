@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.engines import mysql
+from veil.engines.dialects import mysql
+from veil.engines.dialects.rows import collect
 from veil.engines.lookups import Digit, Lookup, Packing, free_prefix, keys
-from veil.engines.reading import collect
 from veil.errors import InputError
 from veil.tables.arrow import normalized
 
@@ -48,7 +48,7 @@ class Condensed:
 
 
 def condense(relation: Relation, columns: Sequence[str]) -> Condensed:
-    """Let the engine count the combinations of some columns; one that tells all texts apart (see `veil.engines.bringing`).
+    """Let the engine count the combinations of some columns; one that tells all texts apart (see `veil.engines.copy`).
 
     >>> import ibis
     >>> from veil.engines import relation_of

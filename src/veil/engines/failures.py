@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from veil.engines.csv_files import csv_fault
+from veil.engines.scan.csv import csv_fault
 from veil.errors import InputError, VeilError
 
 if TYPE_CHECKING:
-    from veil.engines.connect import Database
+    from veil.engines.database import Database
 
 _DRIVERS = {
     "psycopg", "duckdb", "_duckdb", "sqlite3", "MySQLdb", "pyodbc", "pyspark", "py4j", "ibis", "pyarrow",

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.engines import mysql
-from veil.engines.reading import spark_frame
+from veil.engines.dialects import mysql
+from veil.engines.dialects.rows import spark_frame
 
 if TYPE_CHECKING:
     import ibis

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import pyarrow as pa
 from pydantic import Field
 
-from veil.declare import declared
-from veil.engines.connect import (
+from veil.base.declare import declared
+from veil.engines.database import (
     Database,
     active_spark_session,
     connect,
@@ -25,9 +25,9 @@ from veil.engines.connect import (
     import_ibis,
     open_table,
 )
+from veil.engines.dialects.rows import batches, collect, spark_frame
 from veil.engines.failures import interrupted, stop_queries, told
-from veil.engines.files import Files, Scan, is_pattern, scan_of, settled, viewed
-from veil.engines.reading import batches, collect, spark_frame
+from veil.engines.scan.files import Files, Scan, is_pattern, scan_of, settled, viewed
 from veil.engines.settings import Settings, available_memory
 from veil.errors import InputError, did_you_mean
 from veil.tables.formats import Csv, Format, Parquet, format_of, is_gzip

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from veil.declare import declared
+from veil.base.declare import declared
 from veil.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from veil.engines.bringing import brought, is_brought
+from veil.base.progress import Progress, following
+from veil.base.randomness import Randomness
 from veil.engines.condense import Condensed, condense
+from veil.engines.copy import brought, is_brought
+from veil.engines.draw import sampled, stored
 from veil.engines.relation import Relation, check_columns, no_rows
-from veil.engines.sampling import sampled, stored
 from veil.engines.transform import Chosen, Transform
-from veil.engines.verifying import verify_output
-from veil.engines.writing import write
+from veil.engines.verify import verify_output
+from veil.engines.write.writing import write
 from veil.errors import PlanError
-from veil.flags import flags_among, free_flag
 from veil.models.query import Query
 from veil.models.subset import Where
-from veil.plan import Plan
-from veil.preparation import columns_read
-from veil.progress import Progress, following
-from veil.randomness import Randomness
+from veil.plan.plan import Plan
+from veil.plan.prepare import columns_read
+from veil.published.flag import flags_among, free_flag
 from veil.tables.formats import Parquet
 from veil.tables.source import Source
 
 if TYPE_CHECKING:
     import ibis
 
-    from veil.anonymized import Anonymized
-    from veil.verification import Verification
+    from veil.api.face import Anonymized
+    from veil.published.finding import Verification
 
 
 @dataclass(frozen=True, kw_only=True)

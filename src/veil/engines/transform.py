@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.anonymized import Anonymized
+from veil.api.face import Anonymized
 from veil.engines.lookups import Digit, Listed, Lookup, Packing, as_released, free_prefix
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
-from veil.published import is_text
+from veil.tables.columns import is_text
 
 if TYPE_CHECKING:
     import ibis

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field
 
-from veil.declare import declared
+from veil.base.declare import declared
 from veil.hierarchies._axis import positions
 from veil.hierarchies._basic import Suppression
 from veil.hierarchies._common import present

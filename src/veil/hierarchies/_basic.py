@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field
 
-from veil.declare import declared
+from veil.base.declare import declared
 from veil.hierarchies._common import finish, natural_order, present
 from veil.hierarchies._labels import Text
 from veil.hierarchies.hierarchy import ROOT, Hierarchy

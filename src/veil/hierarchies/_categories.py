@@ -10,7 +10,7 @@ import pyarrow as pa
 from pydantic import Field, model_validator
 from typing_extensions import TypeAliasType
 
-from veil.declare import declared
+from veil.base.declare import declared
 from veil.errors import did_you_mean
 from veil.hierarchies._common import natural_order, present
 from veil.hierarchies._labels import Text

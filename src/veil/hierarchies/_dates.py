@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from veil.declare import declared
+from veil.base.declare import declared
 from veil.errors import HierarchyError
 from veil.hierarchies._axis import Moment
 from veil.hierarchies._common import finish, present

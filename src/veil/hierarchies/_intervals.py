@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
-from veil.declare import declared
+from veil.base.declare import declared
 from veil.errors import HierarchyError
 from veil.hierarchies._axis import Axis, Point, Step, length, place, positions
 from veil.hierarchies._common import finish, present

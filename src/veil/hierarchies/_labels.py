@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from veil.declare import declared
+from veil.base.declare import declared
 from veil.errors import HierarchyError
 from veil.hierarchies._axis import Axis
 from veil.hierarchies._compile import text_of

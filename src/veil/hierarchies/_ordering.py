@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field
 
-from veil.declare import declared
+from veil.base.declare import declared
 from veil.errors import HierarchyError
 from veil.hierarchies._axis import Axis, positions
 from veil.hierarchies._common import finish, natural_order, present

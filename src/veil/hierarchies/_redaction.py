@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from veil.declare import declared
+from veil.base.declare import declared
 from veil.errors import HierarchyError
 from veil.hierarchies._common import finish, natural_order, present
 from veil.hierarchies.hierarchy import Hierarchy

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from veil.declare import declared
+from veil.base.declare import declared
 from veil.lattice.best_effort import Neighbourhoods
 from veil.lattice.optimal import BranchAndBound
 from veil.lattice.search import Search, Strategy

@@ -20,8 +20,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from veil.base.declare import declared
 from veil.classes.encoding import Levels
-from veil.declare import declared
 from veil.lattice.cuts import cuts_for
 from veil.lattice.lightning import descend
 from veil.lattice.optimal import BranchAndBound

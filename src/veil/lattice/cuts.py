@@ -15,9 +15,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.base.compiled import kernel
 from veil.classes import kernels
 from veil.classes.encoding import Levels
-from veil.classes.kernels import kernel
 from veil.lattice.evaluator import Evaluator
 
 COST = 3.0

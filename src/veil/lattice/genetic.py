@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from veil.base.declare import declared
 from veil.classes.encoding import Levels
-from veil.declare import declared
 from veil.lattice.search import Search, Strategy
 
 Fraction = Annotated[float, Field(ge=0, le=1)]

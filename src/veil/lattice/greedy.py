@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from veil.base.declare import declared
 from veil.classes.encoding import Levels
 from veil.classes.table import roll_up
-from veil.declare import declared
 from veil.lattice.search import Search, Strategy
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from veil.base.declare import declared
 from veil.classes.encoding import Levels
-from veil.declare import declared
 from veil.lattice.search import Rank, Search, Strategy
 from veil.quality.base import Evaluation
 

@@ -28,13 +28,13 @@ from typing import ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import Field
 
+from veil.base.declare import declared
 from veil.classes.encoding import Levels
 from veil.classes.table import ClassTable, keep, roll_up
-from veil.declare import declared
+from veil.lattice.cache import MEMORY
 from veil.lattice.cuts import Cuts, cuts_for
 from veil.lattice.search import BATCH, MOST_REMEMBERED, Rank, Search, Strategy
 from veil.lattice.space import Box
-from veil.lattice.tables import MEMORY
 from veil.models.base import Foreseeing
 from veil.quality.base import Evaluation, Score
 

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Literal
 
 from veil.classes.encoding import Levels
 from veil.classes.table import ClassTable, keep, roll_up
+from veil.lattice.cache import Tables
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.space import Space
-from veil.lattice.tables import Tables
 from veil.quality.base import Evaluation, Score
 
 BATCH = 8

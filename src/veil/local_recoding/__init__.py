@@ -1,8 +1,9 @@
-"""Local recoding: what a release had to suppress is transformed again. See `veil.local_recoding.recoding`."""
+"""Local recoding: what a release had to suppress is transformed again. See `veil.local_recoding.recode`."""
 
+from veil.api.recoded import RecodedRelease
 from veil.local_recoding.modes import FastIterative, Iterative, LocalRecoding, Mode, SinglePass
-from veil.local_recoding.recoding import recode
-from veil.local_recoding.release import Pass, RecodedRelease
+from veil.local_recoding.recode import recode
+from veil.outcome.outcome import Pass
 
 __all__ = [
     "FastIterative",

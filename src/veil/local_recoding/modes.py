@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
-from veil.declare import declared
+from veil.base.declare import declared
 from veil.quality.factors import Factor, exact
 
 

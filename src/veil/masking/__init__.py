@@ -7,32 +7,33 @@ from typing import Annotated, Any, get_args
 
 from pydantic import Field
 
-from veil.masking.anatomy import Anatomy
-from veil.masking.base import Method, Outcome
-from veil.masking.coding import BottomCoding, TopCoding
-from veil.masking.confidential_groups import BucketizedTCloseness, ConfidentialAttributePartitioning
-from veil.masking.format_preserving import FormatPreservingPseudonyms
-from veil.masking.local_suppression import LocalSuppression
-from veil.masking.microaggregation import (
+from veil.api.mask import Masked, mask
+from veil.masking.microaggregation.closeness import TClosenessThroughMicroaggregation
+from veil.masking.microaggregation.methods import (
     GeneticMicroaggregation,
     KWard,
     MaximumDistanceToAverageVector,
     UnivariateMicroaggregation,
     VariableMaximumDistanceToAverageVector,
 )
-from veil.masking.mondrian import Mondrian
-from veil.masking.noise import CorrelatedNoise, UncorrelatedNoise
-from veil.masking.pram import PostRandomization
-from veil.masking.probabilistic import IndividualRankingSwapping, MaximumDistanceToAverageVectorSwapping
-from veil.masking.pseudonyms import GuessableWarning, KeyedPseudonyms, RandomPseudonyms, UnkeyedHash
-from veil.masking.recoding import GlobalRecoding
-from veil.masking.rounding import Rounding
-from veil.masking.sampling import BernoulliSampling, RandomSampling, StratifiedSampling
-from veil.masking.shuffling import ColumnShuffling, Shuffling
-from veil.masking.specialization import TopDownSpecialization
-from veil.masking.swapping import DataSwapping, RankSwapping
-from veil.masking.through_microaggregation import TClosenessThroughMicroaggregation
-from veil.masking.verb import Masked, mask
+from veil.masking.partition.mondrian import Mondrian
+from veil.masking.partition.specialization import TopDownSpecialization
+from veil.masking.pseudonyms.format_preserving import FormatPreservingPseudonyms
+from veil.masking.pseudonyms.methods import GuessableWarning, KeyedPseudonyms, RandomPseudonyms, UnkeyedHash
+from veil.masking.suppression.method import LocalSuppression
+from veil.masking.ties.anatomy import Anatomy
+from veil.masking.ties.confidential_groups import BucketizedTCloseness, ConfidentialAttributePartitioning
+from veil.masking.ties.probabilistic import IndividualRankingSwapping, MaximumDistanceToAverageVectorSwapping
+from veil.masking.values.coding import BottomCoding, TopCoding
+from veil.masking.values.noise import CorrelatedNoise, UncorrelatedNoise
+from veil.masking.values.pram import PostRandomization
+from veil.masking.values.recoding import GlobalRecoding
+from veil.masking.values.rounding import Rounding
+from veil.masking.values.sampling import BernoulliSampling, RandomSampling, StratifiedSampling
+from veil.masking.values.shuffling import ColumnShuffling, Shuffling
+from veil.masking.values.swapping import DataSwapping, RankSwapping
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
 
 Masking = Annotated[
     RandomSampling

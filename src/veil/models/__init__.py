@@ -10,8 +10,8 @@ from pydantic import Field
 from veil.models.alpha_k import AlphaKAnonymity
 from veil.models.attribute_subsets import SubsetKAnonymity
 from veil.models.average_risk import AverageReidentificationRisk
-from veil.models.base import ClassCriterion, Finding, PrivacyModel, SampleCriterion, Strength
-from veil.models.closeness import TCloseness
+from veil.models.base import ClassCriterion, PrivacyModel, SampleCriterion, Strength
+from veil.models.closeness.model import TCloseness
 from veil.models.disclosure import DeltaDisclosure
 from veil.models.diversity import DistinctLDiversity, RecursiveCLDiversity
 from veil.models.entropy_diversity import EntropyLDiversity
@@ -23,6 +23,7 @@ from veil.models.presence import DeltaPresence, Inclusion
 from veil.models.profitability import Profitability
 from veil.models.safe_harbor import safe_harbor_levels
 from veil.models.uniqueness import PopulationUniqueness, SampleUniqueness
+from veil.published.finding import Finding
 
 Model = Annotated[
     KAnonymity

@@ -12,15 +12,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.declare import declared
+from veil.base.digits import beside, exactly
+from veil.base.exact import decimal_fraction, float_at_least, largest_fraction
 from veil.classes.sample import Sample
-from veil.declare import declared
 from veil.errors import ParameterError, did_you_mean
-from veil.exact import decimal_fraction, float_at_least, largest_fraction
-from veil.models.base import Finding, PrivacyModel, Strength
-from veil.models.digits import beside, exactly
+from veil.models.base import PrivacyModel, Strength
 from veil.models.diversity import different
 from veil.models.shares import ShareLimits, shares
-from veil.published import Published
+from veil.published.finding import Finding
+from veil.published.table import Published
 from veil.tables.text import canonical_text
 
 Value = str | bool | int | float | datetime.date | datetime.datetime | None

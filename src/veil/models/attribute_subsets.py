@@ -11,14 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.compiled import kernel
+from veil.base.declare import declared
 from veil.classes.encoding import Encoding
-from veil.classes.kernels import Words, kernel
+from veil.classes.kernels import Words
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.declare import declared
 from veil.errors import ParameterError, did_you_mean
-from veil.models.base import Finding, PrivacyModel, Strength
-from veil.published import Published, encoded, is_text
+from veil.models.base import PrivacyModel, Strength
+from veil.published.finding import Finding
+from veil.published.table import Published
+from veil.tables.columns import encoded, is_text
 
 _ASSESSED_SETS = 60
 """Sets of quasi-identifiers that `strongest` looks at for one m."""

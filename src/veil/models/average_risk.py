@@ -9,14 +9,15 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from veil.base.declare import declared
+from veil.base.digits import beside, exactly
+from veil.base.exact import decimal_fraction, float_at_least
 from veil.classes.sample import Sample
-from veil.declare import declared
 from veil.errors import ParameterError
-from veil.exact import decimal_fraction, float_at_least
-from veil.models.base import Finding, PrivacyModel, Strength
-from veil.models.digits import beside, exactly
+from veil.models.base import PrivacyModel, Strength
 from veil.models.sample_based import Share, ShareCriterion, listed_sizes
-from veil.published import Published
+from veil.published.finding import Finding
+from veil.published.table import Published
 
 _ASSESSED_RISK = 0.2
 """Highest risk for which `strongest` tells the share of records above it: classes of less than five."""

@@ -14,22 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.digits import Direction, rounded
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.models.digits import Direction, rounded
-from veil.published import Published
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One promise, whether it holds on a published table, and what was measured."""
-
-    promise: str
-    holds: bool
-    measured: str
-
-    def __str__(self) -> str:
-        return f"{'holds' if self.holds else 'BROKEN'}: {self.promise} (found: {self.measured})"
+from veil.published.finding import Finding
+from veil.published.table import Published
 
 
 @dataclass(frozen=True)
@@ -194,3 +183,23 @@ class PrivacyModel:
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
         """Return the strongest parameters for which the table fulfils the model, for each sensitive attribute."""
         return []
+
+
+def monotonicity(model: PrivacyModel | type[PrivacyModel]) -> dict[str, str]:
+    """Tell whether a model is monotone under generalization and under suppression: yes, no, or if what.
+
+    Of a class that is what holds for all its parameters, of a model what holds for those it has.
+
+    >>> from veil import EntropyLDiversity
+    >>> monotonicity(EntropyLDiversity), monotonicity(EntropyLDiversity("disease", 2))["generalization"]
+    ({'generalization': 'if estimator is shannon', 'suppression': 'no'}, 'yes')
+    """
+    known = {
+        "generalization": model.monotone_generalization,
+        "suppression": model.monotone_suppression,
+    }
+    conditions = model.monotone_if if isinstance(model, type) else {}
+    return {
+        name: f"if {conditions[name]}" if name in conditions else "yes" if holds else "no"
+        for name, holds in known.items()
+    }

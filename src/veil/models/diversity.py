@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from veil.classes.kernels import kernel
+from veil.base.compiled import kernel
+from veil.base.declare import declared
+from veil.base.digits import beside, exactly
+from veil.base.exact import decimal_fraction, float_above, largest_fraction
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.declare import declared
 from veil.errors import ParameterError
-from veil.exact import decimal_fraction, float_above, largest_fraction
-from veil.models.base import Finding, PrivacyModel, Strength
-from veil.models.digits import beside, exactly
-from veil.published import Published
+from veil.models.base import PrivacyModel, Strength
+from veil.published.finding import Finding
+from veil.published.table import Published
 
 Attribute = Annotated[str, Field(description="sensitive column whose values must differ within each class")]
 

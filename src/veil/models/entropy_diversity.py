@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from veil.classes.kernels import kernel
+from veil.base.compiled import kernel
+from veil.base.declare import declared
+from veil.base.digits import beside, exactly
+from veil.base.exact import decimal_fraction, entropy_reaches
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.declare import declared
-from veil.exact import decimal_fraction, entropy_reaches
-from veil.models.base import Finding, PrivacyModel, Strength
-from veil.models.digits import beside, exactly
+from veil.models.base import PrivacyModel, Strength
 from veil.models.diversity import Attribute, Counted, check_l, split
-from veil.published import Published
+from veil.published.finding import Finding
+from veil.published.table import Published
 
 _ENTROPY_LOSS = 2.0**-52
 """Twice the relative rounding error of one operation on doubles."""

@@ -13,13 +13,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pydantic import Field
 
-from veil.classes.kernels import kernel
+from veil.base.compiled import kernel
+from veil.base.declare import declared
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.declare import declared
 from veil.errors import ParameterError
-from veil.models.base import Finding, PrivacyModel, Strength
-from veil.published import Published, encoded, is_text
+from veil.models.base import PrivacyModel, Strength
+from veil.published.finding import Finding
+from veil.published.table import Published
+from veil.tables.columns import encoded, is_text
 
 _MANY = 1 << 24
 """Combinations of items, over all different sets, that fit in memory with ease."""

@@ -7,10 +7,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from veil.base.declare import declared
 from veil.classes.sample import Sample
-from veil.declare import declared
-from veil.models.base import Finding, PrivacyModel, Strength
-from veil.published import Published
+from veil.models.base import PrivacyModel, Strength
+from veil.published.finding import Finding
+from veil.published.table import Published
 
 
 @declared

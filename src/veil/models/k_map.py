@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.declare import declared
+from veil.base.exact import ball, decimal_fraction, is_at_most
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.declare import declared
 from veil.errors import ParameterError
-from veil.exact import ball, decimal_fraction, is_at_most
-from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.base import PrivacyModel, Strength
 from veil.models.presence import require_subset, sizes_in_population
 from veil.models.subset import SubsetField
 from veil.population.size import AnyPopulation, Population
-from veil.published import Published
+from veil.published.finding import Finding
+from veil.published.table import Published
 
 if TYPE_CHECKING:
     from flint import arb

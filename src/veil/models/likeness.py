@@ -9,13 +9,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from veil.base.declare import declared
+from veil.base.digits import beside, exactly
+from veil.base.exact import ball, decimal_fraction, float_at_least, largest_fraction, sign_of_logs
 from veil.classes.sample import Sample
-from veil.declare import declared
-from veil.exact import ball, decimal_fraction, float_at_least, largest_fraction, sign_of_logs
-from veil.models.base import Finding, PrivacyModel, Strength
-from veil.models.digits import beside, exactly
+from veil.models.base import PrivacyModel, Strength
 from veil.models.shares import ShareLimits, shares
-from veil.published import Published
+from veil.published.finding import Finding
+from veil.published.table import Published
 
 
 @declared

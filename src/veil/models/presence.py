@@ -11,17 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from veil.classes.kernels import kernel
+from veil.base.compiled import kernel
+from veil.base.declare import declared
+from veil.base.digits import beside, exactly
+from veil.base.exact import decimal_fraction, float_at_least, largest_fraction
+from veil.base.wording import plural
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.declare import declared
 from veil.errors import ParameterError
-from veil.exact import decimal_fraction, float_at_least, largest_fraction
-from veil.models.base import Finding, PrivacyModel, Strength
-from veil.models.digits import beside, exactly
+from veil.models.base import PrivacyModel, Strength
 from veil.models.subset import SubsetField, row_numbers
-from veil.published import Published, counted
-from veil.words import plural
+from veil.published.finding import Finding
+from veil.published.table import Published
+from veil.tables.columns import counted
 
 Chance = Annotated[float, Field(ge=0, le=1)]
 

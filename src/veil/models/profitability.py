@@ -11,20 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.compiled import kernel
+from veil.base.declare import declared
+from veil.base.exact import decimal_fraction, sign_of_logs
 from veil.classes import kernels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.declare import declared
-from veil.exact import decimal_fraction, sign_of_logs
 from veil.hierarchies.hierarchy import Hierarchy
-from veil.models.base import Finding, PrivacyModel, Strength
+from veil.models.base import PrivacyModel, Strength
 from veil.models.k_map import LargeInPopulation
 from veil.models.presence import sizes_in_population
 from veil.models.subset import SubsetField
-from veil.published import Published, encoded
+from veil.published.finding import Finding
+from veil.published.table import Published
 from veil.quality.cover import fields, place
 from veil.quality.payout import Money, PublisherPayout, _Payout
 from veil.tables import canonical_text
+from veil.tables.columns import encoded
 
 _CLOSE = 2
 """Mark of a class that doubles cannot decide."""
@@ -299,7 +302,7 @@ class _Profit:
         return np.array(numbers, np.int64), list(known)
 
 
-@kernels.kernel
+@kernel
 def _reject_unprofitable(
     keys: kernels.Words,
     counts: NDArray[np.int64],

@@ -11,8 +11,8 @@ import numpy as np
 
 from veil.errors import HierarchyError, PlanError, did_you_mean
 from veil.hierarchies.hierarchy import ROOT, Hierarchy, Label
-from veil.published import encoded
 from veil.tables import read
+from veil.tables.columns import encoded
 
 _RESTRICTED = {
     "036", "059", "063", "102", "203", "556", "692", "790", "821", "823", "830", "831", "878", "879", "884",

@@ -20,12 +20,13 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.classes.kernels import kernel
+from veil.base.compiled import kernel
+from veil.base.exact import largest_fraction
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.exact import largest_fraction
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
-from veil.published import Published, is_text
+from veil.published.table import Published
+from veil.tables.columns import is_text
 
 _DENSE = 1024
 """Sizes below this are counted in an array; there are few classes above it."""

@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.classes.kernels import kernel
+from veil.base.compiled import kernel
+from veil.base.exact import sign_of_logs
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.exact import sign_of_logs
 from veil.models.value_counts import count
-from veil.published import Published
+from veil.published.table import Published
 
 _LOOKED_AT = 4096
 """Class sizes that are tried out for the minimal class size."""
@@ -28,7 +28,7 @@ class ShareLimits:
     """Criterion: the share of each value that occurs in a class lies between two limits.
 
     A share is a fraction f/n of integers up to the number of records. A limit, whatever real number it is,
-    is therefore as good as the largest such fraction up to it (`veil.exact.largest_fraction`), and the kernel
+    is therefore as good as the largest such fraction up to it (`veil.base.exact.largest_fraction`), and the kernel
     decides in integers; no product exceeds the square of the number of records.
     """
 

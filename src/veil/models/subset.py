@@ -20,16 +20,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter, WithJsonSchema
 
-from veil.declare import declared
+from veil.base.declare import declared
+from veil.base.exact import decimal_fraction
+from veil.base.wording import plural
 from veil.errors import InputError, ParameterError, PlanError, VeilError, did_you_mean
-from veil.exact import decimal_fraction
 from veil.models.query import Query, is_number
-from veil.published import encoded
 from veil.tables import Csv, Source, read
+from veil.tables.columns import encoded
 from veil.tables.formats import format_of
 from veil.tables.frames import frame_of
 from veil.tables.text import canonical_text
-from veil.words import plural
 
 _SHOWN = 5
 """Row numbers or cells that a text shows before it stops."""

@@ -11,17 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.declare import declared
+from veil.base.digits import beside, exactly
+from veil.base.exact import decimal_fraction, float_at_least
 from veil.classes.sample import Sample
-from veil.declare import declared
 from veil.errors import ParameterError
-from veil.exact import decimal_fraction, float_at_least
-from veil.models.base import Finding, PrivacyModel, Strength
-from veil.models.digits import beside, exactly
+from veil.models.base import PrivacyModel, Strength
 from veil.models.sample_based import Share, ShareCriterion, SizeCriterion, listed_sizes
 from veil.population import AnyPopulation, Estimate, Estimator, Population, estimate
-from veil.population.certificate import confirmed
+from veil.population.confirm import confirmed
 from veil.population.zayatz import zayatz_between, zayatz_is_at_most
-from veil.published import Published
+from veil.published.finding import Finding
+from veil.published.table import Published
 
 
 @declared

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.published import Published, compared, counted
+from veil.published.table import Published
+from veil.tables.columns import compared, counted
 from veil.tables.text import sorted_places
 
 Integers = NDArray[Any]

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from veil.population.compiled import numeric
+from veil.base.compiled import numeric
 
 ACCURACY = 1e-6
 """A point is a root if both equations are off by at most this."""

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.population.compiled import inverse_sums, numeric
+from veil.base.compiled import numeric
+from veil.population.inverse_sums import inverse_sums
 from veil.population.newton import ITERATIONS, RESTARTS, TRIES, is_root, step
 
 _FEW_CLASSES = 48

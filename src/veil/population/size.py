@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from veil.declare import declared
+from veil.base.declare import declared
+from veil.base.exact import decimal_fraction
 from veil.errors import ParameterError
-from veil.exact import decimal_fraction
 from veil.population.regions import REGIONS, Region
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.population.compiled import numeric
+from veil.base.compiled import numeric
 from veil.population.newton import ITERATIONS, RESTARTS, TRIES, is_root, step
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.exact import TURN, ball, rational
-from veil.population.compiled import numeric
+from veil.base.compiled import numeric
+from veil.base.exact import TURN, ball, rational
 
 if TYPE_CHECKING:
     from flint import fmpz

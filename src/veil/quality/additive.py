@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.classes import kernels
+from veil.base.compiled import light_kernel
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.hierarchies.hierarchy import Hierarchy
@@ -87,7 +87,7 @@ def _monotone(
     return True
 
 
-@kernels.light_kernel
+@light_kernel
 def _least(
     levels: NDArray[np.int64],
     least: int,

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.compiled import kernel
+from veil.base.declare import declared
 from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.declare import declared
 from veil.quality.base import NO_BOUND, Measure, Node, QualityModel, Score
 from veil.quality.cover import Cover, domain_rows, fields, place
 from veil.quality.summing import sum_in_any_order
@@ -107,7 +108,7 @@ class _Ambiguity(Measure):
         return sum_in_any_order(charges)
 
 
-@kernels.kernel
+@kernel
 def _charges(
     keys: kernels.Words,
     counts: NDArray[np.int64],

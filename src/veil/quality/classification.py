@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.compiled import kernel
+from veil.base.declare import declared
 from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
-from veil.declare import declared
 from veil.errors import PlanError, did_you_mean
 from veil.quality.base import Measure, Node, QualityModel, Score
 from veil.quality.factors import Factor, exact, exact_factors
@@ -180,7 +181,7 @@ def _distinct(sample: Sample, attribute: int) -> list[int]:
     return [np.unique(hierarchy.label_map(level)[present]).size for level in range(hierarchy.height + 1)]
 
 
-@kernels.kernel
+@kernel
 def _votes(
     groups: NDArray[np.int32], counts: NDArray[np.int64], rejected: NDArray[np.uint8]
 ) -> tuple[int, int]:
@@ -208,7 +209,7 @@ def _votes(
     return minority, tie
 
 
-@kernels.kernel
+@kernel
 def _least_votes(
     groups: NDArray[np.int32],
     counts: NDArray[np.int64],

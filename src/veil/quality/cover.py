@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.base.compiled import kernel
 from veil.classes import kernels
 from veil.classes.encoding import Encoding
 from veil.classes.table import ClassTable
@@ -48,7 +49,7 @@ def domain_rows(hierarchy: Hierarchy) -> tuple[NDArray[np.float64], ...]:
     return tuple(np.rint(shares * rows) for shares in hierarchy.materialized_shares)
 
 
-@kernels.kernel
+@kernel
 def fields(
     levels: NDArray[np.int64],
     layout: NDArray[np.int64],
@@ -72,7 +73,7 @@ def fields(
     return varying[:v], fixed[:f]
 
 
-@kernels.kernel
+@kernel
 def place(keys: kernels.Words, i: int, field: NDArray[np.int64]) -> int:
     """Return where the number of a class's value of one attribute stands."""
     word = keys[field[0]][i]

@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from veil.base.declare import declared
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
-from veil.declare import declared
 from veil.quality.base import Measure, Node, QualityModel, Score
 from veil.quality.factors import Monotone
 

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.compiled import kernel
+from veil.base.declare import declared
 from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
-from veil.declare import declared
 from veil.quality.aggregate import Aggregate, Function
 from veil.quality.base import Node, QualityModel, suppressed_values
 from veil.quality.factors import Factor, Monotone, Weights, factors
@@ -154,7 +155,7 @@ class _NormalizedEntropy(_Entropy):
         return [loss / full if full else 0.0 for loss, full in zip(losses, self.full, strict=True)]
 
 
-@kernels.kernel
+@kernel
 def _losses(
     levels: NDArray[np.int64],
     suppressed: int,
@@ -174,7 +175,7 @@ def _losses(
     return out
 
 
-@kernels.kernel
+@kernel
 def _least_losses(
     levels: NDArray[np.int64],
     least: int,

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.compiled import kernel
+from veil.base.declare import declared
 from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.declare import declared
 from veil.errors import PlanError
 from veil.quality.base import Measure, Node, QualityModel, Score
 from veil.quality.cover import Cover, domain_rows, fields, place
@@ -93,7 +94,7 @@ class _KullbackLeibler(Measure):
         return sum_in_any_order(terms), lost
 
 
-@kernels.kernel
+@kernel
 def _terms(
     keys: kernels.Words,
     counts: NDArray[np.int64],

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.compiled import kernel, light_kernel
+from veil.base.declare import declared
 from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.declare import declared
 from veil.quality.additive import Additive
 from veil.quality.aggregate import Aggregate, Function
 from veil.quality.base import Node, QualityModel, suppressed_values
@@ -99,7 +100,7 @@ class _Loss(VectorMeasure):
         return [0.0] * length, [1.0] * length
 
 
-@kernels.kernel
+@kernel
 def _losses(
     suppressed: int,
     totals: NDArray[np.float64],
@@ -129,7 +130,7 @@ def _losses(
     return _normalized(out, lowest, records)
 
 
-@kernels.light_kernel
+@light_kernel
 def _normalized(
     totals: NDArray[np.float64], lowest: NDArray[np.float64], records: int
 ) -> NDArray[np.float64]:

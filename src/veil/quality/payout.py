@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.compiled import kernel
+from veil.base.declare import declared
 from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.declare import declared
 from veil.quality.additive import Additive
 from veil.quality.aggregate import comparable
 from veil.quality.base import NO_BOUND, Measure, Node, QualityModel, Score
@@ -195,7 +196,7 @@ class _EntropyBased(_Payout):
         return comparable(self.g * table.count * losses)
 
 
-@kernels.kernel
+@kernel
 def _costs(
     keys: kernels.Words,
     counts: NDArray[np.int64],

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from veil.base.declare import declared
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
-from veil.declare import declared
 from veil.errors import PlanError, did_you_mean
 from veil.quality.aggregate import Aggregate, Function
 from veil.quality.base import Node, QualityModel

@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.classes.kernels import kernel
+from veil.base.compiled import kernel
 
 _BITS = 61
 """Bits of the sums, so that neither sign nor carry overflow."""

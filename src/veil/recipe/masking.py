@@ -21,9 +21,9 @@ from pydantic import BeforeValidator, ConfigDict, Field
 
 from veil.hierarchies import File
 from veil.masking import Masking, Method
-from veil.recipe._base import Located, schema_of
-from veil.recipe._parts import BUILDERS, members, with_kind
-from veil.recipe._places import INPUTS, InputSpec
+from veil.recipe.base import Located, schema_of
+from veil.recipe.parts import BUILDERS, members, with_kind
+from veil.recipe.places import INPUTS, InputSpec
 
 MASKINGS = members(Masking)
 

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from veil.risk.analysis import RiskAnalysis, analyze
     from veil.risk.attackers import Attack, Attackers, Marketer, attacker_risks
     from veil.risk.attributes import AttributeRisk, attribute_risks
-    from veil.risk.detection import Identifier, detect_identifiers
     from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
+    from veil.risk.identify.detection import Identifier, detect_identifiers
+    from veil.risk.identify.roles import Proposal, propose_roles
     from veil.risk.individual import HouseholdRisk, IndividualRisk, household_risk, individual_risk
     from veil.risk.limits import Limits, risk_limits
     from veil.risk.linkage import Linkage, linkage_experiment
-    from veil.risk.roles import Proposal, propose_roles
-    from veil.risk.sample import Risk, sample_risk
+    from veil.risk.reidentification import Risk, sample_risk
     from veil.risk.special_uniques import Suda, suda
     from veil.risk.uniques import (
         Estimated,
@@ -72,13 +72,13 @@ _HOMES = {
     "analysis": ("RiskAnalysis", "analyze"),
     "attackers": ("Attack", "Attackers", "Marketer", "attacker_risks"),
     "attributes": ("AttributeRisk", "attribute_risks"),
-    "detection": ("Identifier", "detect_identifiers"),
+    "identify.detection": ("Identifier", "detect_identifiers"),
     "distribution": ("ClassSizes", "RiskBin", "class_sizes", "risk_distribution"),
     "individual": ("HouseholdRisk", "IndividualRisk", "household_risk", "individual_risk"),
     "limits": ("Limits", "risk_limits"),
     "linkage": ("Linkage", "linkage_experiment"),
-    "roles": ("Proposal", "propose_roles"),
-    "sample": ("Risk", "sample_risk"),
+    "identify.roles": ("Proposal", "propose_roles"),
+    "reidentification": ("Risk", "sample_risk"),
     "special_uniques": ("Suda", "suda"),
     "uniques": ("Estimated", "PopulationUniques", "SampleUniques", "population_uniques", "sample_uniques"),
     "wildcards": ("WildcardRisk", "wildcard_risk"),

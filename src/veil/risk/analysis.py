@@ -14,7 +14,7 @@ from veil.models import PrivacyModel
 from veil.models.presence import sizes_in_population
 from veil.models.subset import subset_of
 from veil.population import REGIONS, Population, population_of
-from veil.published import Published
+from veil.published.table import Published
 from veil.risk.attackers import Attackers, attacker_risks
 from veil.risk.attributes import AttributeRisk, affordable_size, attribute_risk, checked_size, ranked
 from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
@@ -115,7 +115,7 @@ class RiskAnalysis:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from veil.report.notebook import html_text
+        from veil.base.html import html_text
 
         return html_text(self)
 

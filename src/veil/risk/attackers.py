@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from veil.errors import InputError, ParameterError
 from veil.models.average_risk import smallest_safe_size
 from veil.risk.limits import Limits
-from veil.risk.sample import exposed
+from veil.risk.reidentification import exposed
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from veil.engines.relation import relation_of
 from veil.errors import PlanError, did_you_mean
-from veil.flags import flags_among
-from veil.published import Published
+from veil.published.flag import flags_among
+from veil.published.table import Published
 from veil.tables import read
 
 

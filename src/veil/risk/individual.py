@@ -30,12 +30,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.classes.kernels import kernel
+from veil.base.compiled import kernel
 from veil.errors import InputError, ParameterError
-from veil.masking.cells import is_number
-from veil.published import encoded
 from veil.risk.grouping import Grouped, check_columns, grouped, published_of
 from veil.risk.wildcards import matched_sums
+from veil.tables.columns import encoded, is_number
 
 Method = Literal["exact", "approximate"]
 

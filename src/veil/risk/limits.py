@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from veil.exact import decimal_fraction
+from veil.base.exact import decimal_fraction
 from veil.models import (
     AlphaKAnonymity,
     AverageReidentificationRisk,

@@ -13,7 +13,7 @@ round, for every record of the output the nearest one of the input). Columns add
 What a label covers is read from the hierarchy of the column, if that is given, and otherwise from the two tables:
 the values that the label stands for in them. Labels that are values of the input stand for themselves.
 
-`veil.masking.linkage` measures the same for methods that keep the values of every column; where nothing is
+`veil.risk.nearest` measures the same for methods that keep the values of every column; where nothing is
 generalized or suppressed, the results are equal.
 """
 
@@ -28,13 +28,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.classes.kernels import kernel
+from veil.base.compiled import kernel
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
-from veil.masking.cells import column_of, groups
-from veil.masking.linkage import FEWEST, PAIRS, Linkage, is_measured, measured
-from veil.published import encoded
 from veil.risk.grouping import named, table_of
+from veil.risk.nearest import FEWEST, PAIRS, Linkage
+from veil.tables.columns import column_of, encoded, groups, is_measured, measured
 from veil.tables.text import canonical_text
 
 __all__ = ["Linkage", "linkage_experiment"]

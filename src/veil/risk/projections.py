@@ -15,8 +15,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.classes.kernels import kernel
-from veil.masking.wildcards import packed
+from veil.base.compiled import kernel
+from veil.published.matching import packed
 from veil.risk.grouping import Grouped
 
 Words = NDArray[np.uint64]

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.classes.kernels import kernel
-from veil.masking.wildcards import packed, patterns
+from veil.base.compiled import kernel
 from veil.models.average_risk import smallest_safe_size
+from veil.published.matching import packed, patterns
 from veil.risk.attackers import check_threshold
 from veil.risk.grouping import Grouped, grouped, published_of
 
@@ -88,7 +88,7 @@ def matches(made: Grouped) -> NDArray[np.int64]:
     """Count the records that match those of each class, themselves included.
 
     >>> import pyarrow as pa
-    >>> from veil.published import Published
+    >>> from veil.published.table import Published
     >>> matches(grouped(Published(pa.table({"a": ["x", "*", "y"], "b": ["1", "1", "2"]}), ["a", "b"]))).tolist()
     [2, 2, 1]
     """

@@ -1,9 +1,9 @@
 """Rows in and out: dataframes and files become Arrow tables, and Arrow tables become what came in."""
 
-from veil.tables.files import atomic, write
 from veil.tables.formats import Csv, Excel, Feather, Format, Parquet, output_format
 from veil.tables.source import Source, read
 from veil.tables.text import canonical_text
+from veil.tables.writing import atomic, write
 
 __all__ = [
     "Csv",

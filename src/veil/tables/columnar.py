@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from veil.errors import InputError
-from veil.tables.opening import check_readable
+from veil.tables.reading import check_readable
 
 
 def read_parquet(path: Path) -> pa.Table:

@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from veil.errors import InputError, MissingDependencyError, OutputError, did_you_mean
 from veil.tables.formats import Excel
-from veil.tables.names import header_below
-from veil.tables.opening import check_readable
+from veil.tables.header import header_below
+from veil.tables.reading import check_readable
 from veil.tables.text import canonical_text
 
 _MAX_ROWS, _MAX_COLUMNS, _MAX_TEXT = 1_048_576, 16_384, 32_767

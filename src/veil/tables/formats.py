@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from veil.declare import declared
+from veil.base.declare import declared
 from veil.errors import InputError, OutputError, VeilError
 
 TypeName = Literal["string", "integer", "decimal", "float", "date", "timestamp", "boolean"]

@@ -15,9 +15,9 @@ from veil.errors import InputError
 from veil.tables import columnar, excel
 from veil.tables.arrow import normalized, only_used_categories
 from veil.tables.csv.reader import read_csv
-from veil.tables.files import write
 from veil.tables.formats import Csv, Excel, Format, Parquet, format_of, output_format
 from veil.tables.frames import Frame, check_names, frame_of
+from veil.tables.writing import write
 
 Kind = Literal["pandas", "polars", "pyarrow", "file", "engine"]
 

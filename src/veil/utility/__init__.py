@@ -8,12 +8,12 @@ Single measures read a `Comparison` of two tables: `quality_measures`, `summary_
 `contingency`, `preservation`, `query_error`, `classification`, `regression`.
 """
 
+from veil.api.frontier import Frontier, Point, frontier
 from veil.utility.attributes import AttributeQuality
 from veil.utility.classification import Classification, classification
 from veil.utility.compare import ClassSizes, Utility, compare, utility_of
 from veil.utility.comparison import Comparison
 from veil.utility.distributions import Contingency, Distribution, Frequencies, contingency, distribution
-from veil.utility.frontier import Frontier, Point, frontier
 from veil.utility.measure import Measure, aggregate
 from veil.utility.performance import ClassPerformance, Performance
 from veil.utility.preservation import ColumnPreservation, Preservation, preservation

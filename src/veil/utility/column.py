@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 
 from veil.hierarchies import Hierarchy, suppression
 from veil.hierarchies.hierarchy import ROOT
-from veil.masking.cells import is_number
-from veil.masking.linkage import is_measured, measured
-from veil.plan import hierarchy_builder
-from veil.published import encoded, is_text
+from veil.plan.parameters import hierarchy_builder
+from veil.tables.columns import encoded, is_measured, is_number, is_text, measured
 from veil.tables.text import canonical_text
 
 _FEW = 1 << 22

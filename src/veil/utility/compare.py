@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.masking.cells import is_number
+from veil.tables.columns import is_number
 from veil.utility.classification import Classification, classification
 from veil.utility.comparison import Comparison
 from veil.utility.distributions import Distribution, Frequencies, distribution
@@ -21,7 +21,7 @@ from veil.utility.regression import Regression, regression
 from veil.utility.statistics import ColumnStatistics, is_spelled, summary_statistics
 
 if TYPE_CHECKING:
-    from veil.anonymized import Anonymized
+    from veil.api.face import Anonymized
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Utility:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from veil.report.notebook import html_text
+        from veil.base.html import html_text
 
         return html_text(self)
 

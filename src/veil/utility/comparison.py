@@ -10,15 +10,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.errors import InputError, PlanError, did_you_mean
-from veil.flags import flags_among
-from veil.masking.cells import groups
+from veil.published.flag import flags_among
 from veil.tables import read
 from veil.tables.arrow import normalized
+from veil.tables.columns import groups
 from veil.tables.frames import check_names, frame_of
 from veil.utility.column import Cells, Column
 
 if TYPE_CHECKING:
-    from veil.anonymized import Anonymized
+    from veil.api.face import Anonymized
 
 
 class Comparison:

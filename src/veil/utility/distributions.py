@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from veil.errors import ParameterError
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
-from veil.masking.cells import is_number
-from veil.published import encoded
+from veil.tables.columns import encoded, is_number
 from veil.tables.text import canonical_text
 from veil.utility.column import Column, as_number, numbered
 from veil.utility.comparison import Comparison

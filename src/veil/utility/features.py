@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.errors import InputError, MissingDependencyError, ParameterError, PlanError
-from veil.masking.cells import is_number
+from veil.tables.columns import is_number
 from veil.utility.column import numbered
 from veil.utility.comparison import Comparison
 from veil.utility.distributions import ordered

@@ -17,8 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.errors import InputError
-from veil.masking.cells import is_number
-from veil.masking.linkage import measured
+from veil.tables.columns import is_number, measured
 from veil.utility.comparison import Comparison
 
 Floats = NDArray[np.float64]

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.errors import ParameterError
-from veil.masking.cells import is_number
-from veil.masking.linkage import measured
+from veil.tables.columns import is_number, measured
 from veil.utility.column import Column, as_number, numbered
 from veil.utility.comparison import Comparison
 from veil.utility.distributions import domain_ranks

@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError
 from veil.hierarchies.hierarchy import ROOT
-from veil.masking.cells import is_number, is_ordered
-from veil.masking.linkage import is_measured, measured
-from veil.published import encoded
+from veil.tables.columns import encoded, is_measured, is_number, is_ordered, measured
 from veil.tables.text import canonical_text
 from veil.utility.comparison import Comparison
 from veil.utility.distributions import label_ranks, natural_ranks

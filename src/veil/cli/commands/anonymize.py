@@ -170,7 +170,8 @@ def anonymize(
     [cyan]veil strategies[/cyan] list what there is.
     """
     startup.quick()
-    from veil.cli import anonymizing, engines
+    from veil.cli import anonymizing
+    from veil.cli import places as engines
 
     options = {
         "qi": qi,

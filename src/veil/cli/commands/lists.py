@@ -19,7 +19,7 @@ _Name = Annotated[
 def models(name: _Name = None) -> None:
     """List the privacy models with their parameters."""
     from veil.cli import reference
-    from veil.recipe._parts import MODELS
+    from veil.recipe.parts import MODELS
 
     reference.listing(MODELS, name, "--model ")
 
@@ -28,7 +28,7 @@ def models(name: _Name = None) -> None:
 def qualities(name: _Name = None) -> None:
     """List the quality models with their parameters."""
     from veil.cli import reference
-    from veil.recipe._parts import QUALITIES
+    from veil.recipe.parts import QUALITIES
 
     reference.listing(QUALITIES, name, "--quality ")
 
@@ -37,7 +37,7 @@ def qualities(name: _Name = None) -> None:
 def strategies(name: _Name = None) -> None:
     """List the search strategies with their parameters."""
     from veil.cli import reference
-    from veil.recipe._parts import STRATEGIES
+    from veil.recipe.parts import STRATEGIES
 
     reference.listing(STRATEGIES, name, "--strategy ")
 
@@ -46,7 +46,7 @@ def strategies(name: _Name = None) -> None:
 def hierarchies(name: _Name = None) -> None:
     """List the kinds of hierarchies with their parameters."""
     from veil.cli import reference
-    from veil.recipe._parts import BUILDERS
+    from veil.recipe.parts import BUILDERS
 
     reference.listing(BUILDERS, name, "--qi COLUMN=")
 

@@ -46,7 +46,7 @@ def identify(
     Shows what name and values of each column look like, and the command to go on with.
     """
     startup.quick()
-    from veil.cli import measuring
+    from veil.cli import measure as measuring
 
     telling = measuring.Telling(json, output, overwrite)
     measuring.identify(file, telling, format=format, threshold=threshold)
@@ -100,7 +100,8 @@ def risk(
     [cyan]veil risk patients.csv --qi age,sex,zip --untouched --population Germany[/cyan]
     """
     startup.quick()
-    from veil.cli import engines, measuring
+    from veil.cli import measure as measuring
+    from veil.cli import places as engines
 
     measuring.risk(
         source,
@@ -158,7 +159,8 @@ def assess(
     [cyan]veil assess release.csv --qi age,sex,zip --sensitive diagnosis[/cyan]
     """
     startup.quick()
-    from veil.cli import engines, measuring
+    from veil.cli import measure as measuring
+    from veil.cli import places as engines
 
     measuring.assess(
         source,
@@ -224,7 +226,7 @@ def utility(
     [cyan]veil utility patients.csv release.csv --qi age=intervals:5,10 --qi sex,zip --target diagnosis[/cyan]
     """
     startup.quick()
-    from veil.cli import measuring
+    from veil.cli import measure as measuring
 
     measuring.utility(
         original,
@@ -279,7 +281,7 @@ def frontier(
     [cyan]veil frontier recipe.yaml --over k=2,5,10 --over suppression_limit=0,0.01 --plot frontier.png[/cyan]
     """
     startup.quick()
-    from veil.cli import measuring
+    from veil.cli import measure as measuring
 
     telling = measuring.Telling(json, output, overwrite, picture=plot)
     measuring.frontier(recipe, over, telling, input=input, format=format, risk=risk, utility=utility)
@@ -308,7 +310,8 @@ def verify(
     Exit code 1 if one is broken. The original table is not needed.
     """
     startup.quick()
-    from veil.cli import checking, engines
+    from veil.cli import check as checking
+    from veil.cli import places as engines
 
     chosen = engines.engine_of(engine and engine.value, memory, temporary)
     raise typer.Exit(checking.verify(source, recipe, certificate, format, chosen))
@@ -327,6 +330,6 @@ def hierarchy(
 ) -> None:
     """Build the hierarchy of a column, look at it, and save it as a file to edit and use."""
     startup.quick()
-    from veil.cli import checking
+    from veil.cli import check as checking
 
     checking.hierarchy(file, column, using, format, output, overwrite)

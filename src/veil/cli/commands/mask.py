@@ -50,7 +50,7 @@ def mask(
     by key. [cyan]veil masks[/cyan] lists what there is.
     """
     startup.quick()
-    from veil.cli import mask as masking
+    from veil.cli import steps as masking
 
     job = masking.job_of(
         source, step or [], input=input, format=format, output=output, apart=apart, overwrite=overwrite

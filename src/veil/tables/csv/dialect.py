@@ -18,7 +18,7 @@ from pathlib import Path
 
 from veil.errors import InputError
 from veil.tables.formats import Csv
-from veil.tables.names import header_below
+from veil.tables.header import header_below
 
 # Comma last: it is the one that also stands inside numbers and sentences.
 SEPARATORS = ("\t", ";", "|", ",")

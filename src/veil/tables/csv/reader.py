@@ -15,7 +15,7 @@ from veil.errors import InputError, did_you_mean
 from veil.tables.csv import dialect, faults
 from veil.tables.csv.types import convert, infer
 from veil.tables.formats import Csv
-from veil.tables.opening import read_bytes
+from veil.tables.reading import read_bytes
 
 _BLOCK = 1 << 22
 

@@ -1,0 +1,144 @@
+"""The verb assess: what a table fulfils already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from veil.api.open import Engine, _engine, _opened
+from veil.base.html import html_table
+from veil.errors import PlanError, did_you_mean
+from veil.hierarchies import Hierarchy
+from veil.models import MODELS, Strength
+from veil.models.subset import subset_of
+from veil.plan.parameters import hierarchy_builder
+from veil.plan.prepare import distinct_values
+from veil.population import population_of
+from veil.published.table import Published
+from veil.risk import Risk, sample_risk
+from veil.tables import Format
+
+
+def assess(
+    source: Any,
+    *,
+    quasi_identifiers: str | Iterable[str],
+    sensitive: str | Iterable[str] = (),
+    hierarchies: Mapping[str, Any] | None = None,
+    subset: Any = None,
+    population: Any = None,
+    marker: str | None = "*",
+    format: Format | None = None,
+    engine: Engine = "auto",
+) -> Assessment:
+    """Find the strongest parameter of every privacy model that a table already satisfies.
+
+    Parameters
+    ----------
+    source, format, engine
+        The table, as for `anonymize`.
+    quasi_identifiers, sensitive
+        Columns that an attacker may know, and columns that they want to learn.
+    hierarchies
+        Hierarchies of sensitive columns, for t-closeness with the hierarchical distance.
+    subset
+        The rows that would be released, if not all: row numbers, a query, or another table (see
+        `veil.models.subset`). The whole table is then the population for δ-presence and k-map.
+    population
+        The people the table was drawn from, as a number, the name of a region or a `Population`, for estimates
+        of population uniqueness.
+    marker
+        Text of suppressed cells.
+
+    >>> import pyarrow as pa
+    >>> found = assess(pa.table({"age": ["20-29", "20-29", "30-39", "30-39"]}), quasi_identifiers="age")
+    >>> next(iter(found))
+    Strength(model='KAnonymity', parameter='k', value=2, attribute=None)
+    """
+    columns = _names(quasi_identifiers, "quasi_identifiers")
+    attributes = _names(sensitive, "sensitive")
+    if not columns:
+        raise PlanError("assess needs at least one quasi-identifier: a column that an attacker may know")
+    named, chosen = (
+        [*columns, *attributes, *(hierarchies or {})],
+        None if subset is None else subset_of(subset),
+    )
+    found = _opened(source, format, engine, lambda relation: _engine().for_columns(relation, named, chosen))
+    table, weights = found.table, found.weights
+    for name in named:
+        if name not in table.column_names:
+            raise PlanError(f"the table has no column {name!r}.{did_you_mean(name, table.column_names)}")
+    mask = None if chosen is None else chosen.mask(table)
+    if mask is not None and not mask.any():
+        raise PlanError(
+            f"the research subset {chosen} is empty: it should take one row of the table at least"
+        )
+    published = Published(
+        table if mask is None else table.filter(pa.array(mask)),
+        columns,
+        marker=marker,
+        weights=weights if weights is None or mask is None else weights[mask],
+        population=None if mask is None else table.select([*columns, *attributes]),
+        population_weights=weights,
+        members=mask,
+        hierarchies={
+            name: _built(table[name], each, name, weights) for name, each in (hierarchies or {}).items()
+        },
+        people=None if population is None else population_of(population),
+    )
+    strengths = [each for model in MODELS for each in model.strongest(published, attributes)]
+    return Assessment(tuple(strengths), sample_risk(published.sizes), published.suppressed_records)
+
+
+def _names(given: Any, parameter: str) -> list[str]:
+    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    if strange := [name for name in names if not isinstance(name, str)]:
+        raise PlanError(f"`{parameter}` of assess should be names of columns, not {strange[0]!r}")
+    return names
+
+
+def _built(column: pa.ChunkedArray, builder: Any, name: str, weights: Any) -> Hierarchy:
+    values, counts = distinct_values(column, weights)
+    built: Hierarchy = hierarchy_builder(builder).build(values, counts, name)
+    return built
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What a table already fulfils, and what risks remain. Iterating yields the strengths.
+
+    Printed numbers are rounded such that they hold: promise what you read, and it is kept.
+    """
+
+    strengths: tuple[Strength, ...]
+    risk: Risk
+    suppressed: int
+
+    def __iter__(self) -> Iterator[Strength]:
+        return iter(self.strengths)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{each.model}{f'({each.attribute})' if each.attribute else ''}: {each}"
+            for each in self.strengths
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [(each.model, each.attribute or "", str(each)) for each in self.strengths]
+        return html_table(("Model", "Attribute", "Strongest parameter"), rows)
+
+    def to_arrow(self) -> pa.Table:
+        """The strengths as a table."""
+        return pa.Table.from_pylist(self.to_dict()["strengths"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, with all digits, ready to be written as JSON."""
+        names = ("model", "attribute", "parameter", "value")
+        return {
+            "strengths": [{name: getattr(each, name) for name in names} for each in self.strengths],
+            "risk": asdict(self.risk),
+            "suppressed": self.suppressed,
+        }

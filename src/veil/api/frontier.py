@@ -1,0 +1,371 @@
+"""The risk-utility frontier: one plan with many parameters, what each leaves of risk and of utility, and the best.
+
+    found = frontier(patients, plan, over={"k": [2, 5, 10], "suppression_limit": [0.0, 0.05]})
+    found.pareto()
+    found.plot()
+
+The figures are exact. Whoever chooses the parameters of a differentially private release by looking at them, or
+publishes them, goes beyond what that release promises: they are for trying out on data that may be looked at.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from veil.base.progress import following
+from veil.errors import MissingDependencyError, NoSolutionError, ParameterError, PlanError, did_you_mean
+from veil.hierarchies import Hierarchy
+from veil.plan.plan import Plan
+from veil.plan.prepare import distinct_values
+from veil.tables import Format, Source, read
+from veil.utility.comparison import Comparison
+from veil.utility.quality import quality_measures
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from veil.api.face import Anonymized
+
+RISKS = ("highest", "average", "at_risk", "uniques")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One release, or why there is none.
+
+    Attributes
+    ----------
+    parameters
+        What was asked for.
+    problem
+        Why there is no release; None if there is one.
+    risks, utilities
+        Figures by name: risks are better if lower, utilities if higher. Empty if there is no release.
+    transformation
+        Level of each quasi-identifier.
+    seconds
+        How long it took, with all its figures.
+    """
+
+    parameters: dict[str, Any]
+    problem: str | None
+    risks: dict[str, float]
+    utilities: dict[str, float]
+    transformation: dict[str, int] | None
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; parameters that are no numbers or texts are spelled."""
+        parameters = {name: _plain(value) for name, value in self.parameters.items()}
+        return {**dataclasses.asdict(self), "parameters": parameters}
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """All points, in the order of the parameters; `risk` and `utility` name the figures that are weighed."""
+
+    points: tuple[Point, ...]
+    risk: str
+    utility: str
+
+    def pareto(self, risk: str | None = None, utility: str | None = None) -> tuple[Point, ...]:
+        """Return the points that no other point beats: by less risk with no less utility, or the other way round.
+
+        They come by rising risk. Points with equal figures are all there, in the order of the parameters.
+        """
+        risk, utility = self._figures(risk, utility)
+        solved = [point for point in self.points if point.problem is None]
+        best: list[Point] = []
+        last: tuple[float, float] | None = None
+        for point in sorted(solved, key=lambda each: (each.risks[risk], -each.utilities[utility])):
+            at = (point.risks[risk], point.utilities[utility])
+            if last is None or at[1] > last[1] or at == last:
+                best.append(point)
+                last = at
+        return tuple(best)
+
+    def plot(self, risk: str | None = None, utility: str | None = None) -> Figure:
+        """Draw all points, and the Pareto front as a line with numbers that are explained beside."""
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise MissingDependencyError(
+                "Pictures need matplotlib. Install it with: pip install 'veil-anonymizer[plot]'"
+            ) from None
+        risk, utility = self._figures(risk, utility)
+        front = self.pareto(risk, utility)
+        figure = Figure(figsize=(9, 4.5), layout="constrained")
+        axes: Any = figure.add_subplot()
+        others = [point for point in self.points if point.problem is None and point not in front]
+        for points, style in ((others, {"color": "0.7"}), (front, {"color": "tab:blue", "zorder": 3})):
+            axes.scatter(
+                [point.risks[risk] for point in points],
+                [point.utilities[utility] for point in points],
+                **style,
+            )
+        if front:
+            # Several points may share a corner, and its number.
+            corners: dict[tuple[float, float], list[Point]] = {}
+            for point in front:
+                corners.setdefault((point.risks[risk], point.utilities[utility]), []).append(point)
+            axes.step(*zip(*corners, strict=True), where="post", color="tab:blue", linewidth=1)
+            # Numbers stand where no step goes, in turns above and below; what they mean stands beside.
+            for number, corner in enumerate(corners, 1):
+                offset, side = ((-3, 3), "right") if number % 2 else ((4, -10), "left")
+                axes.annotate(
+                    str(number), corner, xytext=offset, textcoords="offset points", ha=side, fontsize=8
+                )
+            meanings = [
+                f"{number}  {' or '.join(_spoken(str(point)) for point in points)}"
+                for number, points in enumerate(corners.values(), 1)
+            ]
+            handles = [axes.plot([], [], linestyle="")[0] for _ in meanings]
+            figure.legend(
+                handles, meanings, loc="outside right upper", fontsize=8, frameon=False, handlelength=0
+            )
+        axes.set_xlabel(f"risk: {_spoken(risk)}")
+        axes.set_ylabel(f"utility: {_spoken(utility)}")
+        axes.margins(0.15)
+        return figure
+
+    def to_dict(self, risk: str | None = None, utility: str | None = None) -> dict[str, Any]:
+        """Plain values: all points, and which of them are on the Pareto front."""
+        risk, utility = self._figures(risk, utility)
+        front = self.pareto(risk, utility)
+        return {
+            "risk": risk,
+            "utility": utility,
+            "points": [{**point.to_dict(), "pareto": point in front} for point in self.points],
+        }
+
+    def __str__(self) -> str:
+        front = self.pareto()
+        lines = [f"{'':2}{'risk':>10} {'utility':>10}   ({_spoken(self.risk)}, {_spoken(self.utility)})"]
+        for point in self.points:
+            if point.problem is not None:
+                lines.append(f"{'':2}{'no release':>21}   {point}: {point.problem.split('. ')[0]}")
+                continue
+            mark = "*" if point in front else ""
+            figures = f"{point.risks[self.risk]:10.4f} {point.utilities[self.utility]:10.4f}"
+            lines.append(f"{mark:2}{figures}   {point}")
+        return "\n".join(lines)
+
+    def _figures(self, risk: str | None, utility: str | None) -> tuple[str, str]:
+        risk, utility = risk or self.risk, utility or self.utility
+        for point in self.points:
+            if point.problem is None:
+                _check_figure("risk", risk, point.risks)
+                _check_figure("utility", utility, point.utilities)
+        return risk, utility
+
+
+def frontier(
+    source: Any,
+    plan: Plan | None = None,
+    *,
+    over: Mapping[str, Iterable[Any]],
+    risk: str = "average",
+    utility: str = "granularity",
+    risks: Mapping[str, Callable[[Anonymized], float]] | None = None,
+    utilities: Mapping[str, Callable[[Comparison], float]] | None = None,
+    threads: int = 1,
+    progress: bool | Callable[[str, int, int, str], None] | None = None,
+    format: Format | None = None,
+    **options: Any,
+) -> Frontier:
+    """Carry out a plan with all combinations of some parameters, and measure each release.
+
+    Parameters
+    ----------
+    source, format, progress
+        As for `veil.anonymize`.
+    plan
+        The plan; or give what `veil.anonymize` takes as further keywords.
+    over
+        Values to try by parameter: a field of the plan (`suppression_limit`, `quality`, …), a parameter of its
+        privacy models (`k`, `t`, `epsilon`, …) or of its quality model (`factor`). A name that several kinds of
+        models have is written with the kind: `KAnonymity.k`.
+    risk, utility
+        The figures that decide what is best: one of "highest", "average", "at_risk", "uniques"; and one of
+        "granularity", "intensity", "entropy", "squared_error", "discernibility", "class_size", "ambiguity",
+        "record_error", "sse_sst", "released".
+    risks, utilities
+        Further figures by name: functions of a release, and of a `Comparison`.
+    threads
+        Releases that are made at a time; the result does not depend on it.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from veil import KAnonymity, hierarchies as h
+    >>> people = pa.table({"age": [21, 23, 27, 34, 38, 52]})
+    >>> found = frontier(
+    ...     people, over={"k": [1, 2, 6, 7]}, quasi_identifiers={"age": h.intervals(10, 20)},
+    ...     models=KAnonymity(2), suppression_limit=0.2,
+    ... )
+    >>> [str(point) for point in found.pareto()]
+    ['k = 6', 'k = 2', 'k = 1']
+    >>> found.points[-1].problem
+    'KAnonymity(k=7) needs classes of 7 records, but the table has only 6: no release with any information can fulfil it'
+    """
+    if (plan is None) == (not options):
+        raise PlanError("`frontier` needs a plan, or the keywords of one, and not both")
+    base = Plan(**options) if plan is None else plan
+    if threads < 1:
+        raise ParameterError(f"`threads` should be 1 or more, not {threads}")
+    combinations = _combinations(over)
+    plans = [_with(base, parameters) for parameters in combinations]
+    found = source if isinstance(source, Source) else read(source, format=format)
+    for each in plans:
+        each.check_columns(found.table.column_names)
+    plans = _built(plans, found)
+    measure = _Measure(found, dict(risks or {}), dict(utilities or {}), threads)
+    with following(progress) as told, ThreadPoolExecutor(threads) as pool:
+        told.phase("trying parameters")
+        points = []
+        try:
+            for point in pool.map(measure, plans, combinations):
+                points.append(point)
+                told.advance(len(points), len(plans), str(point))
+        finally:
+            measure.stop.set()  # after Ctrl-C, so that nobody waits for searches that are under way
+    made = Frontier(tuple(points), risk, utility)
+    made._figures(None, None)
+    return made
+
+
+class _Measure:
+    """Makes a release of a plan and measures it."""
+
+    def __init__(
+        self,
+        source: Source,
+        risks: dict[str, Callable[[Anonymized], float]],
+        utilities: dict[str, Callable[[Comparison], float]],
+        threads: int,
+    ) -> None:
+        self.source, self.risks, self.utilities, self.threads = source, risks, utilities, threads
+        self.stop = threading.Event()
+
+    def __call__(self, plan: Plan, parameters: dict[str, Any]) -> Point:
+        start = time.perf_counter()
+        try:
+            release = self._release(plan)
+        except (NoSolutionError, PlanError) as error:
+            return Point(parameters, str(error), {}, {}, None, time.perf_counter() - start)
+        comparison = Comparison.of(release)
+        after = release.risk()[1]
+        risks = {name: float(getattr(after, name)) for name in RISKS}
+        risks |= {name: float(each(release)) for name, each in self.risks.items()}
+        utilities = dict(quality_measures(comparison).overall)
+        utilities["released"] = 1.0 - float(comparison.suppressed.mean())
+        utilities |= {name: float(each(comparison)) for name, each in self.utilities.items()}
+        levels = dict(release.transformation)
+        return Point(parameters, None, risks, utilities, levels, time.perf_counter() - start)
+
+    def _release(self, plan: Plan) -> Any:
+        from veil.api.anonymize import carry_out
+        from veil.dp.publish import publish, safepub_of
+
+        if safepub_of(plan) is not None:
+            return publish(self.source, plan, cancel=self.stop.is_set)
+        threads = None if self.threads == 1 else 1
+        return carry_out(plan, self.source, threads=threads, progress=False, cancel=self.stop.is_set)
+
+
+# --- parameters -------------------------------------------------------------------------------------------
+
+
+def _combinations(over: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
+    values: dict[str, list[Any]] = {}
+    for name, each in over.items():
+        if isinstance(each, str) or not isinstance(each, Iterable):
+            raise PlanError(f"`over` should list the values of {name!r} to try, not {each!r}")
+        values[name] = list(each)
+        if not values[name]:
+            raise PlanError(f"`over` lists no value of {name!r} to try")
+    if not values:
+        raise PlanError('`over` should name at least one parameter, such as {"k": [2, 5, 10]}')
+    return [dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())]
+
+
+def _with(plan: Plan, parameters: Mapping[str, Any]) -> Plan:
+    """Return the plan with other parameters."""
+    for name, value in parameters.items():
+        plan = _replaced(plan, name, value)
+    return plan
+
+
+def _replaced(plan: Plan, name: str, value: Any) -> Plan:
+    owner, _, field = name.rpartition(".")
+    if not owner and field in _fields(plan):
+        return replace(plan, **{field: value})
+    parts: Sequence[Any] = (*plan.models, plan.quality)
+    meant = [part for part in parts if field in _fields(part) and owner in ("", type(part).__name__)]
+    kinds = sorted({type(part).__name__ for part in meant})
+    if not meant:
+        known = [*_fields(plan), *(each for part in parts for each in _fields(part))]
+        qualified = [f"{type(part).__name__}.{each}" for part in parts for each in _fields(part)]
+        hint = did_you_mean(name, dict.fromkeys(qualified if owner else known))
+        raise PlanError(
+            f"`over` names {name!r}, which is no parameter of the plan, its privacy models or its quality model.{hint}"
+        )
+    if len(kinds) > 1:
+        named = " or ".join(f"{kind}.{field}" for kind in kinds)
+        raise PlanError(f"`over` names {name!r}, which several models have: write {named}")
+
+    def changed(part: Any) -> Any:
+        return replace(part, **{field: value}) if part in meant else part
+
+    return replace(plan, models=tuple(map(changed, plan.models)), quality=changed(plan.quality))
+
+
+def _fields(value: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(value) if field.name != "kind"]
+
+
+def _built(plans: Sequence[Plan], source: Source) -> list[Plan]:
+    """Build each hierarchy once.
+
+    Not for differential privacy, which must see for itself that hierarchies are not made from the data.
+    """
+    from veil.dp.publish import safepub_of
+
+    built: dict[tuple[str, int], Hierarchy] = {}
+    made = []
+    for plan in plans:
+        if safepub_of(plan) is not None:
+            made.append(plan)
+            continue
+        for name, builder in plan.quasi_identifiers.items():
+            if (name, id(builder)) not in built:
+                values, counts = distinct_values(source.table[name])
+                built[name, id(builder)] = builder.build(values, counts, name)
+        hierarchies = {name: built[name, id(each)] for name, each in plan.quasi_identifiers.items()}
+        made.append(replace(plan, quasi_identifiers=hierarchies))
+    return made
+
+
+def _check_figure(what: str, name: str, figures: Mapping[str, float]) -> None:
+    if name not in figures:
+        raise ParameterError(
+            f"`{what}` should be one of the figures, not {name!r}.{did_you_mean(name, figures)}"
+        )
+
+
+def _spoken(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)

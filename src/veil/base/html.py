@@ -1,0 +1,31 @@
+"""Small HTML tables, with everything from a table escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> str:
+    """Return an HTML table; a cell is shown as its text, whatever that is.
+
+    >>> html_table(["a"], [["<b>"]])
+    '<table><thead><tr><th style="text-align:left">a</th></tr></thead><tbody><tr><td style="text-align:left">&lt;b&gt;</td></tr></tbody></table>'
+    """
+    side = ' style="text-align:left"'
+    head = "".join(f"<th{side}>{escape(str(each))}</th>" for each in headings)
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{side}>{escape('·' if each is None else str(each))}</td>" for each in row)
+        + "</tr>"
+        for row in rows
+    )
+    caption = f"<p><b>{escape(title)}</b></p>" if title else ""
+    top = f"<thead><tr>{head}</tr></thead>" if any(headings) else ""
+    return f"{caption}<table>{top}<tbody>{body}</tbody></table>"
+
+
+def html_text(value: object) -> str:
+    """Return what an object says of itself, as it would stand on a terminal."""
+    return f"<pre>{escape(str(value))}</pre>"

@@ -1,0 +1,328 @@
+"""`veil risk`, `assess`, `identify`, `utility` and `frontier`: figures about tables, for people and for programs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from veil.base.progress import following
+from veil.base.wording import plural
+from veil.cli import failures, figures, files, grammar, show
+from veil.cli import places as engines
+from veil.cli.check import released_format
+from veil.engines.relation import Engine
+from veil.engines.settings import Settings
+from veil.errors import InputError, PlanError, VeilError, did_you_mean
+from veil.recipe import Recipe
+from veil.tables import Format, atomic, read
+from veil.tables.formats import format_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+    from rich.console import Console
+
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+@dataclass(frozen=True)
+class Telling:
+    """Where figures go: on the terminal as tables or as JSON, and into files as JSON and as a picture."""
+
+    json: bool = False
+    output: Path | None = None
+    overwrite: bool = False
+    picture: Path | None = None
+
+    @property
+    def targets(self) -> dict[str, Path]:
+        """Files to write."""
+        named = {"figures": self.output, "picture": self.picture}
+        return {what: path for what, path in named.items() if path is not None}
+
+    def check(self, *keep: Path) -> None:
+        """Refuse files that cannot be written, before time is spent on what goes there."""
+        if self.picture is not None:
+            files.check_ending(self.picture, "picture", PICTURES)
+            files.require("Pictures", "matplotlib", extra="plot")
+        files.check_targets(self.targets, keep=keep, overwrite=self.overwrite)
+
+    def tell(
+        self,
+        found: Mapping[str, Any],
+        shown: Callable[[Console], None],
+        drawn: Callable[[], Figure] | None = None,
+    ) -> None:
+        """Write all files, or none, and print."""
+        text = json.dumps(_plain(found), indent=2, allow_nan=False) + "\n"
+        with files.honest_about(self.targets.values()):
+            with ExitStack() as all_or_none:
+                if self.picture is not None and drawn is not None:
+                    ending = self.picture.suffix.lower().removeprefix(".")
+                    temporary = all_or_none.enter_context(atomic(self.picture))
+                    drawn().savefig(temporary, format=ending, dpi=150)
+                if self.output is not None:
+                    all_or_none.enter_context(atomic(self.output)).write_text(text, encoding="utf-8")
+            if self.json:
+                typer.echo(text, nl=False)
+                return
+            console = show.output()
+            shown(console)
+            show.files(console, self.targets.items())
+
+
+def _plain(value: Any) -> Any:
+    """Leave out what JSON has no word for: numbers that are none."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def assess(
+    text: str,
+    qi: Sequence[str],
+    sensitive: Sequence[str],
+    telling: Telling,
+    *,
+    hierarchies: Sequence[str],
+    subset: str | None,
+    population: str | None,
+    marker: str,
+    format: str | None,
+    engine: Engine | Settings | None,
+) -> None:
+    """Show what a table fulfils already, and its risks."""
+    from veil.api.assess import assess
+
+    place = engines.place_of(text)
+    engines.warn_about_passwords(place)
+    telling.check(*([place] if isinstance(place, Path) else []))
+    found = assess(
+        place,
+        quasi_identifiers=grammar.names(qi),
+        sensitive=grammar.names(sensitive),
+        hierarchies=grammar.hierarchies(hierarchies),
+        subset=None if subset is None else grammar.subset(subset),
+        population=None if population is None else grammar.population(population),
+        marker=marker,
+        format=grammar.format(format) if format else None,
+        engine=engine or "auto",
+    )
+    telling.tell(found.to_dict(), lambda console: show.assessment(console, found))
+
+
+def risk(
+    text: str,
+    qi: Sequence[str],
+    telling: Telling,
+    *,
+    format: str | None,
+    population: str | None,
+    untouched: bool,
+    marker: str,
+    subset: str | None,
+    engine: Engine | Settings | None,
+    **options: Any,
+) -> None:
+    """Show what a table reveals about the people in it; further keywords are those of `veil.risk.analyze`."""
+    from veil.risk import analyze
+
+    people = None if population is None else grammar.population(population)
+    place = engines.place_of(text)
+    engines.warn_about_passwords(place)
+    files.no_databases(people if isinstance(people, Path) else None)
+    telling.check(*(each for each in (place, people) if isinstance(each, Path)))
+    chosen = grammar.format(format) if format else None
+    names = grammar.names(qi)
+    with following(None) as told:
+        told.phase("reading the table")
+        relation = engines.opened(place, chosen, engine)
+        if relation is not None:
+            refused = {f"--{name}": options[name] for name in ("weights", "household")}
+            engines.check_options(relation, {**refused, "--subset": subset})
+        if isinstance(people, Path):
+            people = read(people, format=_akin(people, chosen)).table
+        elif isinstance(people, str):
+            people = _region(people)
+        if relation is not None:
+            held, people = engines.condensed(relation, names, people, marker=marker, untouched=untouched)
+            told.phase("looking at all combinations of columns")
+            found = analyze(held, population=people, untouched=untouched, **options)
+        else:
+            table = read(place, format=chosen).table
+            told.phase("looking at all combinations of columns")
+            found = analyze(
+                table,
+                names,
+                population=people,
+                subset=None if subset is None else grammar.subset(subset),
+                marker=marker,
+                untouched=untouched,
+                **options,
+            )
+    telling.tell(found.to_dict(), lambda console: figures.risk(console, found, untouched=untouched))
+
+
+def _region(name: str) -> Any:
+    from veil.population import REGIONS, population_of
+
+    if name not in REGIONS:
+        raise PlanError(
+            f"--population {name!r}: give a number of people, the path of a table, or a region."
+            f"{did_you_mean(name, REGIONS)}"
+        )
+    return population_of(name)
+
+
+def _akin(path: Path, format: Format | None) -> Format | None:
+    """Return a format if it is that of a file by its name, or if its name does not tell."""
+    try:
+        named = format_of(path)
+    except VeilError:
+        return format
+    return format if format is not None and format.kind == named.kind else None
+
+
+def identify(file: Path, telling: Telling, *, format: str | None, threshold: float) -> None:
+    """Show what the columns of a table look like, and which roles that speaks for."""
+    from veil.risk import detect_identifiers, propose_roles
+
+    files.no_databases(file)
+    telling.check(file)
+    with following(None) as told:
+        told.phase("reading the table")
+        table = read(file, format=grammar.format(format) if format else None).table
+        told.phase("looking at names and values")
+        found = detect_identifiers(table, threshold=threshold)
+        proposed = propose_roles(table, threshold=threshold)
+    made = {
+        "identifiers": [dataclasses.asdict(each) for each in found],
+        "roles": [dataclasses.asdict(each) for each in proposed],
+    }
+    telling.tell(made, lambda console: figures.roles(console, found, proposed, file, format))
+
+
+def utility(
+    original: Path,
+    released: Path,
+    telling: Telling,
+    *,
+    qi: Sequence[str],
+    recipe: Path | None,
+    target: Sequence[str],
+    queries: int,
+    format: str | None,
+    released_as: str | None,
+    marker: str | None,
+    original_values: bool,
+    threads: int | None,
+) -> None:
+    """Show what a released table is still good for."""
+    from veil.utility import compare
+
+    if bool(qi) == (recipe is not None):
+        raise PlanError(
+            "say which columns were changed: --qi age,sex, or --recipe with the recipe of the release; "
+            "one of the two"
+        )
+    files.no_databases(original, released)
+    telling.check(original, released, *([] if recipe is None else [recipe]))
+    known = None if recipe is None else Recipe.read(recipe)
+    columns: Mapping[str, Any] = grammar.columns(qi)
+    blank: str | None = "*"
+    if known is not None:
+        plan = known.plan()
+        columns = {**plan.quasi_identifiers, **dict.fromkeys(plan.aggregated)}
+        blank = plan.marker
+    given = (
+        grammar.format(format) if format else None if known is None else _akin(original, known.input_format)
+    )
+    with following(None) as told:
+        told.phase("reading the tables")
+        before = read(original, format=given).table
+        chosen = grammar.format(released_as) if released_as else released_format(released, given, known)
+        after = read(released, format=chosen).table
+        _check_rows(before, after, released)
+        told.phase("comparing")
+        found = compare(
+            before,
+            after,
+            columns,
+            marker=blank if marker is None else marker,
+            targets=grammar.names(target),
+            queries=queries,
+            threads=threads,
+        )
+    safe = found if original_values else found.without_original_values()
+    telling.tell(safe.to_dict(), lambda console: figures.utility(console, found))
+
+
+def _check_rows(before: pa.Table, after: pa.Table, released: Path) -> None:
+    if before.num_rows != after.num_rows:
+        raise InputError(
+            f"{released} has {plural(after.num_rows, 'row')} and the original {before.num_rows:,}, so that nobody can tell "
+            "which of them belong together. Compare a release that keeps suppressed rows (--suppressed-rows keep, "
+            "which is the default)"
+        )
+
+
+def frontier(
+    source: Path,
+    over: Sequence[str],
+    telling: Telling,
+    *,
+    input: Path | None,
+    format: str | None,
+    risk: str,
+    utility: str,
+) -> None:
+    """Show risk and utility of releases with other parameters."""
+    from veil.api.frontier import frontier
+    from veil.dp.publish import safepub_of
+
+    parameters = grammar.parameters(over)
+    _check_figures(risk, utility)
+    if not files.is_recipe(source):
+        raise PlanError(
+            f"{source}: a recipe (.yaml) is needed, which holds the plan to vary; `veil anonymize --save-recipe` "
+            "makes one of options"
+        )
+    recipe = Recipe.read(source)
+    files.no_databases(input)
+    table, chosen = files.table_of(source, recipe, input=input, format=format)
+    path = engines.read_into_memory(
+        table, chosen, None, "Try parameters on a sample that is written to one file"
+    )
+    telling.check(source, path)
+    plan = recipe.plan()
+    if recipe.local_recoding is not None:
+        failures.say("note: figures are those before local recoding, which the frontier leaves out")
+    if safepub_of(plan) is not None:
+        failures.say(
+            "note: these figures are exact and spend no budget: try parameters on data that may be looked at"
+        )
+    found = frontier(path, plan, over=parameters, risk=risk, utility=utility, format=chosen, progress=None)
+    telling.tell(found.to_dict(), lambda console: figures.frontier(console, found), found.plot)
+
+
+def _check_figures(risk: str, utility: str) -> None:
+    """Refuse figures that there will not be, before any release is made."""
+    from veil.api.frontier import RISKS
+    from veil.utility.attributes import ATTRIBUTE_MEASURES
+    from veil.utility.quality import DATA_MEASURES
+
+    utilities = (*ATTRIBUTE_MEASURES, *DATA_MEASURES, "sse_sst", "released")
+    for option, name, known in (("--risk", risk, RISKS), ("--utility", utility, utilities)):
+        if name not in known:
+            raise PlanError(f"{option} {name!r}: there is no such figure.{did_you_mean(name, known)}")

@@ -1,0 +1,398 @@
+"""SafePub carried out: a table and a plan become a private release. `veil.dp.safepub` says what is proved of it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.api.release import Release
+from veil.base.randomness import Randomness
+from veil.classes.encoding import Encoding, Levels
+from veil.classes.sample import Sample
+from veil.dp.accountant import Accountant
+from veil.dp.safepub import SafePub, draw_sample
+from veil.dp.scores import Retention, score_function
+from veil.dp.walk import FINAL_SHARE, Scorer, Scores, Walk, private_search, published_search
+from veil.errors import NoSolutionError, PlanError, did_you_mean
+from veil.hierarchies import Categories, File, Hierarchy, Table
+from veil.lattice.evaluator import Evaluator
+from veil.lattice.search import Found
+from veil.lattice.space import Space
+from veil.models import KAnonymity
+from veil.plan.plan import Plan
+from veil.plan.prepare import Prepared, encode, prepare
+from veil.quality import QualityModel
+from veil.tables import Source
+from veil.tables.arrow import only_used_categories
+from veil.tables.frames import PandasFrame
+
+if TYPE_CHECKING:
+    from veil.engines.source import EngineSource
+
+
+def safepub_of(plan: Plan) -> SafePub | None:
+    """Return the plan's SafePub model, if it has one, after checking that plan and model fit together."""
+    found = [model for model in plan.models if isinstance(model, SafePub)]
+    if not found:
+        return None
+    if len(found) > 1:
+        raise PlanError("a plan has one SafePub model at most: two releases need two plans, and both budgets")
+    for model in plan.models:
+        if model.subset is not None:
+            raise PlanError(
+                f"SafePub draws its own random sample and cannot be combined with {model}, which says itself which "
+                "rows to release: leave one of them out"
+            )
+        if not isinstance(model, SafePub | KAnonymity):
+            raise PlanError(
+                f"SafePub cannot be combined with {model}: what that model suppresses would tell of records that are "
+                "not published. KAnonymity is the only other model that it goes with"
+            )
+    for name in (*plan.sensitive, *plan.insensitive):
+        _refuse_column(name)
+    for name in plan.microaggregated:
+        raise PlanError(
+            f"column {name!r} is microaggregated: SafePub proves nothing about means of exact values. Give it a "
+            "hierarchy instead"
+        )
+    if found[0].generalization is None:
+        _refuse_limits(plan, found[0].steps)
+    return found[0]
+
+
+def _refuse_limits(plan: Plan, steps: int) -> None:
+    """Refuse to end a search early: the proof needs steps whose number is fixed beforehand, each with its budget.
+
+    How far a search gets until a time is over depends on the data, and its result would tell of them.
+    """
+    reasons = {
+        "time_limit": "how far it gets in a given time depends on the data, and would tell of them",
+        "check_limit": "each of its steps has a share of the budget beforehand",
+    }
+    for name, why in reasons.items():
+        if getattr(plan, name) is not None:
+            raise PlanError(
+                f"`{name}` cannot end a private search: {why}. Leave it out; fewer `steps` of SafePub than the {steps} it "
+                f"takes here are quicker, for example SafePub(..., steps={max(1, steps // 3)})"
+            )
+
+
+def publish(
+    source: Source,
+    plan: Plan,
+    *,
+    accountant: Accountant | None = None,
+    randomness: Randomness | None = None,
+    cancel: Callable[[], bool] | None = None,
+) -> PrivateRelease:
+    """Make the release that a plan with a SafePub model asks for.
+
+    The plan's suppression limit does not apply, and suppressed rows always go: see `veil.dp.safepub`. The search cannot
+    be ended early by limits, whose result would not be private.
+
+    Parameters
+    ----------
+    accountant
+        The account that epsilon and delta are taken from, before anything is drawn.
+    randomness
+        By default the operating system's. `Randomness.for_testing(seed)` marks the release as not private.
+    cancel
+        Asked before each transformation that is looked at; True gives everything up, and nothing is released. What was
+        taken from the account stays taken. It is for people who have changed their mind: whoever cancels by the clock
+        and tries again until a run is quick enough lets the time choose, which depends on the data.
+
+    >>> import pyarrow as pa
+    >>> from veil import hierarchies as h
+    >>> from veil.tables import read
+    >>> people = pa.table({"sex": ["f", "m"] * 500})
+    >>> plan = Plan({"sex": h.table([["f", "*"], ["m", "*"]])}, SafePub(1, 1e-4))
+    >>> release = publish(read(people), plan, randomness=Randomness.for_testing(1))
+    >>> release.transformation, release.is_private
+    ({'sex': 0}, False)
+    """
+    model = safepub_of(plan)
+    if model is None:
+        raise PlanError("the plan has no SafePub model")
+    for name in source.columns or source.table.column_names:
+        if plan.role_of(name) == "insensitive":
+            _refuse_column(name)
+    chance = randomness or Randomness()
+    records = int(source.table.num_rows if source.weights is None else source.weights.sum())
+    model = model.for_records(records)
+    plan = replace(
+        plan,
+        quasi_identifiers={name: _public(each, name) for name, each in plan.quasi_identifiers.items()},
+        models=tuple(model if isinstance(each, SafePub) else each for each in plan.models),
+        suppression_limit=1.0,
+        suppressed_rows="drop",
+    )
+    for name, hierarchy in plan.quasi_identifiers.items():
+        if name in source.table.column_names:
+            _require_listed_null(source.table[name], hierarchy, name)
+    whole = prepare(source.table, plan, source.weights, source.columns)
+    mechanism = Mechanism(
+        model, whole.encoding, whole.codes, whole.minimum, whole.maximum, plan.quality, records=records,
+        smallest=max(each.minimal_class_size(whole.sample) for each in plan.models), whole=whole.sample,
+        cancel=cancel,
+    )  # fmt: skip
+    if accountant is not None:
+        if not model.is_proven:
+            raise PlanError(
+                "nobody knows what a search as published costs: an accountant cannot account for it"
+            )
+        accountant.spend(f"release by {model}", model.epsilon, model.budgets().delta)
+    if source.kind == "engine":
+        levels, walk = mechanism.choose(chance)
+        sample = cast("EngineSource", source).drawn(mechanism.beta, chance)
+        return PrivateRelease(sample, _counted(whole, sample), levels, model, walk, chance.is_private)
+    rows, levels, walk = mechanism.run(chance)
+    return PrivateRelease(source, _drawn(whole, rows), levels, model, walk, chance.is_private)
+
+
+def _drawn(whole: Prepared, rows: NDArray[np.int64]) -> Prepared:
+    """Return some rows as a table of its own."""
+    codes = tuple(column[rows] for column in whole.codes)
+    attributes = tuple(replace(each, codes=each.codes[rows]) for each in whole.sample.attributes)
+    squares = whole.plan.quality.needs_squares
+    sample = Sample(whole.encoding, list(codes), attributes, squares=squares)
+    table = whole.table.take(pa.array(rows))
+    return replace(whole, table=table, sample=sample, codes=codes)
+
+
+def _counted(whole: Prepared, source: Source) -> Prepared:
+    """Return the rows that an engine has drawn, condensed, as a table of its own."""
+    codes = [
+        encode(source.table[name], hierarchy, name, source.weights)[1]
+        for name, hierarchy in zip(whole.encoding.names, whole.encoding.hierarchies, strict=True)
+    ]
+    squares = whole.plan.quality.needs_squares
+    sample = Sample(whole.encoding, codes, weights=source.weights, squares=squares)
+    return replace(whole, table=source.table, sample=sample, codes=tuple(codes), weights=source.weights)
+
+
+class Mechanism:
+    """SafePub on coded rows: all that is random, and nothing about frames and files.
+
+    `records` is their number, if rows stand for several. `smallest` is the size below which classes are suppressed: k, unless another model asks for more. `whole` are all
+    rows, collapsed, where they have been already. `final_share` is the part of the search's budget for its last
+    choice.
+    """
+
+    def __init__(
+        self,
+        model: SafePub,
+        encoding: Encoding,
+        codes: Sequence[NDArray[np.int32]],
+        minimum: Levels,
+        maximum: Levels,
+        quality: QualityModel,
+        *,
+        records: int | None = None,
+        smallest: int | None = None,
+        whole: Sample | None = None,
+        final_share: Fraction = FINAL_SHARE,
+        cancel: Callable[[], bool] | None = None,
+    ) -> None:
+        self.cancel = cancel or (lambda: False)
+        self.model, self.encoding, self.codes = model, encoding, tuple(codes)
+        self.minimum, self.maximum, self.final_share = minimum, maximum, final_share
+        self.records = records or int(self.codes[0].size)
+        self.budgets = model.budgets(self.records)
+        self.beta = model.parameters(self.records).beta
+        self.smallest = smallest or model.parameters(self.records).k
+        self.whole = whole or Sample(encoding, list(codes))
+        self.fixed = None if model.generalization is None else self._fixed(model.generalization)
+        if self.fixed is None:
+            retention = Retention.below(self.smallest)
+            if model.final == "private":
+                # Around the size of which, on average, enough records are drawn.
+                size = -(-self.smallest // self.beta)
+                retention = Retention(int(size) // 2, int(size) // 2 + int(size))
+            self.function = score_function(quality, encoding, retention)
+
+    def run(self, randomness: Randomness) -> tuple[NDArray[np.int64], Levels, Walk | None]:
+        """Return the rows that are drawn, in random order, the scheme, and how it was found."""
+        if self.fixed is None and self.model.final == "as_published":
+            rows = draw_sample(self.records, self.beta, randomness)
+            walk = published_search(
+                self._scores(self.sample(rows)),
+                self.function.published(self.smallest, len(self.codes)), self.minimum, self.maximum,
+                epsilon=self.budgets.search, steps=self.model.steps, randomness=randomness,
+            )  # fmt: skip
+            return rows, walk.chosen, walk
+        levels, found = self.choose(randomness)
+        return draw_sample(self.records, self.beta, randomness), levels, found
+
+    def choose(self, randomness: Randomness) -> tuple[Levels, Walk | None]:
+        """Return the scheme, and how it was found, without looking at what is drawn."""
+        if self.fixed is not None:
+            return self.fixed, None
+        if self.model.final == "as_published":
+            raise PlanError(
+                "the search as published reads the rows that are drawn, which no engine hands over. Leave `final` as it is"
+            )
+        walk = private_search(
+            self._scores(self.whole), self.function.spread, self.minimum, self.maximum,
+            epsilon=self.budgets.search, steps=self.model.steps, randomness=randomness,
+            final_share=self.final_share,
+        )  # fmt: skip
+        return walk.chosen, walk
+
+    def _scores(self, sample: Sample) -> Scores:
+        """Return what scores the schemes of a sample, and asks before each whether to go on.
+
+        Who cancels gets nothing, not even the best so far: that is what keeps the choice private.
+        """
+        scorer = Scorer(sample, self.function, self.minimum)
+
+        def scores(levels: Levels) -> Fraction:
+            if self.cancel():
+                raise NoSolutionError(
+                    "the private search was cancelled, and nothing is released: the best so far would not be private. "
+                    "Fewer `steps` of SafePub take less time"
+                )
+            return scorer(levels)
+
+        return scores
+
+    def sample(self, rows: NDArray[np.int64]) -> Sample:
+        """Return some rows, collapsed."""
+        return Sample(self.encoding, [column[rows] for column in self.codes])
+
+    def _fixed(self, generalization: dict[str, int]) -> Levels:
+        names = self.encoding.names
+        for name in generalization:
+            if name not in names:
+                raise PlanError(
+                    f"`generalization` of SafePub names {name!r}, which is no quasi-identifier.{did_you_mean(name, names)}"
+                )
+        for name, least, most in zip(names, self.minimum, self.maximum, strict=True):
+            if name not in generalization:
+                raise PlanError(f"`generalization` of SafePub should give a level for column {name!r} too")
+            if not least <= generalization[name] <= most:
+                raise PlanError(
+                    f"`generalization` of SafePub should give column {name!r} a level from {least} to {most}, "
+                    f"not {generalization[name]}"
+                )
+        return tuple(generalization[name] for name in names)
+
+
+class PrivateRelease(Release):
+    """A release by SafePub. `table` is private; other numbers are exact and for the owner of the data only.
+
+    Attributes
+    ----------
+    model : SafePub
+        The model, with the `delta` that was used.
+    statement : str
+        The promise in plain words.
+    walk : Walk, optional
+        Where the search went.
+    is_private : bool
+        False if the draws can be repeated from a seed, or the search is not proven to be private.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        drawn: Prepared,
+        levels: Levels,
+        model: SafePub,
+        walk: Walk | None,
+        private: bool,
+    ) -> None:
+        evaluator = Evaluator(drawn.sample, drawn.plan.models, drawn.plan.quality, 1.0)
+        evaluation, _ = evaluator.evaluate(levels, drawn.sample.table, score=True)
+        space = Space(drawn.minimum, drawn.maximum, evaluator.allowed, {levels: evaluation})
+        super().__init__(source, drawn, evaluator, Found(evaluation, space, proven=False), levels)
+        self.model, self.walk, self._seeded = model, walk, not private
+        self.is_private = private and model.is_proven
+
+    @property
+    def statement(self) -> str:
+        """The promise in plain words."""
+        if not self._seeded:
+            return self.model.statement()
+        return f"NOT PRIVATE: drawn from a seed, for testing. Otherwise: {self.model.statement()}"
+
+    @functools.cached_property
+    def table(self) -> Any:
+        """The anonymized table, as the kind of frame that came in, without any index that it had."""
+        if self._source.kind == "engine":
+            return self._source.released(self)
+        frame = self._source.frame
+        if frame is None:
+            return only_used_categories(self.arrow)
+        if isinstance(frame, PandasFrame):
+            frame = PandasFrame(frame.frame.iloc[: self.arrow.num_rows].reset_index(drop=True))
+        return frame.from_arrow(self.arrow, frozenset(), None)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        for_the_data_holder: bool = False,
+        progress: bool | Callable[[str, int, int, str], None] | None = None,
+    ) -> Path:
+        """Write a report: one self-contained HTML file, PDF or JSON, by the ending of the name.
+
+        It tells what the released table tells, and nothing else about the records it was made from, so that it is as
+        private as the table. With `for_the_data_holder` it holds all exact figures, which the promise of differential
+        privacy does not cover.
+        """
+        from veil.report import write_report
+
+        return write_report(self, Path(path), private=not for_the_data_holder, progress=progress)
+
+    def apply(self, node: object) -> NoReturn:
+        """Refuse: a transformation that is chosen by looking at this release is not private."""
+        _refuse_change()
+
+    def local_recoding(self, *args: object, **options: object) -> NoReturn:
+        """Refuse: records are suppressed for good, or the smallest class means nothing."""
+        _refuse_change()
+
+
+def _refuse_change() -> NoReturn:
+    raise PlanError(
+        "the transformation of a SafePub release was chosen privately and cannot be changed afterwards. "
+        "SafePub(..., generalization={...}) releases one that was chosen without looking at the data"
+    )
+
+
+def _public(builder: Any, name: str) -> Hierarchy:
+    """Return a hierarchy that does not depend on the data, or refuse."""
+    listed = isinstance(builder, Hierarchy | File | Table) or (
+        isinstance(builder, Categories) and builder.other is None
+    )
+    if not listed:
+        raise PlanError(
+            f"the hierarchy of column {name!r} is made from the data ({builder}), and would tell which values occur. "
+            "With SafePub, write it down, or build it over all values that are possible: for example "
+            f"h.intervals(5, 10).build(pa.array(range(120)), [1] * 120, {name!r})"
+        )
+    made: Hierarchy = builder.build(pa.array([], pa.string()), np.empty(0, np.int64), name)
+    return made
+
+
+def _require_listed_null(column: pa.ChunkedArray, hierarchy: Hierarchy, name: str) -> None:
+    if column.null_count and None not in hierarchy.labels[0]:
+        raise PlanError(
+            f"column {name!r} has missing values, but its hierarchy does not list them (as NULL). With SafePub the "
+            "hierarchy must not depend on whether there are any: use hierarchy.with_missing()"
+        )
+
+
+def _refuse_column(name: str) -> NoReturn:
+    raise PlanError(
+        f"column {name!r} would be published as it is, without protection. With SafePub, every published column is a "
+        "quasi-identifier with a hierarchy; `maximum_levels` 0 keeps its values. Or drop it (others='drop')"
+    )

@@ -1,0 +1,166 @@
+"""Rows that are brought over to a DuckDB of our own, where texts are compared byte by byte.
+
+SQL Server, and any engine of Ibis that Veil does not know, may take different texts for equal (in case, in accents, in
+blanks at the end), and a privacy decision must not rest on that. So such an engine only hands over its rows and takes
+those of the release; whatever is counted, looked up, drawn or checked, DuckDB does it on the copy.
+
+The copy is a file in a folder that only this user can open, and gone with the last thing that needs it, or with an
+error or Ctrl-C on the way. Its values are those of the engine, exactly; a column that DuckDB cannot hold exactly is
+refused. Of times with a zone the instant is kept, as with every engine, and shown in UTC.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from veil.base.progress import Progress
+from veil.engines.database import driver_of, import_ibis
+from veil.engines.dialects.rows import collect
+from veil.engines.failures import stop_queries
+from veil.engines.scan.files import check_case
+from veil.errors import InputError
+
+if TYPE_CHECKING:
+    from veil.engines.relation import Relation
+
+KNOWN = ("duckdb", "postgres", "sqlite", "mysql", "pyspark")
+"""Engines that Veil makes tell all texts apart where they are."""
+
+_TABLE = "brought_over"
+_ROWS = 1 << 16
+
+
+def is_brought(relation: Relation) -> bool:
+    """Whether rows have to be brought over before anything is decided about them."""
+    asked = relation.settings.bring_over and relation.scan is None and relation.kind != "duckdb"
+    return asked or relation.kind not in KNOWN
+
+
+def brought(
+    relation: Relation, columns: Iterable[str] | None = None, told: Progress | None = None
+) -> Relation:
+    """Return a relation whose engine can be relied on: the same, or a copy of all or some columns.
+
+    >>> import ibis
+    >>> from veil.engines import relation_of
+    >>> people = ibis.polars.connect({"people": ibis.memtable({"sex": ["f", "F"]}).to_polars()}).table("people")
+    >>> copy = brought(relation_of(people))
+    >>> copy.kind, copy.origin.kind, copy.table.sex.nunique().execute()
+    ('duckdb', 'polars', 2)
+    """
+    with relation.told():
+        return copied(relation, columns, told)
+
+
+def copied(
+    relation: Relation, columns: Iterable[str] | None = None, told: Progress | None = None
+) -> Relation:
+    """Do the same, but leave it to the caller to turn what the engine raises into words without a password."""
+    if not is_brought(relation):
+        return relation
+    if relation.kind == "pyspark":
+        raise InputError(
+            f"{relation.name}: what Spark holds is not brought over. Leave `bring_over` out, or write it as Parquet "
+            "files, and give their folder"
+        )
+    wanted = set(relation.table.columns if columns is None else columns)
+    names = [name for name in relation.table.columns if name in wanted]
+    check_case(relation.name, names, "Rename one in a view, and give that")
+    with contextlib.ExitStack() as undo:
+        folder = relation.settings.private_folder()
+        undo.callback(shutil.rmtree, folder, ignore_errors=True)
+        backend = driver_of(import_ibis(), "duckdb").connect(Path(folder) / "rows.duckdb")
+        undo.callback(relation.settings.apply(backend, folder))
+        undo.callback(stop_queries, backend)
+        rows = _fill(backend, relation, names, told or Progress(), folder)
+        undo.pop_all()
+    note = f"{rows:,} rows of {relation.name} were brought over to {folder}, which is removed at the end"
+    return dataclasses.replace(
+        relation, table=backend.table(_TABLE), backend=backend, origin=relation, note=note
+    )
+
+
+def _fill(backend: Any, relation: Relation, names: list[str], told: Progress, folder: str) -> int:
+    """Copy the rows, a batch at a time; return how many."""
+    told.phase(f"bringing rows over from {relation.kind}")
+    table, done = relation.table.select(names), 0
+    due = int(collect(relation.backend, table.aggregate(rows=table.count()))["rows"][0].as_py())
+    with relation.batches(table, _ROWS) as batches:
+        fields = [pa.field(each.name, _kept(each.type, relation.name, each.name)) for each in batches.schema]
+        schema = pa.schema(fields)
+        _insert(backend, schema.empty_table(), f"CREATE TABLE {_TABLE} AS")
+        for batch in batches:
+            _insert(backend, _cast(batch, schema, relation.name), f"INSERT INTO {_TABLE}")
+            done += batch.num_rows
+            told.advance(done, due, f"to {folder}")
+    if done != due:
+        raise InputError(
+            f"{relation.name}: had {due:,} rows, and {done:,} were read: it was changed meanwhile. Run it again when nobody "
+            "changes the table"
+        )
+    return done
+
+
+def _insert(backend: Any, rows: pa.Table, statement: str) -> None:
+    # In no transaction of its own: until that ended, DuckDB would keep every batch in memory.
+    backend.con.register("veil_batch", rows)
+    try:
+        backend.raw_sql(f"{statement} SELECT * FROM veil_batch")
+    finally:
+        backend.con.unregister("veil_batch")
+
+
+def _kept(kind: pa.DataType, name: str, column: str) -> pa.DataType:
+    """Return the type that DuckDB holds values of a type in, every one of them or at least all that usually occur."""
+    is_a = pa.types
+    if isinstance(kind, pa.BaseExtensionType) and is_a.is_string(kind.storage_type):  # such as JSON
+        kind = kind.storage_type
+    if is_a.is_dictionary(kind):
+        kind = kind.value_type
+    if is_a.is_null(kind):
+        return pa.string()
+    if is_a.is_float16(kind):
+        return pa.float32()
+    if is_a.is_date(kind):
+        return pa.date32()
+    if is_a.is_time(kind):
+        return pa.time64("us")
+    if is_a.is_timestamp(kind):
+        if kind.tz is not None:
+            return pa.timestamp("us", "UTC")
+        return kind if kind.unit == "ns" else pa.timestamp("us")
+    fits = is_a.is_boolean(kind) or is_a.is_integer(kind) or is_a.is_floating(kind)
+    texts = (is_a.is_string, is_a.is_large_string, is_a.is_string_view)
+    data = (is_a.is_binary, is_a.is_large_binary, is_a.is_binary_view, is_a.is_fixed_size_binary)
+    if is_a.is_decimal(kind) and kind.precision <= 38 and kind.scale >= 0:
+        return pa.decimal128(kind.precision, kind.scale)
+    if fits or any(test(kind) for test in (*texts, *data)):
+        return kind
+    raise _lost(name, column, kind, "values of this type are not brought over")
+
+
+def _cast(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.Table:
+    """Return a batch in the types that are kept, or refuse what would be changed by that."""
+    columns = []
+    for cells, field in zip(batch.columns, schema, strict=True):
+        if isinstance(cells, pa.ExtensionArray):
+            cells = cells.storage
+        try:
+            columns.append(cells.cast(field.type))
+        except pa.ArrowException as error:
+            raise _lost(name, field.name, cells.type, str(error)) from None
+    return pa.table(columns, schema=schema)
+
+
+def _lost(name: str, column: str, kind: pa.DataType, why: str) -> InputError:
+    return InputError(
+        f"{name}: column {column!r} has type {kind}, which cannot be brought over exactly ({why}). Leave it out of the "
+        "table or let the plan drop it, or give a view that turns it into text, a number or a time of microseconds"
+    )

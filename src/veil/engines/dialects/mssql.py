@@ -1,0 +1,189 @@
+"""What SQL Server wants done differently, which is used for storing rows only (see `veil.engines.copy`).
+
+Ibis sends a missing truth value as false, pyodbc cuts the seventh digit of times off, and a connection that does not
+commit by itself counts transactions twice. No test has a server; the statements are those of Microsoft's reference.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.engines.dialects.quoting import quoted, text
+from veil.errors import InputError, MissingDependencyError, OutputError
+
+if TYPE_CHECKING:
+    import ibis
+
+DIALECT = "tsql"
+_DIGITS = 6
+"""Decimals of a second that Python and DuckDB have."""
+
+_INTEGERS = {
+    "int8": "SMALLINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT",
+    "uint8": "TINYINT", "uint16": "INT", "uint32": "BIGINT", "uint64": "DECIMAL(20, 0)",
+}  # fmt: skip
+
+
+def connected(driver: Any, arguments: dict[str, Any]) -> Any:
+    """Open a connection on which transactions begin and end where a statement says so."""
+    named = (
+        {} if "driver" in arguments else {"driver": odbc_driver(importlib.import_module("pyodbc").drivers())}
+    )
+    return driver.connect(**{"autocommit": True, **named, **arguments})
+
+
+def odbc_driver(installed: Sequence[str]) -> str:
+    """Choose the ODBC driver: Microsoft's newest, or FreeTDS.
+
+    >>> odbc_driver(["FreeTDS", "ODBC Driver 17 for SQL Server", "ODBC Driver 18 for SQL Server"])
+    'ODBC Driver 18 for SQL Server'
+    """
+    versions = {name: re.fullmatch(r"ODBC Driver (\d+) for SQL Server", name) for name in installed}
+    ours = {name: int(found[1]) for name, found in versions.items() if found}
+    if ours:
+        return max(ours, key=ours.__getitem__)
+    if "FreeTDS" in installed:
+        return "FreeTDS"
+    raise MissingDependencyError(
+        "no ODBC driver for SQL Server is installed. On Debian: apt install tdsodbc; or install Microsoft's, or name "
+        "another one in the URL: mssql://...?driver=NAME"
+    )
+
+
+def batches(backend: Any, expression: ibis.Table, rows: int) -> pa.RecordBatchReader:
+    """Return the rows of an expression as a stream, times in microseconds."""
+    schema = pa.schema([(name, _carried(name, kind)) for name, kind in expression.schema().items()])
+    return pa.RecordBatchReader.from_batches(schema, _fetched(backend, expression, schema, rows))
+
+
+def _fetched(backend: Any, expression: ibis.Table, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
+    cursor = backend.con.cursor()
+    try:
+        cursor.execute(backend.compile(sent(expression)))
+        while found := cursor.fetchmany(rows):
+            columns = zip(*found, strict=True)
+            arrays = [array_of(values, field) for values, field in zip(columns, schema, strict=True)]
+            yield pa.record_batch(arrays, schema=schema)
+    finally:
+        cursor.close()
+
+
+def sent(expression: ibis.Table) -> ibis.Table:
+    """Have truth values sent as numbers, and times as text where the driver would cut digits or the zone off."""
+    return expression.select(**{name: _sent(expression[name]) for name in expression.columns})
+
+
+def _sent(column: Any) -> Any:
+    kind = column.type()
+    if kind.is_boolean():
+        return column.cast("int8")
+    return column.cast("string") if _is_text(kind) else column
+
+
+def _is_text(kind: Any) -> bool:
+    # Those that CAST spells as 2024-01-31 23:59:59.1234567; `datetime`, which has three digits, it does not.
+    return kind.is_time() or (
+        kind.is_timestamp() and (kind.timezone is not None or (kind.scale or 0) > _DIGITS)
+    )
+
+
+def _carried(name: str, kind: Any) -> pa.DataType:
+    if kind.is_time():
+        return pa.time64("us")
+    if kind.is_timestamp():
+        return pa.timestamp("us", None if kind.timezone is None else "UTC")
+    try:
+        return kind.to_pyarrow()
+    except Exception:
+        raise InputError(
+            f"column {name!r} has type {kind}, which cannot be read. Leave it out of the table, or make a view that "
+            f"casts it: CAST({quoted(DIALECT, name)} AS NVARCHAR(MAX))"
+        ) from None
+
+
+def array_of(values: Sequence[Any], field: pa.Field) -> pa.Array:
+    """Return what the driver has fetched of a column."""
+    kind = field.type
+    try:
+        if pa.types.is_boolean(kind):
+            return pa.array([None if value is None else bool(value) for value in values], kind)
+        if pa.types.is_temporal(kind) and any(isinstance(value, str) for value in values):
+            return _parsed(pa.array(values, pa.string()), kind)
+        return pa.array(values, kind)
+    except (pa.ArrowException, ArithmeticError, TypeError, ValueError) as error:
+        raise InputError(
+            f"column {field.name!r} should hold values of type {kind}, and one cannot be read as such ({error}). Make a view "
+            f"that casts it, for example: CAST({quoted(DIALECT, field.name)} AS "
+            f"{'DATETIME2(6)' if pa.types.is_timestamp(kind) else 'NVARCHAR(MAX)'})"
+        ) from None
+
+
+def _parsed(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Read times; a seventh digit that is not zero is no time of microseconds, and an error."""
+    texts = pc.replace_substring_regex(texts, r"(\.\d{6})0+", r"\1")
+    if pa.types.is_time(kind):  # which Arrow does not read by itself
+        return pc.binary_join_element_wise("1970-01-01", texts, " ").cast(pa.timestamp("us")).cast(kind)
+    return pc.replace_substring_regex(texts, r" ([+-]\d\d:\d\d)$", r"\1").cast(kind)
+
+
+def definitions(schema: ibis.Schema) -> str:
+    """Columns for a new table: all of Unicode, told apart letter by letter, and times with all their digits."""
+    return ", ".join(
+        f"{quoted(DIALECT, name)} {_definition(name, kind)} NULL" for name, kind in schema.items()
+    )
+
+
+def _definition(name: str, kind: Any) -> str:
+    if kind.is_integer():
+        return _INTEGERS[str(kind.copy(nullable=True))]
+    if kind.is_decimal():
+        return f"DECIMAL({kind.precision or 38}, {9 if kind.scale is None else kind.scale})"
+    if kind.is_floating():
+        return "FLOAT(53)" if kind.is_float64() else "REAL"
+    if kind.is_timestamp():
+        return f"{'DATETIME2' if kind.timezone is None else 'DATETIMEOFFSET'}({_DIGITS})"
+    known = {
+        "is_string": "NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2", "is_boolean": "BIT", "is_date": "DATE",
+        "is_time": f"TIME({_DIGITS})", "is_binary": "VARBINARY(MAX)", "is_uuid": "UNIQUEIDENTIFIER",
+    }  # fmt: skip
+    for test, spelled in known.items():
+        if getattr(kind, test)():
+            return spelled
+    raise OutputError(
+        f"column {name!r} has type {kind}, which SQL Server does not have. Turn it into text or a number, or drop it"
+    )
+
+
+def run(backend: Any, statement: str) -> None:
+    """Run a statement to its end: what goes wrong after a first message is only said when that has been read."""
+    cursor = backend.con.cursor()
+    try:
+        cursor.execute(statement)
+        while cursor.nextset():
+            pass
+    finally:
+        cursor.close()
+
+
+def rename(old: str, new: str) -> str:
+    """Spell the renaming of a table; `old` is quoted, with its schema, and `new` is neither."""
+    return f"EXEC sp_rename N{text(old)}, N{text(new)}"
+
+
+def lock(name: str) -> tuple[str, str]:
+    """Spell how to take a lock that ends with the session, and how to give it back. Both say 1 where they succeed."""
+    resource = f"@Resource = N{text(name)}, @LockOwner = N'Session'"
+    return (
+        _answered(f"sp_getapplock {resource}, @LockMode = N'Exclusive', @LockTimeout = 0"),
+        _answered(f"sp_releaseapplock {resource}"),
+    )
+
+
+def _answered(call: str) -> str:
+    return f"SET NOCOUNT ON; DECLARE @answer INT; EXEC @answer = {call}; SELECT CASE WHEN @answer >= 0 THEN 1 ELSE 0 END"

@@ -1,0 +1,104 @@
+"""What Mondrian has an engine write: part by part, and checked by counting it.
+
+Nothing of how the output was made is used again. The classes must be there as planned, every model is verified on the
+written cells, and all other columns are compared by aggregates. Where there are too many combinations for memory,
+classes are looked at in turns, by the labels of one column.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.engines.condense import Condensed, condense
+from veil.engines.lookups import Lookup
+from veil.engines.relation import Relation
+from veil.engines.verify import Due, verify_written
+from veil.published.finding import Finding, Verification
+from veil.tables.columns import counted, encoded
+from veil.verification.release import verify_models
+
+if TYPE_CHECKING:
+    import ibis
+
+    from veil.engines.parts.mondrian import EngineMasked
+
+_COLUMNS = "the table has the columns it should have and no others"
+
+
+def check_staged(masked: EngineMasked, staged: ibis.Table, most: int) -> Verification:
+    """Check the written rows against the classes that were decided, and against the models."""
+    numbered = masked._numbered
+    source, names = numbered.relation, numbered.names
+    expected, weights = masked._only.rows() if masked._only else (masked.arrow, masked.records)
+    due = Due(_COLUMNS, set(source.table.columns) - masked.dropped, expected)
+
+    def judge(relation: Relation, written: Condensed) -> list[Finding]:
+        whole = [(written.table, written.weights)]
+        turns = [
+            verify_models(masked._published(table, each), numbered.work.models)
+            for table, each in (_turns(masked, relation, most) if masked._only is None else whole)
+        ]
+        return [together(each) for each in zip(*turns, strict=True)]
+
+    passed = [name for name in staged.columns if name not in names]
+    return verify_written(source, staged, due, weights, judge, lambda: source.table, passed)
+
+
+def together(findings: Sequence[Finding]) -> Finding:
+    """Put what was found of one promise in several parts into one finding."""
+    told = list(dict.fromkeys(each.measured for each in findings))
+    several = f"by part: {', '.join(told[:3])}{' ...' if len(told) > 3 else ''}"
+    return Finding(
+        findings[0].promise, all(each.holds for each in findings), told[0] if len(told) == 1 else several
+    )
+
+
+def _turns(
+    masked: EngineMasked, relation: Relation, most: int
+) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
+    """Read what models look at by the labels of one column, so that classes stay whole."""
+    numbered = masked._numbered
+    columns = [*numbered.names, *numbered.attributes]
+    lookup = _turn_of_label(masked, most)
+    table = lookup.joined(relation.table.select(columns))
+    turn = lookup.cell(table, "n").fill_null(0)  # a label that nobody knows is not overlooked
+    for number in range(int(np.array(lookup.payload["n"]).max()) + 1):
+        some = dataclasses.replace(relation, table=table.filter(turn == number).select(columns))
+        found = condense(some, columns)
+        yield _as_in_the_whole(masked, found), found.weights
+
+
+def _turn_of_label(masked: EngineMasked, most: int) -> Lookup:
+    """Deal out the labels of the column whose commonest one is rarest, about `most` records a turn."""
+    best: tuple[int, str, pa.Array, NDArray[np.int64]] | None = None
+    for name in masked._numbered.names:
+        values, codes = encoded(masked.arrow[name])
+        records = counted(codes, len(values), masked.records)
+        if best is None or records.max() < best[0]:
+            best = int(records.max()), name, values, records
+    assert best is not None
+    _, name, values, records = best
+    _, turns = np.unique((np.cumsum(records) - 1) // most, return_inverse=True)
+    missing = np.array(values.is_null(), dtype=np.bool_)
+    return Lookup(f"{masked._numbered.tag}_t", name, values, missing, {"n": pa.array(turns)})
+
+
+def _as_in_the_whole(masked: EngineMasked, found: Condensed) -> pa.Table:
+    """Type the values of attributes as they are in the whole column, of which a part may look different."""
+    table = found.table
+    for name in masked._numbered.attributes:
+        known = masked._numbered.seen[name]
+        if table[name].type == known.table[name].type:
+            continue
+        raw = found.engine_values[name].cast(known.engine_values[name].type)
+        values = known.table[name].chunk(0).dictionary.take(pc.index_in(raw, known.engine_values[name]))
+        column = pa.DictionaryArray.from_arrays(table[name].chunk(0).indices, values)
+        table = table.set_column(table.column_names.index(name), name, column)
+    return table

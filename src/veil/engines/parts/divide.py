@@ -1,0 +1,134 @@
+"""Partitions of a table that an engine holds: its columns in memory, its rows where they are.
+
+What Mondrian cuts and where depends on how often each value of a single column occurs in a class, and whether it may
+on histograms of single attributes. Both are small, and an engine counts them. So the first cuts of a table whose
+combinations do not fit into memory are made on the engine, by the code that makes them in memory; a part that fits is
+finished there. A class is a box: a stretch of ranks of each column, which an engine finds again by comparing numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from veil.engines.parts.ranked import Box, Marginals, Numbered
+from veil.masking.partition.mondrian_kernels import propose, survey
+
+
+class Part(NamedTuple):
+    """A part of the table that is finished by itself. If no cut of it is acceptable, its marginals are known."""
+
+    box: Box
+    records: int
+    final: Marginals | None
+
+
+@dataclass
+class _Open:
+    """A part that is too large to be finished in memory: how its ranks are spread, and how many columns were tried."""
+
+    box: Box
+    marginals: Marginals
+    tried: int = 0
+
+
+def divided(numbered: Numbered, most: int) -> list[Part]:
+    """Cut the table on the engine, as Mondrian cuts it, until no part has more than `most` combinations.
+
+    The kernels of Mondrian read of a class the lowest and highest rank and the counts of ranks, column by column, and
+    the judge reads histograms of attributes. The engine counts both, so every cut is the one that Mondrian makes of
+    the same class, and the classes are the same whatever `most` is.
+    """
+    return _Dividing(numbered, most).run()
+
+
+class _Dividing:
+    def __init__(self, numbered: Numbered, most: int) -> None:
+        self.numbered, self.most = numbered, most
+        self.judge = numbered.work.judge
+        self.done: list[Part] = []
+
+    def run(self) -> list[Part]:
+        numbered = self.numbered
+        waiting = self._too_large([numbered.whole], [numbered.whole_marginals])
+        while waiting:
+            waiting = self._round(waiting)
+        return self.done
+
+    def _too_large(self, boxes: list[Box], marginals: list[Marginals]) -> list[_Open]:
+        """Return the parts that do not fit into memory; the others are ready."""
+        possible = [self._possible(each) for each in marginals]
+        doubtful = [p for p, number in enumerate(possible) if number > self.most]
+        if doubtful:
+            # What each column holds did not settle it, so the engine has to count.
+            counts = self.numbered.combinations([boxes[p] for p in doubtful])
+            for p, number in zip(doubtful, counts.tolist(), strict=True):
+                possible[p] = number
+        made = []
+        for box, each, number in zip(boxes, marginals, possible, strict=True):
+            if number > self.most:
+                made.append(_Open(box, each))
+            else:
+                self.done.append(Part(box, int(each.weights.sum()), None))
+        return made
+
+    def _possible(self, marginals: Marginals) -> int:
+        """Return a number of combinations that a part cannot have more of."""
+        different = [len(np.unique(column)) for column in marginals.ranks.T]
+        return min(int(marginals.weights.sum()), math.prod(different) * math.prod(self.numbered.domains))
+
+    def _round(self, waiting: list[_Open]) -> list[_Open]:
+        """Propose one cut of each part, make those that are accepted, and return the parts that are still too large."""
+        proposals = self._proposals(waiting)
+        again, sides, owners = [], [], []
+        for p, (each, proposed) in enumerate(zip(waiting, proposals, strict=True)):
+            if not proposed:
+                self.done.append(Part(each.box, int(each.marginals.weights.sum()), each.marginals))
+            sides += proposed
+            owners += [p] * len(proposed)
+        accepted = np.ones(len(waiting), np.bool_)
+        if sides and self.judge.looks_at_values:
+            places = np.arange(len(sides))
+            records = np.array([records for _, records in sides], np.int64)
+            judge = self.judge.over(self.numbered.histograms([box for box, _ in sides]))
+            accepted[np.array(owners)[~judge.accept(places, places, places + 1, records)]] = False
+        for p, each in enumerate(waiting):
+            if not accepted[p]:
+                each.tried += 1
+                again.append(each)
+        made = [side for side, owner in zip(sides, owners, strict=True) if accepted[owner]]
+        small = [side for side in made if side[1] <= self.most]
+        self.done += [Part(box, records, None) for box, records in small]
+        large = [box for box, records in made if records > self.most]
+        return again + (self._too_large(large, self.numbered.marginals(large)) if large else [])
+
+    def _proposals(self, waiting: list[_Open]) -> list[list[tuple[Box, int]]]:
+        """Find for each part the cut that Mondrian tries next: the boxes on its sides, with their records."""
+        ranks = np.concatenate([each.marginals.ranks for each in waiting])
+        weights = np.concatenate([each.marginals.weights for each in waiting])
+        ends = np.cumsum([each.marginals.weights.size for each in waiting])
+        begins = np.concatenate([[0], ends[:-1]])
+        order = np.arange(weights.size)
+        shape = ends.size, ranks.shape[1]
+        lows, highs = np.empty(shape, np.int32), np.empty(shape, np.int32)
+        turns, tried = np.empty(shape, np.int16), np.array([each.tried for each in waiting], np.int64)
+        part, parts = np.empty(weights.size, np.int32), np.empty(ends.size, np.int64)
+        survey(ranks, order, begins, ends, self.numbered.scheme, lows, highs, turns)
+        propose(
+            ranks, weights, order, begins, ends, lows, highs, turns, tried, self.numbered.scheme,
+            self.judge.smallest, False, part, parts,
+        )  # fmt: skip
+        made = []
+        for p, each in enumerate(waiting):
+            each.tried = int(tried[p])
+            sides = []
+            for side in range(int(parts[p])):
+                j = int(turns[p, each.tried])
+                rows = begins[p] + np.flatnonzero(part[begins[p] : ends[p]] == side)
+                box = each.box.cut(j, int(ranks[rows, j].min()), int(ranks[rows, j].max()))
+                sides.append((box, int(weights[rows].sum())))
+            made.append(sides)
+        return made

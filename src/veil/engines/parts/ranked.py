@@ -1,0 +1,312 @@
+"""A table that an engine holds, as a partition sees it: columns by rank in memory, rows where they are.
+
+The driver knows how often each value occurs in each column. Everything else about the rows it asks the engine for, in
+ranks and codes: how often each occurs in a part of the table, and which combinations there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.engines.condense import Condensed, condense
+from veil.engines.lookups import Digit, Lookup, Packing, free_prefix
+from veil.engines.relation import Relation, check_columns
+from veil.errors import InputError
+from veil.masking.partition.columns import Scheme
+from veil.masking.partition.mondrian import Mondrian
+from veil.masking.partition.workpiece import Entries, Workpiece
+from veil.tables.columns import counted
+
+if TYPE_CHECKING:
+    import ibis
+
+_BATCH = 250_000
+"""Rows that are fetched at a time."""
+
+
+class Box(NamedTuple):
+    """A part of the table: the lowest and the highest rank of each quasi-identifier."""
+
+    lows: tuple[int, ...]
+    highs: tuple[int, ...]
+
+    def cut(self, column: int, low: int, high: int) -> Box:
+        """Return what lies between two ranks of one column."""
+        lows, highs = list(self.lows), list(self.highs)
+        lows[column], highs[column] = low, high
+        return Box(tuple(lows), tuple(highs))
+
+
+class Marginals(NamedTuple):
+    """Rows that have each rank of each column as often as a part of the table has; otherwise they are made up."""
+
+    ranks: NDArray[np.int32]
+    weights: NDArray[np.int64]
+
+
+class Combinations(NamedTuple):
+    """What a part of the table holds, in memory.
+
+    Attributes
+    ----------
+    words
+        The different combinations of quasi-identifiers, packed.
+    work
+        The same as items, ready to be partitioned.
+    item_of_row, codes, weights
+        Combinations that attributes take part in: quasi-identifiers, codes of the attributes, and how many records.
+    """
+
+    words: NDArray[np.int64]
+    work: Workpiece
+    item_of_row: NDArray[np.int64]
+    codes: list[NDArray[np.int32]]
+    weights: NDArray[np.int64]
+
+
+def coupled(counts: Sequence[NDArray[np.int64]]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    """Make up few rows in which every column has its values as often as it should: their places, and weights.
+
+    >>> places, weights = coupled([np.array([3, 1]), np.array([2, 2])])
+    >>> [each.tolist() for each in places], weights.tolist()
+    ([[0, 0, 1], [0, 1, 1]], [2, 1, 1])
+    """
+    reached = [np.cumsum(each) for each in counts]
+    ends = np.unique(np.concatenate(reached))
+    return [np.searchsorted(each, ends) for each in reached], np.diff(ends, prepend=0)
+
+
+class Numbered:
+    """A relation whose cells are seen as numbers: ranks of quasi-identifiers, codes of attributes.
+
+    `work` is the table as Mondrian sees it, made of what occurs in each single column. That is enough for ranks,
+    widths and labels, and for models, which compare classes with the whole table attribute by attribute.
+    """
+
+    def __init__(self, relation: Relation, method: Mondrian) -> None:
+        self.relation, self.method = relation, method
+        attributes = dict.fromkeys(name for model in method.models for name in model.attribute_names)
+        self.names = list(method.quasi_identifiers)
+        names = [*self.names, *(name for name in attributes if name not in method.quasi_identifiers)]
+        check_columns(relation, names)
+        with relation.told():
+            found = {name: condense(relation, [name]) for name in names}
+        self._require_unchanged(len({int(each.weights.sum()) for each in found.values()}) == 1)
+        self.seen = found
+        self._require_finite(found)
+        places, self.weights = coupled([each.weights for each in found.values()])
+        columns = zip(found.items(), places, strict=True)
+        self.sketch = pa.table(
+            {name: each.table[name].take(pa.array(place)) for (name, each), place in columns}
+        )
+        self.work = Workpiece(
+            self.sketch, method.quasi_identifiers, method.models, style=method.numbers, weights=self.weights
+        )
+        self.scheme = Scheme.of(self.work.columns)
+        self.tag = free_prefix(relation.table.columns)
+        self.attributes = [each.name for each in self.work.attributes]
+        self.sizes = [column.size for column in self.work.columns]
+        self.domains = [len(each.values) for each in self.work.attributes]
+        ranks = self.work.ranks[self.work.item_of_row]
+        numbers = {name: ranks[:, j] for j, name in enumerate(self.names)}
+        numbers |= {each.name: each.codes for each in self.work.attributes}
+        self.lookups = {
+            name: self._lookup(number, name, found[name], place, numbers[name])
+            for number, (name, place) in enumerate(zip(names, places, strict=True))
+        }
+        self.keys = Packing(f"{self.tag}_k", self._digits(self.names, self.sizes))
+        self._values = Packing(f"{self.tag}_v", self._digits(self.attributes, self.domains))
+
+    def _require_unchanged(self, is_unchanged: bool) -> None:
+        if not is_unchanged:
+            raise InputError(
+                f"{self.relation.name}: was changed while it was being read. Run it again when nobody changes the table"
+            )
+
+    def _require_finite(self, found: dict[str, Condensed]) -> None:
+        for name, hierarchy in self.method.quasi_identifiers.items():
+            values = found[name].table[name].chunk(0).dictionary
+            if hierarchy is None and pa.types.is_floating(values.type) and pc.any(pc.is_inf(values)).as_py():
+                raise InputError(
+                    f"{self.relation.name}: column {name!r} holds an infinite number, and no interval with it has a "
+                    "width: replace it by a number or a missing value"
+                )
+
+    def _lookup(
+        self,
+        number: int,
+        name: str,
+        found: Condensed,
+        place: NDArray[np.int64],
+        numbers: NDArray[np.int32],
+    ) -> Lookup:
+        cells = found.table[name].chunk(0)
+        of_value = np.empty(len(cells.dictionary), np.int64)
+        of_value[np.array(cells.indices)[place]] = numbers
+        missing = np.array(cells.dictionary.is_null(), dtype=np.bool_)
+        return Lookup(
+            f"{self.tag}_{number}", name, found.engine_values[name], missing, {"n": pa.array(of_value)}
+        )
+
+    def _digits(self, names: Sequence[str], sizes: Sequence[int]) -> list[Digit]:
+        return [Digit(self.lookups[name], "n", size) for name, size in zip(names, sizes, strict=True)]
+
+    @property
+    def whole(self) -> Box:
+        """The box that everything is in."""
+        return Box((0,) * len(self.sizes), tuple(size - 1 for size in self.sizes))
+
+    @property
+    def whole_marginals(self) -> Marginals:
+        """How often each rank occurs in the whole table."""
+        return Marginals(self.work.ranks, self.work.weights)
+
+    def cells(self, name: str, codes: NDArray[np.int32]) -> pa.DictionaryArray:
+        """Return the values of an attribute that codes stand for."""
+        attribute = self.work.attributes[self.attributes.index(name)]
+        row = np.empty(len(attribute.values), np.int64)
+        row[attribute.codes] = np.arange(attribute.codes.size)
+        values = self.sketch[name].take(pa.array(row)).combine_chunks().dictionary_decode()
+        return pa.DictionaryArray.from_arrays(pa.array(codes), values)
+
+    # --- expressions --------------------------------------------------------------------------------
+
+    def joined(self, table: ibis.Table, names: Iterable[str]) -> ibis.Table:
+        """Join the numbers of some columns."""
+        for name in names:
+            table = self.lookups[name].joined(table)
+        return table
+
+    def inside(self, table: ibis.Table, box: Box) -> Any:
+        """Tell of each row of a table, to which the numbers are joined, whether it is in a part."""
+        import ibis
+
+        found: Any = ibis.literal(True)
+        for name, low, high, size in zip(self.names, *box, self.sizes, strict=True):
+            if low > 0:
+                found = found & (self.lookups[name].cell(table, "n") >= low)
+            if high < size - 1:
+                found = found & (self.lookups[name].cell(table, "n") <= high)
+        return found
+
+    def _bounded(self, boxes: Sequence[Box]) -> list[str]:
+        """Columns that have to be looked at to tell which box a row is in."""
+        return [
+            name
+            for j, name in enumerate(self.names)
+            if any(box.lows[j] > 0 or box.highs[j] < self.sizes[j] - 1 for box in boxes)
+        ]
+
+    def _divided(self, boxes: Sequence[Box], names: Sequence[str]) -> tuple[ibis.Table, Any]:
+        """Return the rows of some disjoint boxes with the numbers of some columns, and what tells the box."""
+        import ibis
+
+        needed = list(dict.fromkeys([*names, *self._bounded(boxes)]))
+        table = self.joined(self.relation.table.select(needed), needed)
+        cases = [(self.inside(table, box), ibis.literal(p, type="int64")) for p, box in enumerate(boxes)]
+        part = ibis.cases(*cases, else_=ibis.literal(-1, type="int64"))
+        table = table.mutate(**{f"{self.tag}_part": part})
+        return table.filter(table[f"{self.tag}_part"] >= 0), f"{self.tag}_part"
+
+    def _fetched(self, grouped: ibis.Table) -> list[NDArray[np.int64]]:
+        found: list[list[NDArray[np.int64]]] = [[] for _ in grouped.columns]
+        with self.relation.told():
+            for batch in self.relation.batches(grouped, _BATCH):
+                for each, column in zip(found, batch.columns, strict=True):
+                    self._require_unchanged(not column.null_count)  # every value had a number
+                    each.append(np.array(column.cast(pa.int64())))
+        return [np.concatenate(each or [np.empty(0, np.int64)]) for each in found]
+
+    def _counted(self, table: ibis.Table, by: Sequence[str]) -> list[NDArray[np.int64]]:
+        return self._fetched(table.group_by(list(by)).agg(**{f"{self.tag}_records": table.count()}))
+
+    # --- what the engine counts ---------------------------------------------------------------------
+
+    def marginals(self, boxes: Sequence[Box]) -> list[Marginals]:
+        """Count in each part how often each rank of each column occurs."""
+        ranks: list[list[NDArray[np.int64]]] = [[] for _ in boxes]
+        counts: list[list[NDArray[np.int64]]] = [[] for _ in boxes]
+        for name in self.names:
+            part, number, records = self._by_number(boxes, name)
+            for p in range(len(boxes)):
+                ranks[p].append(number[part == p])
+                counts[p].append(records[part == p])
+        made = []
+        for ranks_of_part, counts_of_part in zip(ranks, counts, strict=True):
+            self._require_unchanged(len({int(each.sum()) for each in counts_of_part}) == 1)
+            places, weights = coupled(counts_of_part)
+            columns = [each[place] for each, place in zip(ranks_of_part, places, strict=True)]
+            made.append(Marginals(np.stack(columns, axis=1).astype(np.int32), weights))
+        return made
+
+    def histograms(self, boxes: Sequence[Box]) -> tuple[Entries, ...]:
+        """Count in each part how often each value of each attribute occurs; each part is an item."""
+        made = []
+        for name, domain in zip(self.attributes, self.domains, strict=True):
+            part, code, records = self._by_number(boxes, name)
+            made.append(entries(part, code, records, len(boxes), domain))
+        return tuple(made)
+
+    def _by_number(self, boxes: Sequence[Box], name: str) -> list[NDArray[np.int64]]:
+        """Part, number and records of each number of a column that occurs in a part, in order."""
+        table, part = self._divided(boxes, [name])
+        number = f"{self.tag}_number"
+        cell = self.lookups[name].cell(table, "n").cast("int64")
+        found = self._counted(table.select(**{part: table[part], number: cell}), [part, number])
+        order = np.lexsort(found[1::-1])
+        return [each[order] for each in found]
+
+    def combinations(self, boxes: Sequence[Box]) -> NDArray[np.int64]:
+        """Count the combinations of quasi-identifiers and attributes in each part."""
+        table, part = self._divided(boxes, [*self.names, *self.attributes])
+        cells = {part: table[part], **self.keys.words(table), **self._values.words(table)}
+        found, number = self._counted(table.select(**cells).distinct(), [part])
+        return counted(found, len(boxes), number)
+
+    def fetch(self, box: Box) -> Combinations:
+        """Let the engine count the combinations in a part."""
+        names = [*self.names, *self.attributes]
+        table = self.joined(self.relation.table.select(names), names)
+        table = table.filter(self.inside(table, box))
+        table = table.select(**self.keys.words(table), **self._values.words(table))
+        *found, weights = self._counted(table, table.columns)
+        split = len(self.keys.names)
+        words, item_of_row = _distinct(np.stack(found[:split]))
+        codes = self._values.unpack(found[split:])
+        items = words.shape[1]
+        held = tuple(
+            entries(item_of_row, code, weights, items, domain)
+            for code, domain in zip(codes, self.domains, strict=True)
+        )
+        ranks = np.stack(self.keys.unpack(list(words)), axis=1)
+        work = self.work.some(ranks, counted(item_of_row, items, weights), held)
+        return Combinations(words, work, item_of_row, codes, weights)
+
+
+def _distinct(words: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the different columns of an array, and which of them each column is."""
+    if len(words) == 1:
+        flat, number = np.unique(words[0], return_inverse=True)
+        return flat[None, :], number
+    different, number = np.unique(words, axis=1, return_inverse=True)
+    return different, number.reshape(-1)
+
+
+def entries(
+    items: NDArray[np.int64],
+    values: NDArray[np.integer[Any]],
+    counts: NDArray[np.int64],
+    number: int,
+    domain: int,
+) -> Entries:
+    """Collect the values of an attribute item by item."""
+    pairs, place = np.unique(items * domain + values, return_inverse=True)
+    of_item, value = np.divmod(pairs, domain)
+    starts = np.searchsorted(of_item, np.arange(number + 1))
+    return Entries(starts, value.astype(np.int32), counted(place, pairs.size, counts), domain)

@@ -1,0 +1,224 @@
+"""CSV files as DuckDB should read them: in the dialect that Veil's own reader detects, as text.
+
+DuckDB's own detection would make 2139 of 02139. Where the two readers could part ways, a file is refused: by
+its encoding, by a space before a quote, and by comparing what both make of its first records.
+"""
+
+from __future__ import annotations
+
+import codecs
+import dataclasses
+import gzip
+import re
+import zlib
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import pyarrow as pa
+
+from veil.errors import InputError
+from veil.tables.csv import dialect
+from veil.tables.csv.reader import _check_types, _names
+from veil.tables.csv.types import infer
+from veil.tables.formats import Csv, is_gzip
+from veil.tables.reading import check_readable
+
+RECORDS = 1000
+"""So many at the beginning of a file are looked at more closely."""
+
+_SAMPLE_BYTES = 1 << 20
+_ENCODINGS = {
+    "utf-8": "utf-8",
+    "utf-8-sig": "utf-8",
+    "iso8859-1": "latin-1",
+    "utf-16": "utf-16",
+    "utf-16-le": "utf-16",
+}
+
+
+def csv_options(files: list[Path], format: Csv) -> tuple[Csv, dict[str, Any]]:
+    """Return the dialect of the first file, as the others have to have it, and how to say it to DuckDB."""
+    if format.escape is not None:
+        raise InputError(
+            f"{files[0]}: DuckDB cannot read CSV with an escape character ({format.escape}) as Veil does. "
+            "Convert it to Parquet, or read it into memory with engine='memory'"
+        )
+    first = _head(files[0], format)
+    if len(first.names) == 1 and "" not in format.missing:
+        raise InputError(
+            f"{files[0]}: has one column, where DuckDB takes a blank line for no line and Veil for an empty text. "
+            "Say Csv(missing=('', ...)) if it is a missing value, or use engine='memory'"
+        )
+    for file in files[1:]:
+        _check_alike(file, _head(file, first.format), files[0], first)
+    settled = first.format
+    options = {
+        "auto_detect": False,
+        "columns": dict.fromkeys(first.names, "VARCHAR"),
+        "delim": settled.separator,
+        "quote": settled.quote or "",
+        "escape": settled.quote or "",
+        "header": settled.header,
+        "skip": first.skip,
+        "new_line": first.line_end,
+        # Where nothing is missing, a spelling that no unquoted field can have.
+        "nullstr": list(settled.missing) or ["\n"],
+        "allow_quoted_nulls": False,
+        "encoding": _ENCODINGS[settled.encoding or "utf-8"],
+    }
+    return settled, options
+
+
+def check_agreement(file: Path, format: Csv, head: pa.Table) -> None:
+    """Refuse a file that Python's reader and DuckDB's understand differently, as far as both have looked."""
+    sample, whole, _ = _sample(file, format)
+    records = [fields for fields, _ in dialect._records(sample, format.separator or ",", format)]
+    width = head.num_columns
+    if not whole:
+        del records[-1:]  # cut off by the end of the sample
+    start = (
+        next(number for number, fields in enumerate(records) if fields) + 1 if format.header else format.skip
+    )
+    # A blank line is a record where there is one column only.
+    expected = [fields or [""] for fields in records[start:] if fields or width == 1][:RECORDS]
+    found = list(zip(*(column.to_pylist() for column in head.columns), strict=True))
+    for number, ours in enumerate(expected, 1):
+        theirs = found[number - 1] if number <= len(found) else ()
+        agree = len(ours) == len(theirs) and all(
+            text in format.missing if cell is None else text == cell
+            for text, cell in zip(ours, theirs, strict=True)
+        )
+        if not agree:
+            raise InputError(
+                f"{file}, row {number}: DuckDB reads it differently than Veil's own reader. Check quotes and line "
+                "ends there, convert the file to Parquet, or read it with engine='memory'"
+            )
+
+
+def with_time_separator(format: Csv, head: pa.Table) -> Csv:
+    """Settle how timestamps are spelled: Veil knows one way a file, that of the first column that has any."""
+    if format.time_separator is not None:
+        return format
+    for name in head.column_names:
+        text = head.column(name).cast(pa.string())
+        kind = format.types.get(name)
+        looks = kind == "timestamp" or (kind is None and pa.types.is_timestamp(infer(text, format).type))
+        if looks and len(first := text.drop_null()):
+            style: Literal["T", " "] = " " if first[0].as_py()[10:11] == " " else "T"
+            return dataclasses.replace(format, time_separator=style)
+    return format
+
+
+def csv_fault(said: str, place: str) -> str | None:
+    """Say what DuckDB found wrong with a CSV file, without the line itself, which is about a person."""
+    if "File is not utf-16 encoded" in said or "File is not latin-1 encoded" in said:
+        return "holds characters that DuckDB does not read in this encoding. Save it as UTF-8, or use engine='memory'"
+    found = re.search(r"CSV Error on Line: (\d+)", said)
+    if found is None and "CSV Parser state machine" not in said:
+        return None
+    file = re.search(r"^\s*file = (.+)$", said, re.MULTILINE)
+    where = (f"{file[1]}, " if file and file[1] != place else "") + (f"line {found[1]}: " if found else "")
+    if width := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said):
+        return (
+            f"{where}{width[2]} fields, where {width[1]} are expected. Correct the line, quote fields that hold the "
+            'separator, or say another separator, for example Csv(separator=";")'
+        )
+    if "nterminated quote" in said:
+        return f"{where}a quote is opened and never closed, or text follows it. Correct the line, or say Csv(quote=None)"
+    if "nvalid unicode" in said:
+        return f'{where}the bytes are not UTF-8. Name the encoding, for example Csv(encoding="latin-1"), or save it as UTF-8'
+    if "Maximum line size" in said:
+        return f"{where}the line is longer than two million bytes. Correct it, or read the file with engine='memory'"
+    return (
+        f"{where}not readable as CSV; perhaps the lines end in different ways (\\n and \\r\\n). Save it with one kind of "
+        "line ends, or read it with engine='memory'"
+    )
+
+
+class _Head(NamedTuple):
+    """How a CSV file begins: its dialect without unknowns, its columns, the lines above their names."""
+
+    format: Csv
+    names: list[str]
+    skip: int
+    line_end: str
+
+
+def _head(file: Path, format: Csv) -> _Head:
+    sample, whole, encoding = _sample(file, format)
+    separator = format.separator or dialect.detect_separator(sample, whole, format)
+    format = dataclasses.replace(format, separator=separator, encoding=encoding)
+    header = dialect.read_header(sample, format, file)
+    names = _names(header.fields, format, file)
+    _check_types(names, format, file)
+    _check_quotes(file, sample, format)
+    skip = header.line - 1 if format.header else format.skip
+    return _Head(format, names, skip, _line_end(sample, format))
+
+
+def _line_end(sample: str, format: Csv) -> str:
+    r"""Return how records end, as DuckDB wants it: backslashes and letters. What is quoted may end otherwise.
+
+    >>> _line_end('"two\nlines"\r\n3\r\n', Csv(separator=","))
+    '\\r\\n'
+    """
+    _, lines = next(dialect._records(sample, format.separator or ",", format), ([], [""]))
+    line = lines[-1]
+    return r"\r\n" if line.endswith("\r\n") else r"\r" if line.endswith("\r") else r"\n"
+
+
+def _sample(file: Path, format: Csv) -> tuple[str, bool, str]:
+    """Return the beginning of a file as text, whether that is all, and the encoding."""
+    check_readable(file)
+    try:
+        with gzip.open(file) if is_gzip(file) else file.open("rb") as stream:
+            data = stream.read(_SAMPLE_BYTES + 1)
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise InputError(
+            f"{file}: is not a whole gzip file ({error}). Copy it again, or rename it if it is not compressed"
+        ) from None
+    whole = len(data) <= _SAMPLE_BYTES
+    if not whole:
+        data = data[: _SAMPLE_BYTES - 2 if data[_SAMPLE_BYTES - 1] & 0xFC == 0xD8 else _SAMPLE_BYTES]
+    name = codecs.lookup(format.encoding).name if format.encoding is not None else None
+    known = name is None or name in _ENCODINGS
+    big_endian = data.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE))
+    if not known or (big_endian and name != "iso8859-1"):
+        raise InputError(
+            f"{file}: DuckDB reads UTF-8, Latin-1 and little-endian UTF-16, not {name or 'this encoding'}. "
+            "Save the file as UTF-8 or Parquet, or read it into memory with engine='memory'"
+        )
+    data, encoding = dialect.decode(data, name, file)
+    dialect.check_text(data, file)
+    data = dialect.without_titles(data, format.skip, file)
+    sample, _ = dialect.sample_of(data, file)
+    return sample, whole, encoding
+
+
+def _check_alike(file: Path, found: _Head, first: Path, expected: _Head) -> None:
+    if found.names != expected.names:
+        raise InputError(
+            f"{file}: has the columns {_listed(found)}, but {first} has {_listed(expected)}. Give files with the "
+            "same columns in the same order"
+        )
+    if found.skip != expected.skip or found.line_end != expected.line_end:
+        raise InputError(
+            f"{file}: has other blank lines at its start, or other line ends, than {first}. Save them alike"
+        )
+
+
+def _check_quotes(file: Path, sample: str, format: Csv) -> None:
+    """Refuse a quote behind a space, which means nothing to Veil's reader and something to DuckDB."""
+    if format.quote is None:
+        return
+    mark, separator = re.escape(format.quote), re.escape(format.separator or ",")
+    if found := re.search(f"(?:^|{separator}) +{mark}", sample, re.MULTILINE):
+        line = sample.count("\n", 0, found.end()) + 1
+        raise InputError(
+            f"{file}, line {line}: a space before a quote ({format.quote}), which DuckDB reads differently. "
+            "Remove such spaces, say Csv(quote=None) if quotes mean nothing, or use engine='memory'"
+        )
+
+
+def _listed(head: _Head) -> str:
+    return ", ".join(map(repr, head.names))

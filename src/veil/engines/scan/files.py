@@ -1,0 +1,239 @@
+"""Files and folders that a dataframe would not hold, read by a DuckDB of our own.
+
+The list of files is taken once: what is added to a folder afterwards is not part of the table. The columns of a
+CSV file are text to DuckDB, and so are those that are spelled in the names of folders (``year=2024``); what their
+values stand for is found from all of them, by Veil's own rules.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import glob
+import os
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field
+
+from veil.base.declare import declared
+from veil.engines.dialects.rows import collect
+from veil.engines.scan.csv import RECORDS, check_agreement, csv_options, with_time_separator
+from veil.errors import InputError
+from veil.tables.arrow import normalized
+from veil.tables.csv.types import convert, infer
+from veil.tables.formats import Csv, Feather, Format, Parquet, format_of
+from veil.tables.reading import check_readable
+
+if TYPE_CHECKING:
+    from ibis.backends import BaseBackend
+    from ibis.expr.types import Table
+
+_PATTERN = re.compile(r"[*?\[]")
+_PARTITION = re.compile(r"^([^=]+)=")
+
+
+@declared
+class Files:
+    """A file, a folder or a pattern of files of one format."""
+
+    path: Annotated[str, Field(description="file, folder, or pattern with * and **")]
+    format: Annotated[
+        Format | None, Field(description="Csv(...) or Parquet(), where the names do not say it")
+    ] = None
+    kind: Literal["Files"] = Field(default="Files", repr=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Which files are read, and how; `texts` are columns of text that may stand for something else."""
+
+    files: tuple[str, ...]
+    format: Csv | Parquet
+    options: dict[str, Any]
+    texts: tuple[str, ...] = ()
+
+    def open(
+        self, backend: BaseBackend, *, files: Sequence[str] | None = None, row_numbers: bool = False
+    ) -> Table:
+        """Return the rows of all or some of the files; of Parquet, with a column ``file_row_number`` if asked."""
+        options = {**self.options, **({"file_row_number": True} if row_numbers else {})}
+        reader = "read_csv" if isinstance(self.format, Csv) else "read_parquet"
+        arguments = [_sql([_exactly(file) for file in files or self.files])]
+        arguments += [f"{name} = {_sql(value)}" for name, value in options.items()]
+        view = f"veil_{secrets.token_hex(8)}"
+        backend.raw_sql(f"CREATE TEMPORARY VIEW {view} AS SELECT * FROM {reader}({', '.join(arguments)})")
+        return backend.table(view)
+
+    def typed(self, column: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return the values of a column of text with the type they have in memory."""
+        if pc.any(pc.match_substring(values, "\0")).as_py():
+            raise InputError(f"column {column!r} holds a NUL byte: the file is damaged, not text, or UTF-16")
+        dialect = self.format if isinstance(self.format, Csv) else Csv()
+        if column in dialect.types:
+            return convert(values, dialect.types[column], column, dialect)
+        return infer(values, dialect)
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a path stands for several files by wildcards; a file of that very name comes first."""
+    return _PATTERN.search(path) is not None and not os.path.exists(path)
+
+
+def scan_of(path: str, format: Format | None) -> Scan:
+    """Find the files and how to read them."""
+    path = os.path.abspath(path)  # nobody can tell what the working directory is when the rows are read
+    files = _files(path)
+    chosen = format if format is not None else _common_format(files)
+    if not isinstance(chosen, Csv | Parquet):
+        name = "Arrow" if isinstance(chosen, Feather) else "Excel"
+        raise InputError(
+            f"{path}: {name} files are read into memory only. Convert them to Parquet, or leave `engine` out"
+        )
+    check_readable(files[0])
+    partitions = _partitions(path, files)
+    options: dict[str, Any] = {"hive_partitioning": bool(partitions)}
+    if partitions:
+        options["hive_types_autocast"] = False
+    if isinstance(chosen, Csv):
+        chosen, dialect = csv_options(files, chosen)
+        columns = list(dialect["columns"])
+        texts = (*columns, *partitions)
+        options |= dialect
+    else:
+        columns, texts = _check_schemas(files), partitions
+    check_case(path, [*columns, *partitions], "Rename one, or read a single file with engine='memory'")
+    return Scan(tuple(map(str, files)), chosen, options, texts)
+
+
+def settled(scan: Scan, backend: BaseBackend) -> Scan:
+    """Have a look at the beginning of a CSV file: whether DuckDB reads it as Veil does, and its timestamps."""
+    if not isinstance(scan.format, Csv):
+        return scan
+    backend.settings["preserve_insertion_order"] = True
+    head = collect(backend, scan.open(backend, files=scan.files[:1]).limit(RECORDS))
+    backend.settings["preserve_insertion_order"] = False
+    head = head.select(list(scan.options["columns"]))
+    check_agreement(Path(scan.files[0]), scan.format, head)
+    return dataclasses.replace(scan, format=with_time_separator(scan.format, head))
+
+
+def viewed(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return values in the one shape that the rest of Veil reads."""
+    return normalized(pa.table({"": values})).column(0)
+
+
+def _files(path: str) -> list[Path]:
+    if is_pattern(path):
+        found = [Path(each) for each in glob.glob(path, recursive=True)]
+        found = [each for each in found if each.is_file() and _visible(each.name)]
+        if not found:
+            raise InputError(f"{path}: no file matches. Check the pattern; ** stands for folders in folders")
+        return sorted(found)
+    folder = Path(path)
+    if not folder.is_dir():
+        return [folder]
+    inside = sorted(each for each in folder.rglob("*") if each.is_file())
+    visible = [each for each in inside if all(map(_visible, each.relative_to(folder).parts))]
+    if not visible:
+        raise InputError(f"{path}: the folder holds no files. Give a folder of Parquet or CSV files")
+    return visible
+
+
+def _root(path: str) -> str:
+    if not is_pattern(path):
+        return path
+    parts = Path(path).parts
+    return str(Path(*parts[: next(number for number, part in enumerate(parts) if _PATTERN.search(part))]))
+
+
+def _visible(name: str) -> bool:
+    """Whether a file is data: Spark and others leave marks and metadata under such names."""
+    return not name.startswith((".", "_"))
+
+
+def _common_format(files: list[Path]) -> Format:
+    formats = {format_of(file).kind: (format_of(file), file) for file in files}
+    if len(formats) > 1:
+        both = " and ".join(f"{file} ({kind})" for kind, (_, file) in sorted(formats.items())[:2])
+        raise InputError(
+            f"the files have different formats: {both}. Give a pattern that names those that belong "
+            "together, for example 'folder/*.parquet'"
+        )
+    return next(iter(formats.values()))[0]
+
+
+def _partitions(path: str, files: list[Path]) -> tuple[str, ...]:
+    """Return the columns that are spelled in the names of folders; those have to be the same for all files."""
+    inside = [file.relative_to(_root(path)).parts[:-1] for file in files]
+    if not any(_PARTITION.match(part) for parts in inside for part in parts):
+        return ()
+    spelled = {
+        tuple(found[1] for part in file.parts[:-1] if (found := _PARTITION.match(part))): file
+        for file in files
+    }
+    if len(spelled) > 1:
+        one, other = list(spelled.items())[:2]
+        raise InputError(
+            f"{path}: the folders do not spell the same columns: {one[1]} has {_listed(one[0])}, {other[1]} "
+            f"has {_listed(other[0])}. Give the files that belong together"
+        )
+    return next(iter(spelled))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names)) if names else "none"
+
+
+def _check_schemas(files: list[Path]) -> list[str]:
+    """Return the columns; refuse files that differ in them, which would be cast to the types of the first."""
+    import pyarrow.parquet as pq
+
+    expected: dict[str, str] = {}
+    for file in files:
+        try:
+            schema = pq.read_metadata(file).schema
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(
+                f"{file}: not a readable Parquet file: {str(error).splitlines()[0]}. Write or copy it again"
+            ) from None
+        columns = (schema.column(number) for number in range(len(schema)))
+        found = {column.path: f"{column.physical_type} ({column.logical_type})" for column in columns}
+        expected = expected or found
+        for name in sorted(expected.keys() | found.keys()):
+            if expected.get(name) != found.get(name):
+                raise InputError(
+                    f"{file}: column {name!r} is {found.get(name, 'absent')}, but in {files[0]} it is "
+                    f"{expected.get(name, 'absent')}. Write the files with one schema, or give those that have"
+                )
+    return list(dict.fromkeys(path.partition(".")[0] for path in expected))
+
+
+def check_case(name: str, columns: list[str], way_out: str) -> None:
+    """Refuse columns whose names DuckDB would take for the same, and silently rename."""
+    seen: dict[str, str] = {}
+    for each in dict.fromkeys(columns):
+        if (other := seen.setdefault(each.lower(), each)) != each:
+            raise InputError(
+                f"{name}: columns {other!r} and {each!r} differ only in case, which DuckDB cannot tell apart. {way_out}"
+            )
+
+
+def _exactly(path: str) -> str:
+    """Spell a path so that it stands for itself where DuckDB would look for wildcards."""
+    return re.sub(r"([*?\[])", r"[\1]", path) if _PATTERN.search(path) else path
+
+
+def _sql(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_sql, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_sql(name)}: {_sql(each)}" for name, each in value.items()) + "}"
+    return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"

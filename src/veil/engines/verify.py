@@ -1,0 +1,210 @@
+"""Checks of what an engine has written, by counting it: nothing of how it was made is used again.
+
+The output is condensed as the input was. Every privacy model is verified on what is there, and every combination of
+cells must occur exactly as often as in the release that the driver has verified cell by cell. Columns that no model
+looks at pass through the engine unseen; they are compared by aggregates over all their values.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.engines.condense import Condensed, condense
+from veil.engines.copy import copied
+from veil.engines.dialects.rows import collect
+from veil.engines.lookups import as_released, is_not, key
+from veil.engines.transform import Transform
+from veil.local_recoding import RecodedRelease
+from veil.models import Profitability
+from veil.models.subset import numbers_with_gaps
+from veil.published.finding import Finding, Verification
+from veil.verification.release import as_published, verify_models
+
+if TYPE_CHECKING:
+    import ibis
+
+    from veil.api.face import Anonymized
+    from veil.engines.relation import Relation
+    from veil.engines.scan.files import Scan
+    from veil.engines.source import EngineSource
+
+_MODULUS = 2**31 - 1
+"""Hashes are added up modulo this, so that no engine's integers overflow."""
+
+
+def verify_output(release: Anonymized, source: EngineSource, staged: ibis.Table) -> Verification:
+    """Check the written rows against the plan, and against the release."""
+    plan, flag = release.plan, source.flag_of(release)
+    planned = [
+        name
+        for name in source.relation.table.columns
+        if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
+    ]
+    planned += [flag] if flag is not None else []
+    renamed = [flag if flag and name == release._flag else name for name in release.arrow.column_names]
+    expected = release.arrow.rename_columns(renamed)
+
+    def judge(relation: Relation, written: Condensed) -> list[Finding]:
+        found = _verify_models(release, written.table, written.weights, flag)
+        return found + [
+            _verify_mask(relation, name, plan.marker) for name in planned if name in plan.identifying
+        ]
+
+    def before() -> ibis.Table:
+        table = source.relation.table
+        return table if release._rows is None else Transform(release, source)(table)
+
+    return verify_written(
+        dataclasses.replace(source.relation, scan=_without_labels(source, release)),
+        staged,
+        Due("the table has the columns of the plan and no others", planned, expected),
+        release._prepared.weights_of(release._rows),
+        judge,
+        before,
+        [name for name in planned if name not in expected.column_names and name not in plan.identifying],
+    )
+
+
+class Due(NamedTuple):
+    """What should have been written: a promise about columns, their names, and the cells that models look at."""
+
+    promise: str
+    columns: Collection[str]
+    cells: pa.Table
+
+
+def verify_written(
+    source: Relation,
+    staged: ibis.Table,
+    due: Due,
+    weights: NDArray[np.int64] | None,
+    judge: Callable[[Relation, Condensed], list[Finding]],
+    before: Callable[[], ibis.Table],
+    passed: list[str],
+) -> Verification:
+    """Check written rows: their columns, what `judge` finds, the number of each combination, and what passed unseen.
+
+    Each row of the cells that are due stands for `weights` records; `before` makes the rows as they were.
+    """
+    fits = sorted(staged.columns) == sorted(due.columns)
+    findings = [Finding(due.promise, fits, f"{len(staged.columns)} columns")]
+    if not fits:
+        return Verification(tuple(findings))
+    backend = staged._find_backend()
+    relation = copied(dataclasses.replace(source, table=staged, backend=backend, origin=None, note=None))
+    written = condense(relation, due.cells.column_names)
+    findings += judge(relation, written)
+    findings.append(compare_counts(due.cells, weights, written.table, written.weights))
+    if passed:
+        findings += compare_passed(source, before(), relation.table, passed)
+    return Verification(tuple(findings))
+
+
+def _verify_mask(relation: Relation, name: str, marker: str | None) -> Finding:
+    table, column = relation.table, relation.table[name]
+    wrong = table.filter(column.notnull() if marker is None else is_not(column, marker))
+    number = int(collect(relation.backend, wrong.aggregate(cells=wrong.count()))["cells"][0].as_py())
+    return Finding(f"identifying column {name!r} is masked", number == 0, f"{number} cells show something")
+
+
+def _without_labels(source: EngineSource, release: Anonymized) -> Scan | None:
+    """How text of files is read, except in columns that hold labels now: those are what they are."""
+    scan, names = source.relation.scan, release._prepared.encoding.names
+    labels = {names[j] for part in release._parts for j, level in enumerate(part.levels) if level}
+    if scan is None:
+        return None
+    return dataclasses.replace(scan, texts=tuple(name for name in scan.texts if name not in labels))
+
+
+def _verify_models(release: Anonymized, written: pa.Table, weights: Any, flag: str | None) -> list[Finding]:
+    prepared, names = release._prepared, release._prepared.encoding.names
+    recoded = isinstance(release, RecodedRelease)
+    published = as_published(
+        prepared.table,
+        written,
+        release.plan,
+        dict(zip(names, release._parts[0].levels, strict=True)),
+        dict(zip(names, prepared.encoding.hierarchies, strict=True)),
+        subset=prepared.subset,
+        flag=flag,
+        weights=prepared.weights,
+        released_weights=weights,
+    )
+    # What a class earns depends on the levels of its labels, of which there are several after local recoding.
+    models = [each for each in release.plan.models if not (recoded and isinstance(each, Profitability))]
+    return verify_models(published, models)
+
+
+def compare_counts(
+    expected: pa.Table,
+    expected_weights: NDArray[np.int64] | None,
+    written: pa.Table,
+    weights: NDArray[np.int64],
+) -> Finding:
+    """Count each combination of released cells, as planned and as written."""
+    rows = expected.num_rows
+    numbers = numbers_with_gaps([expected, written], expected.column_names)
+    due = _summed(numbers[:rows], np.ones(rows, np.int64) if expected_weights is None else expected_weights)
+    found = _summed(numbers[rows:], weights)
+    wrong = 0
+    if not all(np.array_equal(*each) for each in zip(due, found, strict=True)):
+        _, gaps = _summed(np.concatenate([due[0], found[0]]), np.concatenate([due[1], -found[1]]))
+        wrong = int(np.abs(gaps).sum())
+    size = found[0].size
+    measured = f"{wrong} rows differ" if wrong else f"{int(weights.sum())} rows in {size} combinations"
+    return Finding("every combination of cells occurs as often as it should", wrong == 0, measured)
+
+
+def _summed(
+    numbers: NDArray[np.int64], weights: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the different numbers in ascending order, and the sum of the weights of each."""
+    order = np.argsort(numbers)
+    ranked = numbers[order]
+    first = np.flatnonzero(np.diff(ranked, prepend=ranked[:1] - 1))
+    if not first.size:
+        return ranked, weights[order]
+    return ranked[first], np.add.reduceat(weights[order], first)
+
+
+def compare_passed(
+    relation: Relation, original: ibis.Table, staged: ibis.Table, names: list[str]
+) -> list[Finding]:
+    """Compare columns that should be unchanged, by aggregates over all their values."""
+    engines = relation.backend, staged._find_backend()
+    hashed = engines[0].name == engines[1].name and engines[0].has_operation(_hash())
+    findings = []
+    for name in names:
+        before, after = (
+            collect(engine, table.aggregate(**_aggregates(table[name], hashed=hashed))).to_pylist()[0]
+            for engine, table in zip(engines, (original, staged), strict=True)
+        )
+        told = "equal" if before == after else "different"
+        compared = "number and sum of hashes" if hashed else "number and extremes"
+        findings.append(Finding(f"column {name!r} is unchanged", before == after, f"{told} in {compared}"))
+    return findings
+
+
+def _aggregates(column: Any, *, hashed: bool) -> dict[str, Any]:
+    """Numbers that do not depend on the order of rows, and where there are no hashes, not on the engine."""
+    column = as_released(column)
+    found = {"missing": column.isnull().sum()}
+    if hashed:
+        found["sum"] = (column.hash() % _MODULUS).sum()
+    elif column.type().is_string():
+        found |= {"sum": column.length().sum(), "different": key(column).nunique()}
+    elif column.type().is_numeric() or column.type().is_temporal():
+        found |= {"least": column.min(), "greatest": column.max(), "different": column.nunique()}
+    return found
+
+
+def _hash() -> Any:
+    import ibis.expr.operations as operations
+
+    return operations.Hash

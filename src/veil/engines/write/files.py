@@ -1,0 +1,297 @@
+"""Releases as files: a folder of Parquet parts, or one file that is joined from them.
+
+The parts are staged in ``.<name>.veil-<mark>/parts`` beside the target, each written under another name, synced
+and renamed; a manifest says which are done. Nobody else can look into the staging folder: what lies there has
+not been checked yet.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import gzip
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from veil.engines.dialects.load import database_file, own_duckdb
+from veil.engines.scan.files import Files
+from veil.engines.write.locks import file_lock, take_place
+from veil.engines.write.target import Target
+from veil.errors import OutputError
+from veil.tables.csv.writer import write_csv
+from veil.tables.formats import Csv, Format, Parquet, is_gzip, output_format
+from veil.tables.writing import sync
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+    from veil.engines.relation import Relation
+
+_BATCH = 1 << 16
+
+
+def file_target(
+    path: str | os.PathLike[str], relation: Relation, mark: str, overwrite: bool, format: Format | None
+) -> Target:
+    """Return the target for a path: a folder if it ends in / or in no suffix, or is one; a file otherwise."""
+    text = os.fspath(path)
+    # Behind a symbolic link, what it points to is replaced, not the link.
+    place = Path(os.path.realpath(text))
+    if not place.parent.is_dir():
+        raise OutputError(
+            f"{text}: the folder {place.parent} does not exist. Create it, or choose another path"
+        )
+    _refuse_source(text, place, relation)
+    if text.endswith(("/", os.sep)) or place.is_dir() or (not place.suffix and format is None):
+        if place.exists() and not place.is_dir():
+            raise OutputError(f"{text}: is a file, not a folder. Choose another path, or remove it")
+        return FolderTarget(place, relation, mark, overwrite)
+    chosen = format if format is not None else output_format(place)
+    if not isinstance(chosen, Csv | Parquet):
+        raise OutputError(
+            f"{text}: an engine writes CSV and Parquet. Choose a name with one of these endings"
+        )
+    return FileTarget(place, relation, mark, overwrite, chosen)
+
+
+def _refuse_source(text: str, place: Path, relation: Relation) -> None:
+    files = [Path(os.path.realpath(file)) for file in relation.scan.files] if relation.scan else []
+    if any(place == file or place in file.parents for file in files):
+        raise OutputError(f"{text}: is what is being read, or holds it. Choose another path")
+    folder = Path(os.path.realpath(relation.location.path)) if isinstance(relation.location, Files) else None
+    if folder is not None and folder in place.parents:
+        raise OutputError(f"{text}: lies in the folder that is being read. Choose a path outside of it")
+    if (held := database_file(relation.held.backend)) is not None and place == Path(os.path.realpath(held)):
+        raise OutputError(f"{text}: is the database that is being read. Choose another path")
+
+
+class FolderTarget(Target):
+    """A folder of Parquet files."""
+
+    def __init__(self, place: Path, relation: Relation, mark: str, overwrite: bool) -> None:
+        self.place, self.relation, self.overwrite = place, relation, overwrite
+        self.name, self.secrets = str(place), {}
+        self.folder = place.with_name(f".{place.name}.veil-{mark}")
+        self.parts = self.folder / "parts"
+        self.manifest = self.folder / "manifest.json"
+        self.labels: list[str] = []
+        self.state: dict[str, Any] = {}
+
+    @property
+    def staging(self) -> str:
+        return str(self.folder)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        with file_lock(self.place.with_name(f".{self.place.name}.veil-lock"), self.name):
+            yield
+
+    def exists(self) -> bool:
+        return self.place.is_file() or (self.place.is_dir() and any(self.place.iterdir()))
+
+    def begin(self, key: str, labels: Sequence[str], example: ir.Table) -> set[str]:
+        self._check_replaceable()
+        self._remove_others()
+        found = self._read()
+        # After an exchange that nobody has tidied up, the parts are those of the release that was replaced.
+        if found.get("key") != key or found.get("parts") != _identity(self.parts):
+            self.abandon()
+            self.folder.mkdir(mode=0o700)
+            self.parts.mkdir()
+            found = {"key": key, "parts": _identity(self.parts), "done": []}
+        for part in self.parts.glob("*.tmp"):
+            remove(part)
+        self.labels = list(labels)
+        there = {part.name[: len("part-00000")] for part in self.files()}
+        done = [label for label in found["done"] if self._part(label).stem in there]
+        self.state = {**found, "done": done, "committed": None}
+        self._save()
+        return set(done)
+
+    def _part(self, label: str) -> Path:
+        return self.parts / f"part-{self.labels.index(label):05}.parquet"
+
+    def append(self, label: str, piece: ir.Table) -> None:
+        part = self._part(label)
+        temporary = part.with_suffix(".tmp")
+        if self.relation.kind == "pyspark":
+            self.relation.backend.to_parquet(piece, temporary.as_uri(), mode="overwrite", compression="zstd")
+            self._collect(temporary, part)
+        else:
+            self._write(piece, temporary)
+            sync(temporary)
+            os.replace(temporary, part)
+        sync(self.parts)
+        self.state["done"].append(label)
+        self._save()
+
+    def _write(self, piece: ir.Table, file: Path) -> None:
+        if self.relation.kind == "duckdb":
+            self.relation.backend.to_parquet(piece, file, compression="zstd")
+            return
+        import pyarrow.parquet as pq
+
+        batches = self.relation.batches(piece)
+        with pq.ParquetWriter(file, batches.schema, compression="zstd") as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+
+    def _collect(self, folder: Path, part: Path) -> None:
+        """Take over the files of a folder that Spark has written."""
+        if not (folder / "_SUCCESS").exists():
+            raise OutputError(
+                f"{self.name}: Spark's workers wrote to a disk that this machine does not see. Choose a folder "
+                "that all of them share, or write to a table (spark:#name)"
+            )
+        for number, file in enumerate(sorted(folder.glob("part-*.parquet"))):
+            sync(file)
+            os.replace(file, part.with_name(f"{part.stem}-{number:05}.parquet"))
+        remove(folder)
+
+    def files(self) -> list[Path]:
+        """Return the staged parts, in their order."""
+        return sorted(self.parts.glob("part-*.parquet"))
+
+    def staged(self) -> ir.Table:
+        if self.relation.kind == "pyspark":
+            return self.relation.backend.read_parquet(self.parts.as_uri())
+        backend = self.relation.backend if self.relation.kind == "duckdb" else own_duckdb()
+        return backend.read_parquet([str(file) for file in self.files()], hive_partitioning=False)
+
+    def commit(self) -> None:
+        self._put(self.parts)
+
+    def _put(self, new: Path) -> None:
+        """Exchange, so that a later run can tell by the inode whether it happened."""
+        self._check_replaceable()
+        self.state["committed"] = _identity(new)
+        self._save()
+        old = take_place(new, self.place, overwrite=self.overwrite)
+        with contextlib.suppress(OSError):  # in place it is, even where folders cannot be synced
+            sync(self.place.parent)
+        if old is not None and old != self.parts:
+            remove(old)
+        remove(self.folder)
+
+    def finished(self, key: str) -> bool:
+        found = self._read()
+        committed = found.get("committed")
+        if found.get("key") != key or committed is None or committed != _identity(self.place):
+            return False
+        remove(self.folder)
+        return True
+
+    def abandon(self) -> None:
+        remove(self.manifest)  # first, for it must not promise parts that are gone
+        remove(self.folder)
+
+    def _check_replaceable(self) -> None:
+        """Replace a folder only if it looks like a release, and not like somebody's home."""
+        if not self.place.is_dir():
+            return
+        for each in self.place.iterdir():
+            if each.is_dir() or not each.name.endswith((".parquet", ".crc", "_SUCCESS")):
+                raise OutputError(
+                    f"{self.name}: holds {each.name!r}, which is no part of a release, and would be removed. "
+                    "Choose another folder, or remove it yourself"
+                )
+
+    def _remove_others(self) -> None:
+        pattern = re.compile(re.escape(f".{self.place.name}.veil-") + r"[0-9a-f]{12}")
+        for each in self.place.parent.iterdir():
+            if pattern.fullmatch(each.name) and each != self.folder:
+                remove(each)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            found = json.loads(self.manifest.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _save(self) -> None:
+        temporary = self.manifest.with_suffix(".tmp")
+        temporary.write_text(json.dumps(self.state, indent=1), encoding="utf-8")
+        sync(temporary)
+        os.replace(temporary, self.manifest)
+        sync(self.folder)
+
+
+class FileTarget(FolderTarget):
+    """One Parquet or CSV file, joined from the parts once they have been checked."""
+
+    def __init__(
+        self, place: Path, relation: Relation, mark: str, overwrite: bool, format: Csv | Parquet
+    ) -> None:
+        super().__init__(place, relation, mark, overwrite)
+        self.format = format
+
+    def commit(self) -> None:
+        joined = self.folder / "joined"
+        with joined.open("wb") as file:  # made here for the permissions that the user's umask gives
+            if isinstance(self.format, Csv):
+                self._join_csv(file, self.format)
+        if isinstance(self.format, Parquet):
+            self._join_parquet(joined)
+        if self.place.exists():
+            joined.chmod(self.place.stat().st_mode & 0o7777)
+        sync(joined)
+        self._put(joined)
+
+    def _join_parquet(self, joined: Path) -> None:
+        files = self.files()
+        if len(files) == 1:
+            with contextlib.suppress(OSError):  # a file system without hard links
+                joined.unlink()
+                os.link(files[0], joined)
+                return
+        import pyarrow.parquet as pq
+
+        with contextlib.ExitStack() as stack:
+            first = pq.read_schema(files[0]).remove_metadata()
+            writer = stack.enter_context(pq.ParquetWriter(joined, first, compression="zstd"))
+            for file in files:
+                with pq.ParquetFile(file) as part:
+                    for number in range(part.num_row_groups):
+                        writer.write_table(part.read_row_group(number).cast(first))
+
+    def _join_csv(self, file: BinaryIO, format: Csv) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        with contextlib.ExitStack() as stack:
+            if is_gzip(self.place):
+                # No name and no time inside, so that the same table gives the same bytes.
+                file = stack.enter_context(
+                    gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6)
+                )  # type: ignore[assignment]
+            for position, name in enumerate(self.files()):
+                with pq.ParquetFile(name) as part:
+                    if position == 0:
+                        write_csv(part.schema_arrow.empty_table(), file, format)
+                        format = dataclasses.replace(format, header=False)
+                    for batch in part.iter_batches(_BATCH):
+                        write_csv(pa.Table.from_batches([batch]), file, format)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder with everything in it, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+
+
+def _identity(path: Path) -> list[int] | None:
+    """What a file or folder keeps when it is renamed."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return [status.st_dev, status.st_ino]

@@ -1,0 +1,200 @@
+"""Writing a release piece by piece: it can be stopped at any moment and continued, and appears all at once.
+
+Whatever happens on the way (an error, Ctrl-C, a kill, a power cut), the target is as it was, or whole. What is
+done is kept beside it, and the same call goes on from there; after a failed check nothing is kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from veil.base.progress import Progress
+from veil.engines.database import Database
+from veil.engines.pieces import chunks, fingerprint
+from veil.engines.relation import Relation
+from veil.engines.write.target import Target, target_of
+from veil.errors import InputError, OutputError, VeilError
+from veil.published.finding import Verification
+from veil.tables.formats import Format
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+@dataclass(frozen=True)
+class Written:
+    """What has been written: where, in how many pieces, and how many of them a run before had done already.
+
+    `verification` is what was found on the written rows of a release; None if a run before had checked them. `note` says
+    where rows were brought over to, if they were.
+    """
+
+    name: str
+    pieces: int
+    continued: int
+    verification: Verification | None = field(default=None, repr=False)
+    note: str | None = field(default=None, repr=False)
+
+
+def write(
+    relation: Relation,
+    transform: Callable[[ir.Table], ir.Table],
+    target: str | os.PathLike[str] | Database,
+    *,
+    check: Callable[[ir.Table], None],
+    token: str,
+    overwrite: bool = False,
+    chunk_rows: int = 5_000_000,
+    resume: bool = True,
+    format: Format | None = None,
+    progress: Progress | None = None,
+) -> Written:
+    """Write what `transform` makes of a relation, after `check` has found it right.
+
+    `transform` makes the rows to be written of the rows of any piece; `check` gets all of them, staged, and
+    raises a `VeilError` to have them thrown away. `token` stands for what is done to the rows: a run before
+    with the same token, on the same unchanged source, is continued unless `resume` is false.
+
+    >>> import ibis, pyarrow as pa, tempfile
+    >>> from pathlib import Path
+    >>> from veil.engines.relation import relation_of
+    >>> people = ibis.duckdb.connect().create_table("people", pa.table({"age": [34, 35, 61]}))
+    >>> folder = tempfile.mkdtemp()
+    >>> write(
+    ...     relation_of(people),
+    ...     lambda rows: rows.mutate(age=rows.age // 10 * 10),
+    ...     f"{folder}/release.csv",
+    ...     check=lambda staged: None,
+    ...     token="tens",
+    ... )
+    Written(name='.../release.csv', pieces=1, continued=0)
+    >>> print(Path(folder, "release.csv").read_text(), end="")
+    age
+    30
+    30
+    60
+    """
+
+    def pieces() -> list[Piece]:
+        return [
+            Piece(each.label, each.rows, functools.partial(transform, each.table))
+            for each in chunks(relation, chunk_rows)
+        ]
+
+    return write_pieces(
+        relation,
+        pieces,
+        lambda: transform(relation.table),
+        target,
+        check=check,
+        token=token,
+        overwrite=overwrite,
+        resume=resume,
+        format=format,
+        progress=progress,
+    )
+
+
+class Piece(NamedTuple):
+    """Rows that are written at once: a label of their own, their number if it is known, and what makes them."""
+
+    label: str
+    rows: int | None
+    make: Callable[[], ir.Table]
+
+
+def write_pieces(
+    relation: Relation,
+    find: Callable[[], list[Piece]],
+    example: Callable[[], ir.Table],
+    target: str | os.PathLike[str] | Database,
+    *,
+    check: Callable[[ir.Table], None],
+    token: str,
+    overwrite: bool = False,
+    resume: bool = True,
+    format: Format | None = None,
+    progress: Progress | None = None,
+) -> Written:
+    """Write pieces of any kind, as `write` does; `example` makes rows of their columns and types."""
+    progress = progress or Progress()
+    place = target_of(target, relation, token=token, overwrite=overwrite, format=format)
+    with place.told(), place.locked():
+        with relation.told():
+            pieces = find()
+            state = fingerprint(relation)
+        labels, model = [piece.label for piece in pieces], example()
+        key = _key(token, labels, model, state if resume else None)
+        if place.finished(key):
+            return Written(place.name, len(pieces), len(pieces))
+        if place.exists() and not overwrite:
+            raise OutputError(f"{place.name}: is there already. Choose another name, or say overwrite=True")
+        done = place.begin(key, labels, model)
+        continued = len(done)
+        kept = done if resume and state is not None else None
+        with _keeping(place, kept, len(pieces)):
+            _append(place, pieces, done, progress)
+        with relation.told():
+            unchanged = fingerprint(relation) == state
+        if not unchanged:
+            place.abandon()
+            raise InputError(
+                f"{relation.name}: was changed while it was being written, so that rows may be missing or "
+                "doubled. Nothing was written. Run it again when nobody changes the table"
+            )
+        progress.phase("checking what was written")
+        try:
+            check(place.staged())
+        except VeilError:
+            place.abandon()
+            raise
+        progress.phase("putting it in place")
+        with place.told() if kept is None else _keeping(place, kept, len(pieces)):
+            place.commit()
+    return Written(place.name, len(pieces), continued)
+
+
+def _append(place: Target, pieces: list[Piece], done: set[str], progress: Progress) -> None:
+    progress.phase("writing")
+    sizes = [piece.rows for piece in pieces]
+    steps = [1 if None in sizes else size or 0 for size in sizes]
+    passed = 0
+    for number, (piece, step) in enumerate(zip(pieces, steps, strict=True), 1):
+        progress.advance(passed, sum(steps), f"piece {number} of {len(pieces)}")
+        if piece.label not in done:
+            place.append(piece.label, piece.make())
+            done.add(piece.label)
+        passed += step
+    progress.advance(passed, sum(steps))
+
+
+def _key(token: str, labels: list[str], example: ir.Table, state: str | None) -> str:
+    """Return what has to be the same for going on with what a run before has left."""
+    described = [token, labels, str(example.schema()), state or secrets.token_hex(16)]
+    return hashlib.sha256(json.dumps(described).encode()).hexdigest()
+
+
+@contextlib.contextmanager
+def _keeping(place: Target, done: set[str] | None, pieces: int) -> Iterator[None]:
+    """Say what has become of the pieces that are done, when something goes wrong; None: nobody could go on."""
+    try:
+        with place.told():
+            yield
+    except BaseException as error:
+        if not done:
+            with contextlib.suppress(Exception):
+                place.abandon()
+            raise
+        note = f"{len(done)} of {pieces} pieces are done and kept in {place.staging}; the same call continues there"
+        if isinstance(error, OutputError):
+            raise OutputError(f"{error}. {note}") from None
+        error.add_note(note)
+        raise

@@ -1,0 +1,293 @@
+"""Local recoding: what a release had to suppress is transformed again, on its own.
+
+A release generalizes all records alike, and suppresses those that are not protected that way. Those records may well
+protect each other on other levels, so each pass searches for the best transformation of what is still suppressed, with
+the models, the quality model and the strategy of the plan, and the records that it protects are published like that.
+Distributions of sensitive values are compared with those of the whole table in every pass, and k-map for an estimated
+population keeps the k' of the whole table; the score is that of the records of the pass alone.
+
+Why all promises still hold. A class that a pass accepts is published as it is, unless a class of an earlier pass has
+the same labels, which can happen where a label occurs on two levels: for everybody who looks, the two are one. That
+does no harm to
+
+- models by which a union of acceptable classes is acceptable (`monotone_generalization`), and `SubsetKAnonymity`,
+  whose groups have k records in every pass that they have any in;
+- `AverageReidentificationRisk` and `SampleUniqueness`: a share of two parts together lies between the shares of each,
+  and classes that become one are fewer, larger, and no longer unique;
+- `Profitability`: a larger class is attacked less, and what its labels are worth stays.
+
+For other models (δ-disclosure privacy, entropy diversity after Grassberger) the whole table is checked after each
+pass. If it breaks a promise, the records that fell in with an earlier class stay suppressed, and if that does not
+help, all of the pass do. Models that estimate something from all classes together, and those with a research subset,
+are refused. At the end the verifier looks at the whole output, as it does for any release.
+
+Records whose every cell would become `*` are no better off than suppressed ones, and stay suppressed; so they do in ARX.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.api.face import Anonymized
+from veil.api.recoded import RecodedRelease
+from veil.base.progress import following
+from veil.classes.encoding import Levels
+from veil.errors import ParameterError, PlanError
+from veil.lattice.evaluator import Evaluator
+from veil.lattice.search import Limits, Search
+from veil.local_recoding.modes import Ask, Mode
+from veil.models import (
+    AlphaKAnonymity,
+    AverageReidentificationRisk,
+    BetaLikeness,
+    DeltaDisclosure,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    KAnonymity,
+    KMAnonymity,
+    KMap,
+    PrivacyModel,
+    Profitability,
+    RecursiveCLDiversity,
+    SampleUniqueness,
+    SubsetKAnonymity,
+    TCloseness,
+)
+from veil.outcome.assemble import Assembled, assemble
+from veil.outcome.outcome import Part, Pass, taken
+from veil.plan.prepare import Prepared
+from veil.quality import QualityModel
+from veil.quality.factors import exact
+from veil.verification.recoded import verify_models_on
+
+
+def recode(
+    result: Anonymized,
+    mode: Mode,
+    *,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    progress: bool | Callable[[str, int, int, str], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+) -> RecodedRelease:
+    """Transform the suppressed records of a release again; see `Anonymized.local_recoding`.
+
+    Where nothing can be recoded, nothing is: there are no passes then, and `ending` tells why.
+
+    >>> import pyarrow as pa
+    >>> import veil
+    >>> from veil import KAnonymity, hierarchies as h
+    >>> release = veil.anonymize(
+    ...     pa.table({"age": [23, 23, 34, 38]}),
+    ...     quasi_identifiers={"age": h.intervals(10, 20)},
+    ...     models=KAnonymity(2),
+    ...     quality=veil.quality.Loss(factor=0),
+    ...     suppression_limit=0.5,
+    ... )
+    >>> release.table["age"].to_pylist()
+    [23, 23, None, None]
+    >>> from veil.local_recoding import FastIterative
+    >>> recoded = release.local_recoding(FastIterative(0.5))
+    >>> recoded.table["age"].to_pylist(), recoded.passes[0].transformation, recoded.ending
+    (['23', '23', '[30, 40[', '[30, 40['], {'age': 1}, 'nothing is suppressed any more')
+    """
+    if not isinstance(mode, Mode):
+        raise ParameterError(f"`mode` should be SinglePass(), Iterative() or FastIterative(), not {mode!r}")
+    made = _Recoding(result, _recodable(result))
+    until = math.inf if time_limit is None else time.perf_counter() + time_limit
+    asked = cancel or (lambda: False)
+    before = made.left
+    with following(progress) as told:
+        passes = mode.passes()
+        ask = next(passes)
+        while (ending := made.obstacle()) is None:
+            if asked() or time.perf_counter() >= until:
+                ending = "it was cancelled" if asked() else "the time was over"
+                break
+            told.phase(f"recoding, pass {len(made.passes) + 1}")
+            recoded = made.run(ask, threads, until - time.perf_counter(), asked)
+            left = made.left
+            told.advance(before - left, before, f"{left:,} records are still suppressed")
+            try:
+                ask = passes.send(recoded)
+            except StopIteration:
+                ending = made.obstacle() or ("all passes were made" if recoded else made.failure)
+                break
+            if not recoded and made.hopeless:
+                ending = made.failure
+                break
+        told.phase("applying and verifying")
+        return RecodedRelease(
+            result._source,
+            made.prepared,
+            made.parts,
+            made.hidden,
+            made.passes,
+            ending,
+            mode=mode,
+            over_limit=not result.within_limit,
+        )
+
+
+_RECODABLE = (
+    KAnonymity, SubsetKAnonymity, KMAnonymity, KMap, DistinctLDiversity, EntropyLDiversity, RecursiveCLDiversity,
+    AlphaKAnonymity, TCloseness, DeltaDisclosure, BetaLikeness, Profitability, AverageReidentificationRisk,
+    SampleUniqueness,
+)  # fmt: skip
+"""Models of which the text above tells why they survive. Any other one has to be argued for first."""
+
+
+def _recodable(result: Anonymized) -> list[PrivacyModel]:
+    """Return the models as they apply to some of the records, or refuse."""
+    models: list[PrivacyModel] = []
+    for model in result.plan.models:
+        if model.subset is not None:
+            raise PlanError(
+                f"records cannot be recoded locally under {model}: in the population of its research subset nobody "
+                "could tell which level a person is on. Anonymize the rows of the subset alone"
+            )
+    for model in result.plan.models:
+        if not isinstance(model, _RECODABLE):
+            raise PlanError(
+                f"records cannot be recoded locally under {model}: what holds for some records and for others need "
+                "not hold for both together. Use a model that judges classes, such as KAnonymity"
+            )
+        if isinstance(model, KMap):
+            models.append(KAnonymity(model.minimal_class_size(result._prepared.sample)))
+        else:
+            models.append(model)
+    return models
+
+
+class _Recoding:
+    """The records that are published so far, by their levels, and those still hidden."""
+
+    def __init__(self, result: Anonymized, models: Sequence[PrivacyModel]) -> None:
+        self.prepared: Prepared = result._prepared
+        self.models = models
+        self.smallest = max(model.minimal_class_size(self.prepared.sample) for model in models)
+        self.survives = all(_survives_union(model) for model in models)
+        self.parts = list(result._parts)
+        self.hidden: NDArray[np.bool_] = result.suppressed_rows.copy()
+        self.passes: list[Pass] = list(result.passes) if isinstance(result, RecodedRelease) else []
+        self.failure = ""
+        self.hopeless = False  # whether another factor could not help after a pass that recoded nothing
+
+    @property
+    def left(self) -> int:
+        """Number of records that are still hidden."""
+        return self.prepared.records(self.hidden)
+
+    def obstacle(self) -> str | None:
+        """Tell why no further pass is possible; None if one is."""
+        left = self.left
+        if left == 0:
+            return "nothing is suppressed" + (" any more" if self.passes else "")
+        if left < self.smallest:
+            return f"only {left} records are suppressed, and a class needs {self.smallest}"
+        return None
+
+    def run(self, ask: Ask, threads: int | None, seconds: float, cancelled: Callable[[], bool]) -> int:
+        """Make one pass and return how many records it recoded."""
+        plan, rows = self.prepared.plan, np.flatnonzero(self.hidden)
+        some = taken(self.prepared, rows)
+        quality = with_factor(plan.quality, ask.factor)
+        evaluator = Evaluator(some.sample, self.models, quality, plan.suppression_limit)
+        if ask.share is not None:
+            wanted = math.ceil(exact(ask.share) * self.prepared.sample.records)
+            evaluator.allowed = self.left - min(self.left, wanted)
+        most = plan.strategy.time_limit if plan.time_limit is None else plan.time_limit
+        limits = Limits(min(most, seconds), plan.check_limit or math.inf, cancelled)
+        found = Search(evaluator, some.minimum, some.maximum, limits=limits, threads=threads).run(
+            plan.strategy
+        )
+        if found.best is None:
+            self.failure = (
+                f"no transformation was found for the {self.left} suppressed records that leaves at most "
+                f"{evaluator.allowed} of them suppressed"
+            )
+            self.hopeless = found.proven
+            return 0
+        self.hopeless = not hasattr(quality, "factor")
+        levels, score = found.best.levels, found.best.score
+        recoded = self._harmless(levels, rows[_worth_it(evaluator, some, levels)])
+        if not recoded.size:
+            return 0
+        count = self.prepared.records(recoded)
+        self.parts.append(Part(levels, recoded))
+        self.hidden[recoded] = False
+        assert score is not None
+        self.passes.append(
+            Pass(
+                dict(zip(some.encoding.names, levels, strict=True)),
+                count,
+                score[0] if len(score) == 1 else score,
+                getattr(quality, "factor", None),
+                found.proven,
+            )
+        )
+        return count
+
+    def _harmless(self, levels: Levels, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of the rows that can be published on these levels without breaking a promise."""
+        self.failure = "the last pass recoded nothing"
+        if self.survives or not rows.size:
+            return rows
+        table = self._with(Part(levels, rows))
+        if self._promises_hold(table, Part(levels, rows)):
+            return rows
+        self.failure = "classes of the last pass would have become one with others, and broken a promise"
+        rows = np.setdiff1d(rows, self._rows_in_earlier_classes(table, rows))
+        part = Part(levels, rows)
+        return rows if rows.size and self._promises_hold(self._with(part), part) else rows[:0]
+
+    def _with(self, new: Part) -> Assembled:
+        hidden = self.hidden.copy()
+        hidden[new.rows] = False
+        return assemble(self.prepared, [*self.parts, new], hidden)
+
+    def _promises_hold(self, table: Assembled, new: Part) -> bool:
+        return all(finding.holds for finding in verify_models_on(self.prepared, table, [*self.parts, new]))
+
+    def _rows_in_earlier_classes(self, table: Assembled, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        published = table.published(self.prepared)
+        origins = table.origins[~published.suppressed]
+        new = np.isin(origins, rows)
+        earlier = np.zeros(published.sizes.size, np.bool_)
+        earlier[published.classes[~new]] = True
+        return origins[new & earlier[published.classes]]
+
+
+def _survives_union(model: PrivacyModel) -> bool:
+    """Whether a promise that holds for two parts of a table holds for both together."""
+    by_argument = isinstance(model, AverageReidentificationRisk | SampleUniqueness | Profitability)
+    return model.monotone_generalization or by_argument
+
+
+def with_factor(quality: QualityModel, factor: float | None) -> QualityModel:
+    """Return a quality model with another generalization/suppression factor, if it has one and one is given."""
+    if factor is None or not hasattr(quality, "factor"):
+        return quality
+    known: Any = quality
+    changed: QualityModel = dataclasses.replace(known, factor=factor)
+    return changed
+
+
+def _worth_it(evaluator: Evaluator, some: Prepared, levels: Levels) -> NDArray[np.bool_]:
+    """Tell for each row whether its class is accepted and says anything: with `*` in every cell nothing is gained."""
+    node = evaluator.judge(levels, some.sample.table).node
+    kept = node.rejected == 0
+    star = some.encoding.class_without_information(levels, node.table.keys)
+    # Aggregates still say something, and groups that span classes may count on these records.
+    if star >= 0 and not some.plan.microaggregated and not evaluator.settling:
+        kept[star] = False
+    groups = some.sample.classes_of_rows(levels)[1]
+    worth_it: NDArray[np.bool_] = kept[groups]
+    return worth_it

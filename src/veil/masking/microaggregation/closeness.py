@@ -1,0 +1,136 @@
+"""t-closeness through microaggregation: groups of similar records, joined until each tells little about anybody.
+
+k-anonymity through microaggregation is what every method of `microaggregation` gives that groups records in all
+their columns together. Groups by the confidential attribute, which leave the quasi-identifiers alone, are in
+`confidential_groups`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import Field
+
+from veil.base.compiled import kernel
+from veil.base.declare import declared
+from veil.base.exact import decimal_fraction
+from veil.base.randomness import Randomness
+from veil.errors import InputError, PlanError
+from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
+from veil.masking.microaggregation.methods import Multivariate
+from veil.masking.microaggregation.records import Records
+from veil.masking.microaggregation.squares import means_of
+from veil.models.closeness.model import TCloseness
+from veil.outcome.outcome import Outcome
+from veil.published.table import Published
+from veil.tables.columns import Groups, column_of, ranks
+
+Integers = NDArray[np.int64]
+
+
+@declared
+class TClosenessThroughMicroaggregation(Multivariate):
+    """Microaggregation whose groups are joined until a confidential attribute is t-close in each.
+
+    MDAV makes groups of k by the quasi-identifiers. As long as in some group the confidential attribute is
+    distributed too differently from the whole table, the worst of them is joined to the group with the nearest mean.
+    This ends at the latest with a single group, whose distribution is that of the table. Soria-Comas,
+    Domingo-Ferrer, Sánchez and Martínez (2015), Algorithm 1. Whether a group is close enough is decided exactly.
+
+    >>> table = pa.table({"age": [20, 21, 30, 31], "income": [1, 2, 3, 4]})
+    >>> method = TClosenessThroughMicroaggregation("age", 2, "income", 0.2)
+    >>> method.mask(table, Randomness()).table["age"].to_pylist()
+    [25.5, 25.5, 25.5, 25.5]
+    """
+
+    confidential: Annotated[str, Field(description="confidential column, whose distribution is compared")]
+    t: Annotated[float, Field(ge=0, le=1, description="largest distance allowed; 0.1 to 0.3 is usual")]
+    closeness: Annotated[
+        Literal["ordered", "equal"],
+        Field(description="how far apart two confidential values are: by their order, or all alike"),
+    ] = "ordered"
+    kind: Literal["TClosenessThroughMicroaggregation"] = Field(
+        default="TClosenessThroughMicroaggregation", repr=False, kw_only=True
+    )
+
+    attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        made = super().mask(table, randomness)
+        published = Published(made.table, self.columns, untouched=True)
+        close = TCloseness(self.confidential, self.t, self.closeness).verify(published)
+        return Outcome(made.table, findings=(*made.findings, close), facts=made.facts)
+
+    def _partition(self, table: pa.Table, records: Records, randomness: Randomness) -> Groups:
+        if self.confidential in self.columns:
+            raise PlanError(
+                f"{self}: column {self.confidential!r} cannot be both confidential and aggregated"
+            )
+        values, _ = ranks(column_of(table, self.confidential, self))
+        groups = maximum_distance_to_average_vector(records, self.k)
+        distances = _Distances(values, self.t, self.closeness, self)
+        return _joined(records, groups, distances)
+
+
+class _Distances:
+    """Distances of the confidential values of groups from those of the table, as whole numbers."""
+
+    def __init__(self, values: Integers, t: float, closeness: str, method: object) -> None:
+        self.values = values
+        self.totals = np.bincount(values)
+        self.ordered = closeness == "ordered"
+        self.limit = decimal_fraction(t)
+        # The distance of a group is a whole number over this many times its size.
+        self.scale = values.size * (max(1, self.totals.size - 1) if self.ordered else 1)
+        if values.size**2 * self.totals.size >= 2**62:
+            raise InputError(
+                f"{method}: {values.size} records with {self.totals.size} different confidential values are too many "
+                "to be compared exactly. Round the values, or sample the records"
+            )
+
+    def __call__(self, rows: Integers) -> tuple[float, bool]:
+        """Return the distance of some rows, and whether it is too large."""
+        work = _work(self.values[rows], self.totals, self.values.size, self.ordered)
+        most = self.limit * self.scale * rows.size
+        return work / (self.scale * rows.size), work > most
+
+
+@kernel
+def _work(values: Integers, totals: Integers, records: int, ordered: bool) -> int:
+    """Sum of |records * count - size * total| over values: of running sums, or of what exceeds."""
+    extra = -values.size * totals
+    for value in values:
+        extra[value] += records
+    work = running = 0
+    for value in range(totals.size):
+        running += extra[value]
+        work += abs(running) if ordered else max(extra[value], 0)
+    return work
+
+
+def _joined(records: Records, groups: Groups, distances: _Distances) -> Groups:
+    """Join the group with the largest distance to the one with the nearest mean, until no distance is too large."""
+    points = records.coordinates()
+    sizes = np.bincount(groups)
+    means = means_of(points, groups)
+    rows = np.split(np.argsort(groups, kind="stable"), np.cumsum(sizes)[:-1])
+    found = [distances(each) for each in rows]
+    far = np.array([distance if too_large else -1.0 for distance, too_large in found])
+    while far.max() >= 0:
+        worst = int(np.argmax(far))
+        gaps = np.square(means - means[worst]).sum(axis=1)
+        gaps[(sizes == 0) | (np.arange(sizes.size) == worst)] = np.inf
+        other = int(np.argmin(gaps))
+        keep, gone = min(worst, other), max(worst, other)
+        rows[keep], rows[gone] = np.concatenate([rows[keep], rows[gone]]), rows[gone][:0]
+        means[keep] = (sizes[keep] * means[keep] + sizes[gone] * means[gone]) / (sizes[keep] + sizes[gone])
+        sizes[keep], sizes[gone] = sizes[keep] + sizes[gone], 0
+        distance, too_large = distances(rows[keep])
+        far[keep], far[gone] = distance if too_large else -1.0, -1.0
+    joined = np.empty_like(groups)
+    for number, group in enumerate(np.flatnonzero(sizes)):
+        joined[rows[group]] = number
+    return joined

@@ -1,0 +1,81 @@
+"""What methods that compare records by distance share: how differences are scaled, and hierarchies."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Self
+
+import pyarrow as pa
+from pydantic import AfterValidator, Field
+
+from veil.base.declare import declared
+from veil.errors import PlanError, did_you_mean
+from veil.masking.microaggregation.records import Distance, Records, records_of
+from veil.outcome.method import Method
+from veil.plan.parameters import ColumnHierarchy, relocated
+
+
+def _ranges(bounds: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    for name, (low, high) in bounds.items():
+        if not float("-inf") < low < high < float("inf"):
+            raise ValueError(
+                f"`bounds` should be two finite numbers, the lower first, not {(low, high)} for column {name!r}"
+            )
+    return bounds
+
+
+def check_named(method: object, parameter: str, named: Iterable[str], columns: Sequence[str]) -> None:
+    """Refuse a parameter that names something else than the columns of a method."""
+    for name in named:
+        if name not in columns:
+            raise PlanError(
+                f"{method}: `{parameter}` names {name!r}, which is none of its columns.{did_you_mean(name, columns)}"
+            )
+
+
+@declared
+class Measuring(Method):
+    """A method that compares records by their distance.
+
+    The squared distance adds up over columns. Numbers and dates add their squared difference over their range or
+    standard deviation; categories add 1 if they differ or, with a hierarchy, the square of the level on which they
+    get the same label over its height.
+    """
+
+    distance: Annotated[
+        Distance,
+        Field(
+            description="what a difference of numbers is divided by: their range, standard deviation, or 1"
+        ),
+    ] = Field(default="range", kw_only=True)
+    bounds: Annotated[
+        dict[str, tuple[float, float]],
+        AfterValidator(_ranges),
+        Field(
+            description="least and greatest possible value, by column; without them the range is what occurs"
+        ),
+    ] = Field(default_factory=dict, kw_only=True, repr=False)
+    hierarchies: Annotated[
+        dict[str, ColumnHierarchy],
+        Field(description="hierarchies, by column: values that soon get a common label are close"),
+    ] = Field(default_factory=dict, kw_only=True, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.bounds and self.distance != "range":
+            raise ValueError(
+                f"`bounds` of {type(self).__name__} should be left out with distance {self.distance!r}, which has no "
+                "use for them"
+            )
+
+    def records(self, table: pa.Table, columns: Sequence[str], allowed: Sequence[str] = ()) -> Records:
+        """Read columns as records that can be compared; `bounds` and `hierarchies` may also name those `allowed`."""
+        check_named(self, "bounds", self.bounds, [*columns, *allowed])
+        check_named(self, "hierarchies", self.hierarchies, [*columns, *allowed])
+        return records_of(
+            table, columns, self, distance=self.distance, hierarchies=self.hierarchies, bounds=self.bounds
+        )
+
+    def relocated(self, move: Callable[[str], str]) -> Self:
+        """Return the same with the paths of hierarchy files changed, for recipes in other folders."""
+        return dataclasses.replace(self, hierarchies=relocated(self.hierarchies, move))

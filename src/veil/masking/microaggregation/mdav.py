@@ -1,0 +1,283 @@
+"""Maximum distance to average vector (MDAV), with groups of fixed and of variable size.
+
+Domingo-Ferrer and Torra (2005); Solanas and Martínez-Ballesté (2006). What costs time, finding the nearest and
+the farthest of the records that are left, is done in a tree that is built anew whenever half of it is gone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.base.compiled import kernel
+from veil.masking.microaggregation.records import Records
+from veil.masking.microaggregation.tree import LEAF, build, farthest, nearest, remove
+from veil.tables.columns import Floats, Groups
+
+Integers = NDArray[np.int64]
+
+
+def maximum_distance_to_average_vector(records: Records, k: int) -> Groups:
+    """Group the record farthest from the average with its k - 1 nearest, then the one farthest from that; repeat.
+
+    With 2k to 3k - 1 records left, one more group is made around the farthest from their average; what is left
+    then is the last group. The second record is looked for after the first group is taken out, which finds the
+    same one unless everything left is equally far.
+
+    >>> records = Records(np.array([[1.0, 2, 3, 10, 11, 12]]), 1, np.empty(0))
+    >>> maximum_distance_to_average_vector(records, 3).tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    return _mdav(records.cells, records.numbers, records.weights, k)
+
+
+@kernel
+def _mdav(cells: Floats, numbers: int, weights: Floats, k: int) -> Groups:
+    rows = cells.shape[1]
+    groups = np.full(rows, -1, np.int64)
+    left, made = rows, 0
+    total, error, counts, starts = _totals(cells, numbers)
+    average = np.empty(cells.shape[0])
+    found = np.empty(k, np.int64)
+    squares = np.empty(k)
+    tree = build(cells, numbers, weights, np.arange(rows))
+    built = rows
+    order, reach, reference = np.empty(0, np.int64), np.empty(0), np.empty(0)
+    looked_at = rows
+    while left >= 2 * k:
+        pair = 2 if left >= 3 * k else 1
+        if left < built // 2 and built > LEAF:
+            tree = build(cells, numbers, weights, np.flatnonzero(groups < 0))
+            built = left
+        _average(total, error, counts, starts, numbers, left, average)
+        if looked_at >= left:
+            order, reach = _by_distance(cells, numbers, weights, average, np.flatnonzero(groups < 0))
+            reference, looked_at = average.copy(), 0
+        center, looks = _farthest_from(cells, numbers, weights, average, order, reach, reference, groups)
+        looked_at += looks
+        for turn in range(pair):
+            if turn:
+                center = farthest(tree, cells[:, center].copy())
+            # The center is in its group even where k others coincide with it.
+            groups[center] = made
+            remove(tree, center)
+            _take_out(cells, center, numbers, total, error, counts, starts)
+            nearest(tree, cells[:, center].copy(), found[: k - 1], squares[: k - 1])
+            for row in found[: k - 1]:
+                groups[row] = made
+                remove(tree, row)
+                _take_out(cells, row, numbers, total, error, counts, starts)
+            left -= k
+            made += 1
+    for row in range(rows):
+        if groups[row] < 0:
+            groups[row] = made
+    return groups
+
+
+def variable_maximum_distance_to_average_vector(records: Records, k: int, gamma: float) -> Groups:
+    """Group the record farthest from the average of all with its k - 1 nearest, and let the group grow to 2k - 1.
+
+    The record without a group that is nearest to any of the group joins it if that distance is less than gamma
+    times its distance from the nearest other record without a group. What is left when fewer than k records are
+    goes to the group with the nearest average. The larger gamma, the larger the groups; 0 lets none grow.
+
+    >>> records = Records(np.array([[1.0, 2, 3, 10, 11, 12, 13]]), 1, np.empty(0))
+    >>> variable_maximum_distance_to_average_vector(records, 3, gamma=0.2).tolist()
+    [0, 0, 0, 1, 1, 1, 1]
+    """
+    groups = _variable(records.cells, records.numbers, records.weights, k, gamma)
+    alone = np.flatnonzero(groups < 0)
+    if alone.size:
+        averages = averages_of(records, groups)
+        for row in alone.tolist():
+            groups[row] = _nearest_average(records.cells, records.numbers, records.weights, row, averages)
+    return groups
+
+
+def averages_of(records: Records, groups: Groups) -> Floats:
+    """Return means of the numbers and most frequent codes of each group; rows without a group have number -1."""
+    kept = groups >= 0
+    sizes = np.bincount(groups[kept])
+    columns = [np.bincount(groups[kept], values[kept]) / sizes for values in records.cells[: records.numbers]]
+    for codes in records.cells[records.numbers :, kept].astype(np.int64):
+        width = codes.max(initial=0) + 1
+        found, counts = np.unique(groups[kept] * width + codes, return_counts=True)
+        # Stable, so that of equally frequent codes the first stays first.
+        order = np.lexsort((-counts, found // width))
+        first = np.searchsorted(found // width, np.arange(sizes.size))
+        columns.append((found % width)[order][first].astype(np.float64))
+    return np.ascontiguousarray(columns, np.float64)
+
+
+@kernel
+def _nearest_average(cells: Floats, numbers: int, weights: Floats, row: int, averages: Floats) -> int:
+    best, found = np.inf, 0
+    for group in range(averages.shape[1]):
+        distance = square(averages, numbers, weights, group, cells[:, row])
+        if distance < best:
+            best, found = distance, group
+    return found
+
+
+@kernel
+def _variable(cells: Floats, numbers: int, weights: Floats, k: int, gamma: float) -> Groups:
+    rows = cells.shape[1]
+    groups = np.full(rows, -1, np.int64)
+    left, made = rows, 0
+    total, error, counts, starts = _totals(cells, numbers)
+    average = np.empty(cells.shape[0])
+    _average(total, error, counts, starts, numbers, rows, average)
+    reach = np.empty(rows)
+    for row in range(rows):
+        reach[row] = square(cells, numbers, weights, row, average)
+    order = np.argsort(-reach, kind="mergesort")
+    tree = build(cells, numbers, weights, np.arange(rows))
+    built = rows
+    members = np.empty(2 * k - 1, np.int64)
+    near = np.empty(2 * k - 1, np.int64)  # the nearest record without a group, for each member
+    squares = np.empty(2 * k - 1)
+    two, two_squares = np.empty(2, np.int64), np.empty(2)
+    at = 0
+    while left >= k:
+        if left < built // 2 and built > LEAF:
+            tree = build(cells, numbers, weights, np.flatnonzero(groups < 0))
+            built = left
+        while groups[order[at]] >= 0:
+            at += 1
+        members[0] = order[at]
+        remove(tree, members[0])
+        nearest(tree, cells[:, members[0]].copy(), members[1:k], squares[1:k])
+        for i in range(1, k):
+            remove(tree, members[i])
+        size = k
+        near[:] = -1
+        while size < 2 * k - 1 and tree.left[0] > 0 and gamma > 0:
+            joining = -1
+            for i in range(size):
+                if near[i] < 0:
+                    nearest(tree, cells[:, members[i]].copy(), near[i : i + 1], squares[i : i + 1])
+                if joining < 0 or (squares[i], near[i]) < (squares[joining], near[joining]):
+                    joining = i
+            row, inside = near[joining], squares[joining]
+            outside = np.inf
+            for i in range(nearest(tree, cells[:, row].copy(), two, two_squares)):
+                if two[i] != row:
+                    outside = min(outside, two_squares[i])
+            if not np.sqrt(inside) < gamma * np.sqrt(outside):
+                break
+            remove(tree, row)
+            members[size] = row
+            for i in range(size):
+                if near[i] == row:
+                    near[i] = -1
+            size += 1
+        for i in range(size):
+            groups[members[i]] = made
+        left -= size
+        made += 1
+    return groups
+
+
+@kernel
+def square(cells: Floats, numbers: int, weights: Floats, row: int, point: Floats) -> float:
+    """Squared distance of a record from a point, summed in the order of the columns."""
+    total = 0.0
+    for j in range(numbers):
+        total += (cells[j, row] - point[j]) * (cells[j, row] - point[j])
+    for j in range(numbers, point.size):
+        total += weights[j - numbers] if cells[j, row] != point[j] else 0.0
+    return total
+
+
+@kernel
+def _by_distance(
+    cells: Floats, numbers: int, weights: Floats, point: Floats, rows: Integers
+) -> tuple[Integers, Floats]:
+    """Rows and their squared distances from a point, the farthest first, equally far ones as they come."""
+    reach = np.empty(rows.size)
+    for i in range(rows.size):
+        reach[i] = square(cells, numbers, weights, rows[i], point)
+    order = np.argsort(-reach, kind="mergesort")
+    return rows[order], reach[order]
+
+
+@kernel
+def _farthest_from(
+    cells: Floats,
+    numbers: int,
+    weights: Floats,
+    point: Floats,
+    order: Integers,
+    reach: Floats,
+    reference: Floats,
+    groups: Groups,
+) -> tuple[int, int]:
+    """Find the record without a group that is farthest from a point, and how many were looked at for it.
+
+    The point lies close to the reference that the rows are ordered by. No record is farther from the point than
+    from the reference and from there to the point together, so the search ends early; the slack is far above
+    what rounding and underflow can do to these sums, and the distances that decide are those of a full scan.
+    """
+    moved = np.sqrt(square(reference.reshape(-1, 1), numbers, weights, 0, point))
+    best, found = -1.0, -1
+    for i in range(order.size):
+        if found >= 0 and (np.sqrt(reach[i]) + moved) * (1 + 1e-9) + 1e-150 < np.sqrt(best):
+            return found, i
+        row = int(order[i])
+        if groups[row] < 0:
+            distance = square(cells, numbers, weights, row, point)
+            if distance > best or (distance == best and row < found):
+                best, found = distance, row
+            if moved == 0:  # then the rows stand in the very order that is asked for
+                return found, i + 1
+    return found, order.size
+
+
+@kernel
+def _totals(cells: Floats, numbers: int) -> tuple[Floats, Floats, Integers, Integers]:
+    """Sums of the numbers, what rounding took from them, and counts of all codes, column by column."""
+    columns, rows = cells.shape
+    total, error = np.zeros(numbers), np.zeros(numbers)
+    starts = np.zeros(columns - numbers + 1, np.int64)
+    for j in range(numbers, columns):
+        starts[j - numbers + 1] = starts[j - numbers] + np.int64(cells[j].max()) + 1
+    counts = np.zeros(starts[-1], np.int64)
+    for row in range(rows):
+        for j in range(numbers):
+            _add(total, error, j, cells[j, row])
+        for j in range(numbers, columns):
+            counts[starts[j - numbers] + np.int64(cells[j, row])] += 1
+    return total, error, counts, starts
+
+
+@kernel
+def _add(total: Floats, error: Floats, j: int, value: float) -> None:
+    """Add to a sum of twice the precision, so that taking records out leaves no trace of them."""
+    old = total[j]
+    new = old + value
+    part = new - old
+    low = error[j] + ((old - (new - part)) + (value - part))
+    total[j] = new + low
+    error[j] = low - (total[j] - new)
+
+
+@kernel
+def _take_out(
+    cells: Floats, row: int, numbers: int, total: Floats, error: Floats, counts: Integers, starts: Integers
+) -> None:
+    for j in range(numbers):
+        _add(total, error, j, -cells[j, row])
+    for j in range(numbers, cells.shape[0]):
+        counts[starts[j - numbers] + np.int64(cells[j, row])] -= 1
+
+
+@kernel
+def _average(
+    total: Floats, error: Floats, counts: Integers, starts: Integers, numbers: int, left: int, out: Floats
+) -> None:
+    """Means of the numbers and most frequent codes, of equally frequent ones the first."""
+    for j in range(numbers):
+        out[j] = total[j] / left
+    for j in range(numbers, out.size):
+        out[j] = np.argmax(counts[starts[j - numbers] : starts[j - numbers + 1]])

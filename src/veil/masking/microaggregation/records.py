@@ -1,0 +1,159 @@
+"""Records as points: how far apart two of them are, with numbers and categories side by side.
+
+The squared distance of two records is a sum over their columns. A number adds its squared difference, scaled. A
+category adds 1 if both differ or, with a hierarchy, the square of the level on which they get the same label
+over the height. As labels that agree on a level agree on all above, that square is a weighted count of the
+levels on which they differ: every level becomes one column of codes, and nothing else has to know of hierarchies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.errors import InputError, PlanError
+from veil.hierarchies.hierarchy import Hierarchy
+from veil.tables.columns import Floats, column_of, encoded, is_quantity, numbers, whole_numbers
+
+Distance = Literal["range", "standard deviation", "raw"]
+
+_LARGEST = 1e150
+"""Beyond it squares of differences leave the range of floats."""
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Records as columns of coordinates: `numbers` columns of scaled numbers, then columns of codes.
+
+    Attributes
+    ----------
+    cells : float array (columns, rows)
+        Scaled numbers, then codes from 0 on.
+    numbers : int
+        How many columns are numbers.
+    weights : float array
+        What a difference adds to the squared distance, for each column of codes.
+    """
+
+    cells: Floats
+    numbers: int
+    weights: Floats
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        return int(self.cells.shape[1])
+
+    def coordinates(self) -> Floats:
+        """Points of a Euclidean space, one row a record, that are exactly as far apart as the records.
+
+        Each code becomes a coordinate of its own, so that means and sums of squares have a meaning.
+        """
+        parts = [self.cells[: self.numbers].T]
+        for codes, weight in zip(self.cells[self.numbers :].astype(np.int64), self.weights, strict=True):
+            parts.append(np.sqrt(weight / 2) * (codes[:, None] == np.arange(codes.max(initial=-1) + 1)))
+        return np.ascontiguousarray(np.concatenate(parts, axis=1), np.float64)
+
+
+def records_of(
+    table: pa.Table,
+    columns: Sequence[str],
+    method: object,
+    *,
+    distance: Distance = "range",
+    hierarchies: Mapping[str, Any] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+) -> Records:
+    """Read columns of a table as records. Numbers and dates have to be there and finite; a missing category is one.
+
+    A number is divided by the length of its range (`bounds`, or what occurs), by its standard deviation, or not
+    at all. A column with a single value keeps nobody apart, whatever it is divided by.
+
+    >>> table = pa.table({"age": [20, 30, 40], "sex": ["f", "m", "f"]})
+    >>> records_of(table, ["age", "sex"], "").cells.tolist()
+    [[1.0, 1.5, 2.0], [0.0, 1.0, 0.0]]
+    """
+    scaled, coded, weights = [], [], []
+    for name in columns:
+        column = column_of(table, name, method)
+        if name in (bounds or {}) and not is_quantity(column.type):
+            raise PlanError(
+                f"{method}: `bounds` are for numbers and dates, and column {name!r} holds values of type {column.type}"
+            )
+        if name in (hierarchies or {}):
+            levels = _levels(column, (hierarchies or {})[name], name)
+        elif is_quantity(column.type):
+            values = quantities(table, name, method)
+            scaled.append(
+                values / _unit(values, distance, _checked((bounds or {}).get(name), values, name, method))
+            )
+            continue
+        else:
+            levels = [encoded(column)[1]]
+        height = len(levels)
+        for level, codes in enumerate(levels):
+            coded.append(codes.astype(np.float64))
+            weights.append(((level + 1) ** 2 - level**2) / height**2)
+    cells = np.array([*scaled, *coded], np.float64).reshape(-1, table.num_rows)
+    return Records(np.ascontiguousarray(cells), len(scaled), np.array(weights, np.float64))
+
+
+def quantities(table: pa.Table, name: str, method: object) -> Floats:
+    """Return a column of numbers, dates or times as finite floats, neither missing nor too large to be squared."""
+    column = column_of(table, name, method)
+    if pa.types.is_temporal(column.type):
+        table = pa.table({name: whole_numbers(column)})
+    values = numbers(table, name, method)
+    large = np.flatnonzero(np.abs(values) > _LARGEST)
+    if large.size:
+        raise InputError(
+            f"{method}: column {name!r} holds {values[large[0]]:g} in row {large[0] + 1}, too large a number for "
+            f"squared distances. Divide the column so that it stays below {_LARGEST:g}"
+        )
+    return values
+
+
+def check_size(k: int, rows: int, method: object) -> None:
+    """Refuse groups larger than the table."""
+    if k > rows:
+        raise PlanError(
+            f"{method}: the table has {rows} records, too few for a group of {k}. Choose `k` of at most {rows}"
+        )
+
+
+def _checked(
+    bounds: tuple[float, float] | None, values: Floats, name: str, method: object
+) -> tuple[float, float] | None:
+    if bounds is not None:
+        outside = np.flatnonzero((values < bounds[0]) | (values > bounds[1]))
+        if outside.size:
+            raise InputError(
+                f"{method}: column {name!r} holds {values[outside[0]]:g} in row {outside[0] + 1}, outside of its "
+                f"`bounds` from {bounds[0]:g} to {bounds[1]:g}. Widen them"
+            )
+    return bounds
+
+
+def _unit(values: Floats, distance: Distance, bounds: tuple[float, float] | None) -> float:
+    if distance == "raw":
+        return 1.0
+    if distance == "standard deviation":
+        found = float(values.std())
+    elif bounds is not None:
+        found = bounds[1] - bounds[0]
+    else:
+        found = float(np.ptp(values)) if values.size else 0.0
+    return found if found > 0 else 1.0
+
+
+def _levels(column: pa.ChunkedArray, builder: Any, name: str) -> list[NDArray[np.int32]]:
+    """Codes of the labels on each level but the last, where all are alike or counted as alike."""
+    values, rows = encoded(column)
+    made: Hierarchy = builder.build(values, np.bincount(rows, minlength=len(values)), name)
+    leaves = made.encode(values, name)[rows]
+    return [made.label_map(level)[leaves] for level in range(max(1, made.height))]

@@ -1,0 +1,233 @@
+"""Compiled work that all ways of partitioning share: laying out the parts of a cut, and counting what is in them.
+
+A partition is an order of the items (distinct rows, or rows) in which those of each class stand side by side.
+`part` tells, for each place of that order, which part of its class a proposed cut puts the item in. Work on
+different classes touches different places, so threads need no locks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.base.compiled import kernel
+
+
+@kernel
+def arrange(
+    order: NDArray[np.int64],
+    part: NDArray[np.int32],
+    weights: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    firsts: NDArray[np.int64],
+    arranged: NDArray[np.int64],
+    part_begins: NDArray[np.int64],
+    part_ends: NDArray[np.int64],
+    records: NDArray[np.int64],
+) -> None:
+    """Lay out the items of each class part by part, in `arranged`; items of a part stay in order.
+
+    The parts of class p are numbered from `firsts[p]` on. They receive their places and their records.
+    """
+    for p in range(begins.size):
+        first = firsts[p]
+        stop = firsts[p + 1]
+        part_ends[first:stop] = 0
+        records[first:stop] = 0
+        for place in range(begins[p], ends[p]):
+            g = first + part[place]
+            part_ends[g] += 1
+            records[g] += weights[order[place]]
+        here = begins[p]
+        for g in range(first, stop):
+            part_begins[g] = here
+            here += part_ends[g]
+            part_ends[g] = part_begins[g]
+        for place in range(begins[p], ends[p]):
+            g = first + part[place]
+            arranged[part_ends[g]] = order[place]
+            part_ends[g] += 1
+
+
+@kernel
+def settle(
+    order: NDArray[np.int64],
+    arranged: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> None:
+    """Take over the new order of some classes."""
+    for p in range(begins.size):
+        for place in range(begins[p], ends[p]):
+            order[place] = arranged[place]
+
+
+@kernel
+def histogram(
+    order: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    values: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    domain: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Count the values of a further attribute in each class, and store that value by value.
+
+    Item i has the value `values[e]` for `counts[e]` of its records, for the entries e from `starts[i]` on.
+    """
+    room = 0
+    for p in range(begins.size):
+        for place in range(begins[p], ends[p]):
+            room += starts[order[place] + 1] - starts[order[place]]
+    newest = np.full(domain, -1, np.int64)  # the newest entry of each value
+    found_classes = np.empty(room, np.int32)
+    found_values = np.empty(room, np.int32)
+    found_counts = np.empty(room, np.int64)
+    out_starts = np.zeros(domain + 1, np.int64)
+    filled = 0
+    for p in range(begins.size):
+        first = filled
+        for place in range(begins[p], ends[p]):
+            item = order[place]
+            for e in range(starts[item], starts[item + 1]):
+                value = values[e]
+                if newest[value] >= first:
+                    found_counts[newest[value]] += counts[e]
+                else:
+                    newest[value] = filled
+                    found_classes[filled] = p
+                    found_values[filled] = value
+                    found_counts[filled] = counts[e]
+                    out_starts[value + 1] += 1
+                    filled += 1
+    for value in range(domain):
+        out_starts[value + 1] += out_starts[value]
+    next_place = out_starts[:domain].copy()
+    out_classes = np.empty(filled, np.int32)
+    out_counts = np.empty(filled, np.int64)
+    for e in range(filled):
+        place = next_place[found_values[e]]
+        next_place[found_values[e]] += 1
+        out_classes[place] = found_classes[e]
+        out_counts[place] = found_counts[e]
+    return out_starts, out_classes, out_counts
+
+
+@kernel
+def by_item(
+    starts: NDArray[np.int64], classes: NDArray[np.int32], counts: NDArray[np.int64], items: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Turn a histogram stored value by value into one stored item by item."""
+    out_starts = np.zeros(items + 1, np.int64)
+    for e in range(classes.size):
+        out_starts[classes[e] + 1] += 1
+    for i in range(items):
+        out_starts[i + 1] += out_starts[i]
+    next_place = out_starts[:items].copy()
+    out_values = np.empty(classes.size, np.int32)
+    out_counts = np.empty(classes.size, np.int64)
+    for value in range(starts.size - 1):
+        for e in range(starts[value], starts[value + 1]):
+            place = next_place[classes[e]]
+            next_place[classes[e]] += 1
+            out_values[place] = value
+            out_counts[place] = counts[e]
+    return out_starts, out_values, out_counts
+
+
+@kernel
+def occurring(
+    ranks: NDArray[np.int32],
+    order: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    column: int,
+    size: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """List the ranks of a column that occur in each class, in order; also tell where those of each class start."""
+    seen = np.full(size, -1, np.int64)  # the newest class that each rank was met in
+    starts = np.zeros(begins.size + 1, np.int64)
+    found = np.empty(order.size, np.int32)
+    filled = 0
+    for p in range(begins.size):
+        for place in range(begins[p], ends[p]):
+            rank = ranks[order[place], column]
+            if seen[rank] != p:
+                seen[rank] = p
+                found[filled] = rank
+                filled += 1
+        found[starts[p] : filled].sort()
+        starts[p + 1] = filled
+    return starts, found[:filled]
+
+
+@kernel
+def same_sets(
+    starts: NDArray[np.int64], members: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number different sets in order of first appearance; also return the first class with each."""
+    classes = starts.size - 1
+    bits = 1
+    while (1 << bits) < 2 * classes:
+        bits += 1
+    last = (1 << bits) - 1
+    slots = np.full(1 << bits, -1, np.int64)
+    numbers = np.empty(classes, np.int64)
+    firsts = np.empty(classes, np.int64)
+    found = 0
+    for p in range(classes):
+        mixed = np.uint64(0)
+        for e in range(starts[p], starts[p + 1]):
+            mixed = (mixed ^ np.uint64(members[e] + 1)) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(32)
+        slot = np.int64(mixed & np.uint64(last))
+        while slots[slot] >= 0:
+            other = firsts[slots[slot]]
+            same = starts[other + 1] - starts[other] == starts[p + 1] - starts[p]
+            for e in range(starts[p + 1] - starts[p]):
+                if not same:
+                    break
+                same = members[starts[p] + e] == members[starts[other] + e]
+            if same:
+                break
+            slot = (slot + 1) & last
+        if slots[slot] < 0:
+            slots[slot] = found
+            firsts[found] = p
+            found += 1
+        numbers[p] = slots[slot]
+    return numbers, firsts[:found]
+
+
+@kernel
+def by_node(
+    ranks: NDArray[np.int32],
+    weights: NDArray[np.int64],
+    order: NDArray[np.int64],
+    begin: int,
+    end: int,
+    column: int,
+    nodes: NDArray[np.int32],
+    tally: NDArray[np.int64],
+    met: NDArray[np.int32],
+) -> tuple[int, int]:
+    """Count the records of a class by node, for the nodes that the ranks of one column lie below.
+
+    Return how many nodes there are, and the records of the smallest. `met` lists them in order, and `tally` (all
+    zero before) holds one more than the place of each in that list: to be cleared by the caller.
+    """
+    number = 0
+    for place in range(begin, end):
+        node = nodes[ranks[order[place], column]]
+        if tally[node] == 0:
+            met[number] = node
+            number += 1
+        tally[node] += weights[order[place]]
+    met[:number].sort()
+    least = tally[met[0]]
+    for g in range(number):
+        least = min(least, tally[met[g]])
+        tally[met[g]] = g + 1
+    return number, least

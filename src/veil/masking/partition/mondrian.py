@@ -1,0 +1,248 @@
+"""Mondrian: classes by cutting the table again and again, each part where it is widest."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import Field
+
+from veil.base.declare import declared
+from veil.base.randomness import Randomness
+from veil.masking.partition.columns import Classes, Column, Labels, OrderedColumn, Scheme, Style
+from veil.masking.partition.kernels import arrange, settle
+from veil.masking.partition.mondrian_kernels import propose, survey
+from veil.masking.partition.workpiece import Workpiece
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.plan.parameters import Columns, Models, relocated
+from veil.tables.columns import counted
+
+WORTH_A_THREAD = 20_000
+"""Items from which on parts of the table are handed to threads."""
+
+_SHARES = 8
+"""Pieces of work for each thread, as they do not take equally long."""
+
+
+@declared
+class Mondrian(Method):
+    """Cut the table into classes, as long as every part fulfils every privacy model.
+
+    The table is one class at first. A class is cut in the column in which it is widest, compared with the whole
+    table: a column without a hierarchy at the median, one with a hierarchy into the children of the lowest node
+    above all values of the class. If a part would violate a model, the next widest column is tried; a class that
+    cannot be cut is final. So the same value may get different labels in different classes: intervals of numbers
+    and dates, sets of other values, nodes of hierarchies. LeFevre, DeWitt and Ramakrishnan (2006).
+
+    - The median cut is before or behind the median value, where the smaller part is larger; behind it, if both
+      are alike. For k-anonymity this finds a cut wherever there is one. Other models may refuse it and would accept
+      another in the same column, which is not looked for.
+    - Equally wide columns are tried as they are named.
+    - With `relaxed`, records with the median value may go to either side, in the order of rows, so that both get
+      half. Labels then overlap, and classes with equal labels become one: no harm with models that are monotone
+      under generalization. With another, that one class may violate it; then there is an error, and no output.
+    - A missing value is a value of its own, behind the largest: `{[20, 30], NULL}` are numbers and missing ones.
+      Not-a-number is a missing value.
+    - A model that judges all classes together, needs a population or looks at labels is refused.
+    - The mean of a class, if `numbers` asks for means, is that of the numbers which are there.
+
+    A cut looks a few times at each record of its class, and a median halves it: n log n for n records.
+
+    >>> patients = pa.table({"zip": [11, 11, 12, 12], "age": [25, 28, 27, 39], "ill": ["flu", "gout", "flu", "cold"]})
+    >>> from veil.models import KAnonymity
+    >>> outcome = Mondrian(["zip", "age"], KAnonymity(2)).mask(patients, Randomness())
+    >>> outcome.table["zip"].to_pylist(), outcome.table["age"].to_pylist()
+    (['11', '11', '12', '12'], ['[25, 28]', '[25, 28]', '[27, 39]', '[27, 39]'])
+    """
+
+    quasi_identifiers: Annotated[
+        Columns,
+        Field(description="columns that an attacker may know; as a mapping, each with its hierarchy or None"),
+    ]
+    models: Models
+    relaxed: Annotated[
+        bool, Field(description="let records with the median value go to either side of a cut")
+    ] = False
+    numbers: Annotated[
+        Style,
+        Field(
+            description="what numbers without a hierarchy become; with means, dates still become intervals"
+        ),
+    ] = "intervals"
+    kind: Literal["Mondrian"] = Field(default="Mondrian", repr=False, kw_only=True)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The quasi-identifiers."""
+        return tuple(self.quasi_identifiers)
+
+    def relocated(self, move: Callable[[str], str]) -> Mondrian:
+        """Return the same with the paths of hierarchy files changed, for recipes in other folders."""
+        return dataclasses.replace(self, quasi_identifiers=relocated(self.quasi_identifiers, move))
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        """Partition the table and label its classes. Nothing here is random."""
+        self.check_columns(table)
+        work = Workpiece(table, self.quasi_identifiers, self.models, style=self.numbers, rows=self.relaxed)
+        classes = partition(work, relaxed=self.relaxed)
+        named = Named.of(work.columns, classes)
+        class_of_row = named.class_of_item[work.item_of_row]
+        cells, covered = {}, []
+        for column, each in zip(work.columns, named.labels, strict=True):
+            cells[column.name] = each.labels.take(pa.array(each.of_class[class_of_row]))
+            covered.append(float(each.shares @ named.records) / work.records)
+        made = named.records.size
+        return work.outcome(cells, covered, made, {"partitions": made})
+
+
+class Named(NamedTuple):
+    """The classes of a partition with their names: the class of each item, and of each class records and labels."""
+
+    class_of_item: NDArray[np.int64]
+    records: NDArray[np.int64]
+    labels: list[Labels]
+
+    @staticmethod
+    def of(columns: list[Column], classes: Classes) -> Named:
+        """Number the classes and say what they are called."""
+        class_of_item = np.empty(classes.order.size, np.int64)
+        lengths = classes.ends - classes.begins
+        class_of_item[classes.order] = np.repeat(np.arange(lengths.size), lengths)
+        records = np.add.reduceat(classes.weights[classes.order], classes.begins)
+        labels = []
+        for j, column in enumerate(columns):
+            if isinstance(column, OrderedColumn) and column.style == "means":
+                labels.append(column.describe(_of_column(classes, class_of_item, j, column.size), 0))
+            else:
+                labels.append(column.describe(classes, j))
+        return Named(class_of_item, records, labels)
+
+
+def _of_column(classes: Classes, class_of_item: NDArray[np.int64], column: int, size: int) -> Classes:
+    """Return what the classes hold of one column, in order: so no sum depends on the order of the items."""
+    pairs, place = np.unique(class_of_item * size + classes.ranks[:, column], return_inverse=True)
+    of_class, ranks = np.divmod(pairs, size)
+    begins = np.searchsorted(of_class, np.arange(classes.begins.size))
+    weights = counted(place, pairs.size, classes.weights)
+    return Classes(
+        ranks.astype(np.int32)[:, None],
+        weights,
+        np.arange(pairs.size),
+        begins,
+        np.append(begins[1:], pairs.size),
+    )
+
+
+class _Open(NamedTuple):
+    """Classes that may still be cut: their places, how they are spread, and which column is next."""
+
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    lows: NDArray[np.int32]
+    highs: NDArray[np.int32]
+    turns: NDArray[np.int16]
+    tried: NDArray[np.int64]
+
+    def choose(self, which: NDArray[np.bool_] | slice) -> _Open:
+        return _Open._make(each[which] for each in self)
+
+
+_Ranges = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def partition(work: Workpiece, *, relaxed: bool = False, threads: int | None = None) -> Classes:
+    """Cut until no class can be cut. The result does not depend on the number of threads."""
+    return _Cutting(work, relaxed).run(threads or os.cpu_count() or 1)
+
+
+class _Cutting:
+    """Classes are cut in rounds: one cut is proposed for each, and all parts of a round are judged at once.
+
+    The items of a class stand side by side in `order` and stay within their places when it is cut, so what is
+    done to one class neither waits for another nor shows in it.
+    """
+
+    def __init__(self, work: Workpiece, relaxed: bool) -> None:
+        self.ranks, self.weights, self.judge = work.ranks, work.weights, work.judge
+        self.relaxed = relaxed
+        self.scheme = Scheme.of(work.columns)
+        items = self.weights.size
+        self.order = np.arange(items)
+        self.arranged = np.empty(items, np.int64)
+        self.part = np.empty(items, np.int32)
+
+    def run(self, threads: int) -> Classes:
+        done: list[_Ranges] = []
+        items = self.order.size
+        waiting = self._survey(np.zeros(1, np.int64), np.array([items], np.int64))
+        enough = _SHARES * threads if threads > 1 and items > WORTH_A_THREAD else items
+        while 0 < waiting.begins.size <= enough:
+            waiting = self._round(waiting, done)
+        if waiting.begins.size:
+            with ThreadPoolExecutor(threads) as pool:
+                for each in pool.map(self._finish, _pieces(waiting, enough)):
+                    done += each
+        begins = np.concatenate([each for each, _ in done])
+        ends = np.concatenate([each for _, each in done])
+        places = np.argsort(begins)
+        return Classes(self.ranks, self.weights, self.order, begins[places], ends[places])
+
+    def _finish(self, waiting: _Open) -> list[_Ranges]:
+        done: list[_Ranges] = []
+        while waiting.begins.size:
+            waiting = self._round(waiting, done)
+        return done
+
+    def _survey(self, begins: NDArray[np.int64], ends: NDArray[np.int64]) -> _Open:
+        shape = begins.size, self.ranks.shape[1]
+        lows, highs = np.empty(shape, np.int32), np.empty(shape, np.int32)
+        turns, tried = np.empty(shape, np.int16), np.zeros(begins.size, np.int64)
+        survey(self.ranks, self.order, begins, ends, self.scheme, lows, highs, turns)
+        return _Open(begins, ends, lows, highs, turns, tried)
+
+    def _round(self, waiting: _Open, done: list[_Ranges]) -> _Open:
+        """Propose a cut of each class, and make those that are accepted. Return the classes still to be cut."""
+        parts = np.empty(waiting.begins.size, np.int64)
+        propose(
+            self.ranks, self.weights, self.order, *waiting, self.scheme, self.judge.smallest, self.relaxed,
+            self.part, parts,
+        )  # fmt: skip
+        final = parts == 0
+        done.append((waiting.begins[final], waiting.ends[final]))
+        waiting, parts = waiting.choose(~final), parts[~final]
+        if not parts.size:
+            return waiting
+        firsts = np.concatenate([[0], np.cumsum(parts)])
+        begins, ends, records = (np.empty(firsts[-1], np.int64) for _ in range(3))
+        arrange(
+            self.order, self.part, self.weights, waiting.begins, waiting.ends, firsts, self.arranged, begins,
+            ends, records,
+        )  # fmt: skip
+        accepted = np.ones(parts.size, np.bool_)
+        if self.judge.looks_at_values:
+            fine = self.judge.accept(self.arranged, begins, ends, records)
+            accepted = np.logical_and.reduceat(fine, firsts[:-1])
+        settle(self.order, self.arranged, waiting.begins[accepted], waiting.ends[accepted])
+        made = np.repeat(accepted, parts)
+        new = self._survey(begins[made], ends[made])
+        again = waiting.choose(~accepted)
+        again.tried[:] += 1
+        both: Iterable[Any] = zip(again, new, strict=True)
+        return _Open._make(np.concatenate(each) for each in both)
+
+
+def _pieces(waiting: _Open, number: int) -> Iterable[_Open]:
+    """Deal the classes out in pieces with about as many items each."""
+    reached = np.cumsum(waiting.ends - waiting.begins)
+    piece = (reached - 1) * number // reached[-1]
+    bounds = np.flatnonzero(np.diff(piece, prepend=-1, append=number))
+    for begin, end in pairwise(bounds.tolist()):
+        yield waiting.choose(slice(begin, end))

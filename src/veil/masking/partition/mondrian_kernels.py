@@ -1,0 +1,230 @@
+"""Compiled work of Mondrian: how wide a class is in each column, and where it can be cut."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.base.compiled import kernel
+from veil.masking.partition.columns import Scheme
+from veil.masking.partition.kernels import by_node
+
+_FEW = 64
+"""Stretches that are counted at least, when looking for a median."""
+
+
+@kernel
+def survey(
+    ranks: NDArray[np.int32],
+    order: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    scheme: Scheme,
+    lows: NDArray[np.int32],
+    highs: NDArray[np.int32],
+    turns: NDArray[np.int16],
+) -> None:
+    """Find the lowest and highest rank of each class in each column, and in which order to try the columns.
+
+    The widest one is first, and of equally wide ones the one that is named first.
+    """
+    columns = ranks.shape[1]
+    widths = np.empty(columns)
+    for p in range(begins.size):
+        for j in range(columns):
+            lows[p, j] = highs[p, j] = ranks[order[begins[p]], j]
+        for place in range(begins[p] + 1, ends[p]):
+            for j in range(columns):
+                rank = ranks[order[place], j]
+                if rank < lows[p, j]:
+                    lows[p, j] = rank
+                elif rank > highs[p, j]:
+                    highs[p, j] = rank
+        for j in range(columns):
+            width = _width(scheme, j, lows[p, j], highs[p, j])
+            t = j
+            while t > 0 and widths[t - 1] < width:
+                widths[t] = widths[t - 1]
+                turns[p, t] = turns[p, t - 1]
+                t -= 1
+            widths[t] = width
+            turns[p, t] = j
+
+
+@kernel
+def _width(scheme: Scheme, j: int, low: int, high: int) -> float:
+    """Share of the whole column that a stretch of ranks takes up."""
+    start = scheme.starts[j]
+    if scheme.levels[j]:
+        width: float = scheme.spans[start + _level(scheme, j, low, high) * scheme.sizes[j] + low]
+        return width
+    if scheme.units[j] == 0.0:
+        return 0.0
+    share: float = (scheme.spans[start + high] - scheme.spans[start + low]) / scheme.units[j]
+    return share
+
+
+@kernel
+def _level(scheme: Scheme, j: int, low: int, high: int) -> int:
+    """Level of the lowest node above two ranks."""
+    start, size = scheme.starts[j], scheme.sizes[j]
+    level = 0
+    while scheme.nodes[start + level * size + low] != scheme.nodes[start + level * size + high]:
+        level += 1
+    return level
+
+
+@kernel
+def propose(
+    ranks: NDArray[np.int32],
+    weights: NDArray[np.int64],
+    order: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    lows: NDArray[np.int32],
+    highs: NDArray[np.int32],
+    turns: NDArray[np.int16],
+    tried: NDArray[np.int64],
+    scheme: Scheme,
+    smallest: int,
+    relaxed: bool,
+    part: NDArray[np.int32],
+    parts: NDArray[np.int64],
+) -> None:
+    """Find for each class the first column, from `tried` on, with a cut that leaves no part too small.
+
+    `tried` receives its turn, `parts` the number of parts (0: there is no such column), and `part` the part of
+    each item.
+    """
+    longest = _FEW
+    for p in range(begins.size):
+        longest = max(longest, 2 * (ends[p] - begins[p]))
+    buckets = np.empty(longest, np.int64)
+    tally = np.zeros(scheme.sizes.max(), np.int64)
+    met = np.empty(scheme.sizes.max(), np.int32)
+    for p in range(begins.size):
+        parts[p] = 0
+        total = 0
+        for place in range(begins[p], ends[p]):
+            total += weights[order[place]]
+        if total < 2 * smallest:
+            continue
+        while tried[p] < turns.shape[1]:
+            j = turns[p, tried[p]]
+            low, high = lows[p, j], highs[p, j]
+            if low < high:
+                if scheme.levels[j]:
+                    at = scheme.starts[j] + (_level(scheme, j, low, high) - 1) * scheme.sizes[j]
+                    nodes = scheme.nodes[at : at + scheme.sizes[j]]
+                    parts[p] = _by_children(
+                        ranks, weights, order, begins[p], ends[p], j, nodes, smallest, tally, met, part
+                    )
+                else:
+                    parts[p] = _at_median(
+                        ranks, weights, order, begins[p], ends[p], j, low, high, total, smallest, relaxed,
+                        buckets, part,
+                    )  # fmt: skip
+            if parts[p]:
+                break
+            tried[p] += 1
+
+
+@kernel
+def _by_children(
+    ranks: NDArray[np.int32],
+    weights: NDArray[np.int64],
+    order: NDArray[np.int64],
+    begin: int,
+    end: int,
+    j: int,
+    nodes: NDArray[np.int32],
+    smallest: int,
+    tally: NDArray[np.int64],
+    met: NDArray[np.int32],
+    part: NDArray[np.int32],
+) -> int:
+    number, least = by_node(ranks, weights, order, begin, end, j, nodes, tally, met)
+    if least >= smallest:
+        for place in range(begin, end):
+            part[place] = tally[nodes[ranks[order[place], j]]] - 1
+    for g in range(number):
+        tally[met[g]] = 0
+    return number if least >= smallest else 0
+
+
+@kernel
+def _at_median(
+    ranks: NDArray[np.int32],
+    weights: NDArray[np.int64],
+    order: NDArray[np.int64],
+    begin: int,
+    end: int,
+    j: int,
+    low: int,
+    high: int,
+    total: int,
+    smallest: int,
+    relaxed: bool,
+    buckets: NDArray[np.int64],
+    part: NDArray[np.int32],
+) -> int:
+    half = (total + 1) // 2
+    median, below, upto = _median(ranks, weights, order, begin, end, j, low, high, half, buckets)
+    if relaxed:  # every item is one record, and those at the median go left until that has its half
+        if total - half < smallest:
+            return 0
+        left = half - below
+        for place in range(begin, end):
+            rank = ranks[order[place], j]
+            part[place] = 0 if rank < median else 1
+            if rank == median and left > 0:
+                part[place] = 0
+                left -= 1
+        return 2
+    # Of the cuts before and behind the median, the one whose smaller side is larger.
+    cut = median if min(below, total - below) > min(upto, total - upto) else median + 1
+    records = below if cut == median else upto
+    if min(records, total - records) < smallest:
+        return 0
+    for place in range(begin, end):
+        part[place] = 0 if ranks[order[place], j] < cut else 1
+    return 2
+
+
+@kernel
+def _median(
+    ranks: NDArray[np.int32],
+    weights: NDArray[np.int64],
+    order: NDArray[np.int64],
+    begin: int,
+    end: int,
+    j: int,
+    low: int,
+    high: int,
+    half: int,
+    buckets: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Find the rank by which half the records are reached; also the records below it, and up to it.
+
+    Counts stretches of ranks, at most two for each item, then looks into the one with the median: two or three
+    passes, whatever the number of values in the column.
+    """
+    room = max(_FEW, 2 * (end - begin))
+    below = 0
+    while True:
+        shift = 0
+        while (high - low) >> shift >= room:
+            shift += 1
+        buckets[: ((high - low) >> shift) + 1] = 0
+        for place in range(begin, end):
+            rank = ranks[order[place], j]
+            if low <= rank <= high:
+                buckets[(rank - low) >> shift] += weights[order[place]]
+        b = 0
+        while below + buckets[b] < half:
+            below += buckets[b]
+            b += 1
+        if shift == 0:
+            return low + b, below, below + buckets[b]
+        high = min(high, low + ((b + 1) << shift) - 1)
+        low += b << shift

@@ -1,0 +1,199 @@
+"""Pseudonyms that look like what they replace: digits stay digits, letters letters, all else stays in place."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from veil.base.declare import declared
+from veil.base.randomness import Randomness
+from veil.errors import InputError
+from veil.masking.parameters import Columns
+from veil.masking.pseudonyms.keys import Key, KeyFile, KeyVariable, check_key, read_key
+from veil.masking.pseudonyms.methods import Pseudonyms, keyed
+from veil.outcome.outcome import Outcome
+from veil.tables.columns import column_of, encoded, is_text, replaced
+from veil.tables.text import canonical_text
+
+SMALLEST = 1_000_000
+"""Pseudonyms that a format has to allow (NIST SP 800-38G Revision 1): else all can be tried and counted."""
+
+ROUNDS = 10
+"""As in FF1."""
+
+ALPHABETS = {
+    "9": "0123456789",
+    "1": "123456789",
+    "a": "abcdefghijklmnopqrstuvwxyz",
+    "A": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+}
+"""What may stand at a position of a form. All other characters of a form stand for themselves."""
+
+
+@declared
+class FormatPreservingPseudonyms(Pseudonyms):
+    """Each value becomes another of the same form: AB-1234567 may become QX-9034418.
+
+    A secret permutation of all values of a form: an alternating Feistel network of ten rounds over its letters and
+    digits, the construction of FF1 (NIST SP 800-38G), with HMAC-SHA-256 as the round function, which needs no
+    library beyond Python's own. Each position has the alphabet of its character, so that both halves are numbers
+    below a product of alphabet sizes and no value falls outside the form. Different values stay different; the same
+    value has the same pseudonym with the same key and context. Integers stay integers of as many digits.
+
+    What stays visible: the length, which characters are letters, capitals or digits, and all others. A form with
+    fewer than 1,000,000 members is refused, because with so few a pseudonym can be guessed: use `RandomPseudonyms`
+    there. A pseudonym may be the name or number of somebody else. Missing values stay missing.
+
+    >>> method = FormatPreservingPseudonyms("id", key="00" * 16)
+    >>> method.mask(pa.table({"id": ["AB-1234567"]}), Randomness()).table["id"].to_pylist()
+    ['UB-2616954']
+    """
+
+    columns: Annotated[Columns, Field(description="columns that name a person")]
+    key_file: KeyFile = None
+    key_variable: KeyVariable = None
+    key: Key = Field(default=None, repr=False)
+    context: Annotated[
+        str, Field(description="what the pseudonyms are for; the same person has others in another context")
+    ] = ""
+    kind: Literal["FormatPreservingPseudonyms"] = Field(
+        default="FormatPreservingPseudonyms", repr=False, kw_only=True
+    )
+
+    @model_validator(mode="after")
+    def _has_a_key(self) -> FormatPreservingPseudonyms:
+        check_key("FormatPreservingPseudonyms", self.key, self.key_file, self.key_variable)
+        return self
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        key = read_key(self.key, self.key_file, self.key_variable)
+        permutations: dict[str, Permutation] = {}
+        smallest = math.inf
+        for name in self.columns:
+            column = column_of(table, name, self)
+            values, codes = encoded(column)
+            whole = pa.types.is_integer(column.type)
+            if not whole and not is_text(column.type):
+                raise InputError(
+                    f"{self}: column {name!r} holds values of type {column.type}, and text or integers are needed"
+                )
+            largest = (
+                2 ** (column.type.bit_width - pa.types.is_signed_integer(column.type)) - 1 if whole else 0
+            )
+            made: list[Any] = []
+            for at, value in enumerate(canonical_text(values, column=name)):
+                if value is None:
+                    made.append(None)
+                    continue
+                form = form_of(value, leading=whole)
+                if form is None:
+                    raise InputError(
+                        f"{self}: column {name!r}, row {_first(codes, at)}: the value has a letter or digit other than "
+                        "a to z and 0 to 9, which would stay as it is. Spell it with these, or use KeyedPseudonyms or "
+                        "RandomPseudonyms"
+                    )
+                if form not in permutations:
+                    permutations[form] = Permutation(key, self.context, form)
+                size = permutations[form].size
+                if size < SMALLEST:
+                    # The form and not the value: messages end up in logs.
+                    raise InputError(
+                        f"{self}: column {name!r}, row {_first(codes, at)}: a value of the form {form!r} has only "
+                        f"{size:,} possible pseudonyms, and at least {SMALLEST:,} are needed. Use RandomPseudonyms or "
+                        "KeyedPseudonyms"
+                    )
+                smallest = min(smallest, size)
+                made.append(permutations[form].walk(value, largest if whole else None))
+            new = pa.array([int(each) if whole and each is not None else each for each in made], column.type)
+            table = replaced(table, name, new.take(pa.array(codes)))
+        facts = {"forms": len(permutations), "pseudonyms of the smallest form": smallest}
+        return Outcome(table, facts=facts)
+
+
+def form_of(value: str, *, leading: bool = False) -> str | None:
+    """Return the form of a value: 9 for a digit, a and A for letters; None if it has other letters or digits.
+
+    With `leading`, the first digit gets a 1: a number does not begin with a zero.
+
+    >>> form_of("Ab-12"), form_of("-120", leading=True), form_of("é")
+    ('Aa-99', '-199', None)
+    """
+    made = ""
+    for each in value:
+        if not each.isalnum():
+            made += each
+        elif not each.isascii():
+            return None
+        elif each.isdigit():
+            made += "1" if leading and each != "0" and not made.strip("-") else "9"
+        else:
+            made += "A" if each.isupper() else "a"
+    return made
+
+
+class Permutation:
+    """A secret permutation of the values of one form."""
+
+    def __init__(self, key: bytes, context: str, form: str) -> None:
+        self.positions = [at for at, each in enumerate(form) if each in ALPHABETS]
+        self.alphabets = [ALPHABETS[form[at]] for at in self.positions]
+        self.middle = len(self.positions) // 2
+        self.sizes = [
+            math.prod(map(len, self.alphabets[: self.middle])),
+            math.prod(map(len, self.alphabets[self.middle :])),
+        ]
+        self.size = math.prod(self.sizes)
+        self._start = keyed(key, "veil format-preserving pseudonyms", context, form)
+
+    def __call__(self, value: str) -> str:
+        """Return the pseudonym of a value."""
+        halves = [self._number(value, 0, self.middle), self._number(value, self.middle, len(self.positions))]
+        for number in range(ROUNDS):
+            side = number % 2
+            shift = self._shift(number, halves[1 - side], side)
+            halves[side] = (halves[side] + shift) % self.sizes[side]
+        made = list(value)
+        self._spell(halves[0], 0, self.middle, made)
+        self._spell(halves[1], self.middle, len(self.positions), made)
+        return "".join(made)
+
+    def walk(self, value: str, largest: int | None) -> str:
+        """Return the pseudonym of a value; of a number, one that is not above the largest.
+
+        Going on from what is too large until it is not makes a permutation of the rest (cycle walking).
+        """
+        made = self(value)
+        while largest is not None and abs(int(made)) > largest:
+            made = self(made)
+        return made
+
+    def _shift(self, number: int, other: int, side: int) -> int:
+        """Derive from one half what is added to the other: 128 bits more than it has, so that all are as likely."""
+        room = (self.sizes[1 - side].bit_length() + 7) // 8
+        bits = self.sizes[side].bit_length() + 128
+        made = 0
+        for block in range(-(-bits // 256)):
+            step = self._start.copy()
+            step.update(bytes([number, block]) + other.to_bytes(room, "big"))
+            made = made << 256 | int.from_bytes(step.digest(), "big")
+        return made
+
+    def _number(self, value: str, start: int, end: int) -> int:
+        made = 0
+        for at in range(start, end):
+            made = made * len(self.alphabets[at]) + self.alphabets[at].index(value[self.positions[at]])
+        return made
+
+    def _spell(self, number: int, start: int, end: int, into: list[str]) -> None:
+        for at in reversed(range(start, end)):
+            number, digit = divmod(number, len(self.alphabets[at]))
+            into[self.positions[at]] = self.alphabets[at][digit]
+
+
+def _first(codes: NDArray[np.int32], code: int) -> int:
+    return int(np.argmax(codes == code)) + 1

@@ -1,0 +1,187 @@
+"""Pseudonyms: names and numbers of people are replaced by others that mean nothing without a secret."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import hmac
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field, model_validator
+
+from veil.base.declare import declared
+from veil.base.randomness import Randomness
+from veil.errors import PlanError
+from veil.masking.parameters import Columns
+from veil.masking.pseudonyms.keys import Key, KeyFile, KeyVariable, check_key, read_key
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.tables.columns import column_of, encoded, replaced
+from veil.tables.text import canonical_text
+
+_Identifying = Annotated[Columns, Field(description="columns that name a person")]
+_Context = Annotated[
+    str, Field(description="what the pseudonyms are for; the same person has others in another context")
+]
+
+
+class Pseudonyms(Method):
+    """Base of methods that replace each value of a column, the same everywhere by the same."""
+
+    columns: tuple[str, ...]
+
+    attacks: ClassVar[tuple[str, ...]] = ("identity linkage",)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
+
+@declared
+class KeyedPseudonyms(Pseudonyms):
+    """Each value becomes its HMAC-SHA-256 under a secret key, in hexadecimal digits.
+
+    The same value has the same pseudonym in every column, table and run with the same key and context, so that
+    tables can still be joined. Without the key nobody can compute the pseudonym of a name and look for it, as they
+    can with a plain hash. Whoever has the key can: keep it apart from the table. Missing values stay missing.
+
+    >>> method = KeyedPseudonyms("name", key="00" * 16, length=8)
+    >>> method.mask(pa.table({"name": ["Ada", "Bob", "Ada"]}), Randomness()).table["name"].to_pylist()
+    ['e928ec5c', 'a24e669d', 'e928ec5c']
+    """
+
+    columns: _Identifying
+    key_file: KeyFile = None
+    key_variable: KeyVariable = None
+    key: Key = Field(default=None, repr=False)
+    context: _Context = ""
+    length: Annotated[int, Field(ge=8, le=64, description="hexadecimal digits of a pseudonym")] = 32
+    kind: Literal["KeyedPseudonyms"] = Field(default="KeyedPseudonyms", repr=False, kw_only=True)
+
+    @model_validator(mode="after")
+    def _has_a_key(self) -> KeyedPseudonyms:
+        check_key("KeyedPseudonyms", self.key, self.key_file, self.key_variable)
+        return self
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        key = read_key(self.key, self.key_file, self.key_variable)
+        start = keyed(key, self.context)
+
+        def pseudonym(value: str) -> str:
+            made = start.copy()
+            made.update(value.encode())
+            return made.hexdigest()[: self.length]
+
+        return pseudonymized(table, self, pseudonym)
+
+
+@declared
+class RandomPseudonyms(Pseudonyms):
+    """Each value becomes a random one, and a table that tells which is kept apart.
+
+    The pseudonyms say nothing about the values. The table `pseudonyms` in `apart` (value and pseudonym) turns them
+    back: it is as secret as the values themselves. Throw it away, and nobody can. The same value has the same
+    pseudonym in all columns of one run. Missing values stay missing.
+
+    >>> made = RandomPseudonyms("name").mask(pa.table({"name": ["Ada", "Bob", "Ada"]}), Randomness())
+    >>> made.apart["pseudonyms"]["value"].to_pylist()
+    ['Ada', 'Bob']
+    """
+
+    columns: _Identifying
+    length: Annotated[int, Field(ge=4, le=16, description="hexadecimal digits of a pseudonym")] = 16
+    kind: Literal["RandomPseudonyms"] = Field(default="RandomPseudonyms", repr=False, kw_only=True)
+
+    apart_is_secret: ClassVar[bool] = True
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        known = list(dict.fromkeys(value for name in self.columns for value in _values(table, name, self)))
+        if 2 * len(known) > 16**self.length:
+            raise PlanError(
+                f"{self}: {len(known)} different values need longer pseudonyms. Raise `length` above {self.length}"
+            )
+        codes = np.unique(randomness.bits(len(known)) >> np.uint64(64 - 4 * self.length))
+        while codes.size < len(known):
+            more = randomness.bits(len(known) - codes.size) >> np.uint64(64 - 4 * self.length)
+            codes = np.unique(np.concatenate([codes, more]))
+        # Sorted by now; handed out in random order.
+        spelled = [f"{code:0{self.length}x}" for code in codes[randomness.permutation(codes.size)].tolist()]
+        pseudonym_of = dict(zip(known, spelled, strict=True))
+        made = pseudonymized(table, self, pseudonym_of.__getitem__)
+        mapping = pa.table(
+            {"value": pa.array(known, pa.string()), "pseudonym": pa.array(spelled, pa.string())}
+        )
+        return dataclasses.replace(made, apart={"pseudonyms": mapping})
+
+
+class GuessableWarning(UserWarning):
+    """Pseudonyms that anybody can compute from a guess."""
+
+
+@declared
+class UnkeyedHash(Pseudonyms):
+    """Each value becomes its SHA-256. This does not protect it.
+
+    Names, insurance numbers and dates of birth are few: anybody hashes all of them and looks up the results. It is
+    here only for tables that have to match others made this way, and warns whenever it runs. Use `KeyedPseudonyms`.
+    """
+
+    columns: _Identifying
+    although_values_can_be_guessed: Annotated[
+        bool, Field(description="has to be true: you know that the values can be found out")
+    ]
+    kind: Literal["UnkeyedHash"] = Field(default="UnkeyedHash", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ()
+
+    @model_validator(mode="after")
+    def _is_meant(self) -> UnkeyedHash:
+        if not self.although_values_can_be_guessed:
+            raise ValueError(
+                "UnkeyedHash can be undone by hashing guesses: use KeyedPseudonyms, or say "
+                "although_values_can_be_guessed=True"
+            )
+        return self
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        warning = (
+            f"an unkeyed hash does not protect {', '.join(self.columns)}: anybody can hash guesses and compare. Use "
+            "KeyedPseudonyms"
+        )
+        warnings.warn(warning, GuessableWarning, stacklevel=2)
+        made = pseudonymized(table, self, lambda value: hashlib.sha256(value.encode()).hexdigest())
+        return dataclasses.replace(made, facts={**made.facts, "warning": warning})
+
+
+def keyed(key: bytes, *parts: str) -> hmac.HMAC:
+    """Start an HMAC-SHA-256 with texts that cannot run into each other or into what follows."""
+    started = hmac.new(key, digestmod=hashlib.sha256)
+    for part in parts:
+        spelled = part.encode()
+        started.update(len(spelled).to_bytes(8, "big") + spelled)
+    return started
+
+
+def pseudonymized(table: pa.Table, method: Pseudonyms, pseudonym: Callable[[str], str]) -> Outcome:
+    """Replace the values of all columns; refuse pseudonyms that two values would share."""
+    made: dict[str, str] = {}
+    for name in method.columns:
+        values, codes = encoded(column_of(table, name, method))
+        spelled = canonical_text(values, column=name)
+        for each in spelled:
+            if each is not None and each not in made:
+                made[each] = pseudonym(each)
+        new = pa.array([None if each is None else made[each] for each in spelled], pa.string())
+        table = replaced(table, name, new.take(pa.array(codes)))
+    if len(set(made.values())) < len(made):
+        raise PlanError(f"{method}: two values would get the same pseudonym. Raise `length`")
+    return Outcome(table, facts={"different values": len(made)})
+
+
+def _values(table: pa.Table, name: str, method: object) -> Iterable[str]:
+    values, _ = encoded(column_of(table, name, method))
+    return (each for each in canonical_text(values, column=name) if each is not None)

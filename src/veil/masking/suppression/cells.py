@@ -1,0 +1,271 @@
+"""Which cells to leave out: two heuristics, one for each meaning of a missing cell (see `LocalSuppression`).
+
+The least weight of cells is NP-hard to find (Meyerson and Williams, 2004). Both go through sets of columns from
+the cheapest on, and help all rows at once that a set can help.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.base.compiled import kernel
+from veil.published.matching import Codes, Counts, Words, keys, match, matches, packed, patterns
+
+Mask = NDArray[np.bool_]
+
+MOST_MASKS = 5000
+"""Sets of columns that are tried, cheapest first, before whole columns go one by one."""
+
+
+def _masks(codes: Codes, weights: NDArray[np.float64]) -> Iterator[Mask]:
+    """Yield sets of columns by ascending weight, of equal weight those with more values first."""
+    values = codes.max(axis=0, initial=-1) + 1
+    costs = [(float(weights[c]), -math.log(max(2, int(values[c])))) for c in range(weights.size)]
+    order = sorted(range(weights.size), key=lambda c: (costs[c], -c))
+    waiting: list[tuple[tuple[float, float], tuple[int, ...]]] = [(costs[order[0]], (0,))]
+    given = 0
+    while waiting and given < MOST_MASKS:
+        (weight, tie), chosen = heapq.heappop(waiting)
+        given += 1
+        yield _mask(weights.size, [order[each] for each in chosen])
+        last = chosen[-1]
+        if last + 1 < len(order):
+            (more, more_tie), (less, less_tie) = costs[order[last + 1]], costs[order[last]]
+            heapq.heappush(waiting, ((weight + more, tie + more_tie), (*chosen, last + 1)))
+            further = (weight + more - less, tie + more_tie - less_tie)
+            heapq.heappush(waiting, (further, (*chosen[:-1], last + 1)))
+    for end in range(1, len(order) + 1):
+        yield _mask(weights.size, order[:end])
+
+
+def _mask(size: int, chosen: list[int]) -> Mask:
+    made = np.zeros(size, np.bool_)
+    made[chosen] = True
+    return made
+
+
+def few_cells(codes: Codes, k: int, weights: NDArray[np.float64]) -> Mask:
+    """Choose cells to leave out so that every row matches k rows, where missing cells match everything.
+
+    Missing cells only add matches, so rows can be helped one after the other. Sets of columns are tried from the
+    cheapest on: a row with too few matches that would agree with k rows without these columns loses its cells
+    there. All rows that agree with it in the other columns gain a match by that, and may not need help any more:
+    those with the fewest matches go first. In the end, cells whose turn came too early are shown again.
+    """
+    hidden = np.zeros(codes.shape, np.bool_)
+    crowd, of_whole, of_partial = matches(codes)
+    found = np.empty(len(codes), np.int64)
+    found[crowd.partial] = of_partial
+    is_whole = crowd.of_row >= 0
+    found[is_whole] = of_whole[crowd.of_row[is_whole]]
+    # Only rows without gaps count on each other: then rows that differ did not match before.
+    alike = crowd.of_row
+    needy = np.flatnonzero(found < k)
+    if not needy.size:
+        return hidden
+    for mask in _masks(codes, weights):
+        numbers = keys(codes, ~mask)
+        wanted, group = np.unique(numbers[needy], return_inverse=True)
+        place = np.minimum(np.searchsorted(wanted, numbers), wanted.size - 1)
+        sizes = np.bincount(place[wanted[place] == numbers], minlength=wanted.size)
+        helped = sizes[group] >= k
+        if not helped.any():
+            continue
+        rows = needy[helped]
+        rows = rows[np.lexsort((alike[rows], found[rows], group[helped]))]
+        ends = np.unique(numbers[rows], return_inverse=True)[1]
+        chosen = _chosen(ends, found[rows], alike[rows], k)
+        hidden[rows[chosen]] = mask & (codes[rows[chosen]] >= 0)
+        needy = needy[~helped]
+        if not needy.size:
+            break
+    _show_again(codes, hidden, k, weights)
+    return hidden
+
+
+@kernel
+def _chosen(group: Counts, found: Counts, alike: Counts, k: int) -> Mask:
+    """Go through the rows of each group, fewest matches first, and choose those that still have too few."""
+    chosen = np.zeros(group.size, np.bool_)
+    in_group = 0
+    in_class = 0
+    for i in range(group.size):
+        if i == 0 or group[i] != group[i - 1]:
+            in_group = 0
+            in_class = 0
+        elif alike[i] != alike[i - 1]:
+            in_class = 0
+        if alike[i] < 0:
+            chosen[i] = True
+        elif found[i] + in_group - in_class < k:
+            chosen[i] = True
+            in_group += 1
+            in_class += 1
+    return chosen
+
+
+def _show_again(codes: Codes, hidden: Mask, k: int, weights: NDArray[np.float64]) -> None:
+    """Show cells again that nobody needs left out, the most important first, until none is left.
+
+    Showing a cell only takes matches away, so that a cell that cannot be shown now cannot be shown later: one
+    visit is enough.
+    """
+    now = np.where(hidden, np.int32(-1), codes)
+    crowd, of_whole, of_partial = matches(now)
+    shown = np.ascontiguousarray(now[crowd.partial])
+    before = np.ascontiguousarray(codes[crowd.partial])
+    values, bits, fields = packed(before, shown >= 0)
+    kinds = patterns(shown)
+    order_of_columns = np.argsort(-weights, kind="stable")
+    costs = {
+        kind: sum(w for c, w in enumerate(weights) if kind >> c & 1) for kind in np.unique(kinds).tolist()
+    }
+    for kind in sorted(costs, key=lambda kind: -costs[kind]):
+        here = np.flatnonzero(kinds == kind)
+        here = here[hidden[crowd.partial[here]].any(axis=1)]
+        order, start, end = crowd.ranges(shown[here], kind)
+        _restore(
+            here, start, end, order, crowd.whole, crowd.sizes, of_whole, shown, before, of_partial,
+            values, bits, fields, order_of_columns, k,
+        )  # fmt: skip
+    hidden[crowd.partial] = (shown < 0) & (before >= 0)
+
+
+@kernel
+def _restore(
+    here: Counts,
+    start: Counts,
+    end: Counts,
+    order: Counts,
+    whole: Codes,
+    sizes: Counts,
+    of_whole: Counts,
+    shown: Codes,
+    before: Codes,
+    of_partial: Counts,
+    values: Words,
+    bits: Words,
+    fields: Words,
+    columns: Counts,
+    k: int,
+) -> None:
+    """Show cells of partial rows again where everybody keeps k matches.
+
+    The whole rows that match row `here[i]` stand in `order` from `start[i]` to `end[i]`.
+    """
+    room = 0
+    for i in range(here.size):
+        room = max(room, end[i] - start[i])
+    near_whole = np.empty(room, np.int64)
+    near_partial = np.empty(len(shown), np.int64)
+    for i in range(here.size):
+        a = here[i]
+        wholes = end[i] - start[i]
+        near_whole[:wholes] = order[start[i] : end[i]]
+        partials = 0
+        for b in range(len(shown)):
+            if b != a and match(values, bits, a, b):
+                near_partial[partials] = b
+                partials += 1
+        for c in columns:
+            if shown[a, c] >= 0 or before[a, c] < 0:
+                continue
+            value = before[a, c]
+            lost = 0
+            possible = True
+            for j in range(wholes):
+                w = near_whole[j]
+                if whole[w, c] != value:
+                    lost += sizes[w]
+                    if of_whole[w] <= k:
+                        possible = False
+                        break
+            if not possible or of_partial[a] - lost < k:
+                continue
+            for j in range(partials):
+                b = near_partial[j]
+                if shown[b, c] >= 0 and shown[b, c] != value:
+                    lost += 1
+                    if of_partial[b] <= k:
+                        possible = False
+                        break
+            if not possible or of_partial[a] - lost < k:
+                continue
+            shown[a, c] = value
+            bits[a] |= fields[c]
+            of_partial[a] -= lost
+            left = 0
+            for j in range(wholes):
+                w = near_whole[j]
+                if whole[w, c] != value:
+                    of_whole[w] -= 1
+                else:
+                    near_whole[left] = w
+                    left += 1
+            wholes = left
+            left = 0
+            for j in range(partials):
+                b = near_partial[j]
+                if shown[b, c] >= 0 and shown[b, c] != value:
+                    of_partial[b] -= 1
+                else:
+                    near_partial[left] = b
+                    left += 1
+            partials = left
+
+
+def alike_cells(codes: Codes, k: int, weights: NDArray[np.float64]) -> Mask:
+    """Choose cells to leave out so that every row shows the same as k - 1 others.
+
+    Rows in groups that are too small look for each other: sets of columns are tried from the cheapest on, and
+    rows that are k or more without these columns lose their cells there. Fewer than k may be left in the end;
+    they lose all cells, together with as many others as they need.
+    """
+    hidden = np.zeros(codes.shape, np.bool_)
+    everything = np.ones(codes.shape[1], np.bool_)
+    left = np.flatnonzero(_sizes(keys(codes, everything)) < k)
+    for mask in _masks(codes, weights):
+        if not left.size:
+            break
+        enough = _sizes(keys(codes[left], ~mask)) >= k
+        hidden[left[enough]] = mask
+        left = left[~enough]
+    if left.size:
+        hidden[_company(np.where(hidden, np.int32(-1), codes), left, k, weights)] = True
+    return hidden & (codes >= 0)
+
+
+def _sizes(numbers: Counts) -> Counts:
+    _, inverse, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    made: Counts = counts[inverse]
+    return made
+
+
+def _company(codes: Codes, left: Counts, k: int, weights: NDArray[np.float64]) -> Counts:
+    """Return the rows that are left and others to lose all cells with them, where that costs least.
+
+    From groups with more than k rows, those beyond k can go; if these are too few, whole groups go, the cheapest
+    first.
+    """
+    blank: Mask = np.logical_and.reduce(codes < 0, axis=1)
+    blank[left] = False
+    rest = np.setdiff1d(np.flatnonzero(~blank), left)
+    missing = k - left.size - int(blank.sum())
+    if missing <= 0:
+        return left
+    cost = (codes[rest] >= 0) @ weights
+    group = np.unique(keys(codes[rest], np.ones(codes.shape[1], np.bool_)), return_inverse=True)[1]
+    order = np.argsort(group, kind="stable")
+    size = np.bincount(group)
+    place = np.empty(rest.size, np.int64)
+    place[order] = np.arange(rest.size) - np.repeat(np.cumsum(size) - size, size)
+    spare = rest[place >= k]
+    if spare.size >= missing:
+        return np.concatenate([left, spare[np.argsort(cost[place >= k], kind="stable")[:missing]]])
+    cheapest = int(np.argmin(np.bincount(group, weights=cost)))
+    return np.concatenate([left, rest[group == cheapest]])

@@ -1,0 +1,110 @@
+"""Local suppression: single cells are left out, as few and as unimportant ones as possible."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field, model_validator
+
+from veil.base.declare import declared
+from veil.base.randomness import Randomness
+from veil.errors import PlanError, did_you_mean
+from veil.masking.parameters import Columns
+from veil.masking.suppression.cells import alike_cells, few_cells
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.published.finding import Finding
+from veil.published.matching import Codes, fewest_matches
+from veil.published.table import Published
+from veil.tables.columns import column_of, encoded, replaced
+
+
+@declared
+class LocalSuppression(Method):
+    """Cells are left out until every record looks like at least k - 1 others.
+
+    Which records look alike is a matter of what a missing cell means, and so is what is promised:
+
+    * "matches_everything": a record matches another if both agree wherever neither has a missing cell. Every
+      record matches at least k. This is what sdcMicro and μ-Argus mean by k-anonymity after local suppression, and it
+      takes the fewest cells. It is weaker than k-anonymity: an attacker who knows the left-out value of a person
+      can rule out matching records that show another one.
+    * "own_value": a missing cell is like other missing cells only. Every record shows the same as at least k - 1
+      others. This is k-anonymity, and holds whatever an attacker knows of these columns.
+
+    Cells that are missing from the start count like those that are left out. `importance` weighs the columns: the
+    sum of the weights of all cells left out is kept small (by a heuristic; the least possible is NP-hard to find).
+    Of columns that are equally important, one with more different values goes first, then one named later. With
+    "matches_everything", no single cell could be shown again.
+
+    >>> people = pa.table({"sex": ["f", "m", "m", "f", "f"], "school": ["high", "high", "high", "low", "low"]})
+    >>> LocalSuppression(["sex", "school"], 2).mask(people, Randomness()).table["school"].to_pylist()
+    [None, 'high', 'high', 'low', 'low']
+    """
+
+    columns: Annotated[Columns, Field(description="columns that an attacker may know")]
+    k: Annotated[int, Field(ge=2, description="records that look alike, at least")]
+    importance: Annotated[
+        dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]],
+        Field(description="weight of a cell, by column; 1 for columns not named"),
+    ] = Field(default_factory=dict)
+    missing: Annotated[
+        Literal["matches_everything", "own_value"], Field(description="what a missing cell looks like")
+    ] = "matches_everything"
+    kind: Literal["LocalSuppression"] = Field(default="LocalSuppression", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("identity linkage",)
+
+    @model_validator(mode="after")
+    def _weighs_its_columns(self) -> LocalSuppression:
+        for name in self.importance:
+            if name not in self.columns:
+                hint = did_you_mean(name, self.columns)
+                raise ValueError(
+                    f"`importance` of LocalSuppression names {name!r}, which is not in `columns`.{hint}"
+                )
+        return self
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        if self.k > table.num_rows:
+            raise PlanError(
+                f"{self}: the table has only {table.num_rows} records. Ask for a `k` of at most that"
+            )
+        codes = _codes(table, self.columns, self)
+        weights = np.array([self.importance.get(name, 1.0) for name in self.columns])
+        choose = few_cells if self.missing == "matches_everything" else alike_cells
+        hidden = choose(codes, self.k, weights)
+        for at, name in enumerate(self.columns):
+            column = column_of(table, name, self)
+            shown = pa.array(np.where(hidden[:, at], -1, np.arange(len(column))), mask=hidden[:, at])
+            table = replaced(table, name, column.take(shown))
+        facts = {
+            "cells left out": int(hidden.sum()),
+            "share of the cells": float(hidden.mean()),
+            **{f"left out of {name}": int(hidden[:, at].sum()) for at, name in enumerate(self.columns)},
+        }
+        return Outcome(table, findings=(self._finding(table),), facts=facts)
+
+    def _finding(self, table: pa.Table) -> Finding:
+        """Check the promise on the table as it is published."""
+        if self.missing == "own_value":
+            found = int(Published(table, list(self.columns), untouched=True).sizes.min())
+            return Finding(f"{self.k}-anonymity", found >= self.k, f"k = {found}")
+        found = fewest_matches(_codes(table, self.columns, self), self.k)
+        promise = f"every record matches at least {self.k} records, where a missing cell matches everything"
+        return Finding(promise, found >= self.k, f"at least {found}")
+
+
+def _codes(table: pa.Table, columns: tuple[str, ...], method: object) -> Codes:
+    made = np.empty((table.num_rows, len(columns)), np.int32)
+    for at, name in enumerate(columns):
+        values, codes = encoded(column_of(table, name, method))
+        valid = np.array(values.is_valid(), dtype=np.bool_)
+        made[:, at] = np.where(valid, np.cumsum(valid) - 1, -1)[codes]
+    return made

@@ -1,0 +1,170 @@
+"""Anatomy: quasi-identifiers and confidential values in two tables, tied together by groups only.
+
+Both tables are true to the last cell. The first shows everything but the confidential columns, and the number of
+each record's group; the second shows which confidential values there are in each group, sorted, so that their
+order tells nothing. Xiao and Tao (2006).
+
+Like l-diversity in general, this does not protect against somebody who knows the values of others in a group, and
+the first table tells everybody who is in the data.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from veil.base.declare import declared
+from veil.base.randomness import Randomness
+from veil.errors import InputError, NoSolutionError, PlanError
+from veil.masking.parameters import Columns, Names
+from veil.models.diversity import DistinctLDiversity
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.published.finding import Finding
+from veil.published.table import Published
+from veil.tables.columns import Groups, groups, ranks
+
+Integers = NDArray[np.int64]
+
+GROUP = "group"
+"""Name of the column that ties both tables together, unless another is asked for."""
+
+
+@declared
+class Anatomy(Method):
+    """Release two tables, in whose groups every confidential value is one of at least l, none more frequent than 1/l.
+
+    All records of a group have different values, at least l of them. That can be done whenever no value makes up
+    more than 1/l of the records, and which records get together is left to chance. Several confidential columns
+    count as one: their values stay together. Xiao and Tao (2006), who choose the groups in another way.
+
+    With `by`, the groups are instead the records that agree in some columns, whatever values they hold.
+
+    The second table is `apart["confidential"]` of the outcome.
+
+    >>> table = pa.table({"age": [30, 31, 52, 53], "ill": ["flu", "flu", "gout", "cold"]})
+    >>> outcome = Anatomy("ill", 2).mask(table, Randomness())
+    >>> outcome.table["age"].to_pylist(), sorted(outcome.table["group"].to_pylist())
+    ([30, 31, 52, 53], [1, 1, 2, 2])
+    >>> outcome.apart["confidential"].column_names
+    ['group', 'ill']
+    """
+
+    columns: Annotated[Columns, Field(description="confidential columns, which go into the second table")]
+    l: Annotated[
+        int | None, Field(ge=2, description="a value makes up at most 1/l of its group; 2 to 10 is usual")
+    ] = None
+    by: Annotated[Names, Field(description="instead of l: columns whose values make the groups")] = ()
+    group: Annotated[
+        str, Field(min_length=1, description="name of the column that ties both tables together")
+    ] = GROUP
+    kind: Literal["Anatomy"] = Field(default="Anatomy", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("attribute linkage",)
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Anatomy:
+        if (self.l is None) == (not self.by):
+            raise ValueError("Anatomy needs `l` or `by`, one of the two")
+        if set(self.by) & set(self.columns):
+            raise ValueError("`by` of Anatomy should not name confidential columns, as groups are public")
+        return self
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        self.check_columns(table)
+        if self.by:
+            return in_two_tables(table, self.columns, groups(table, self.by, self), self, name=self.group)
+        assert self.l is not None
+        values = groups(table, self.columns, self)
+        made = in_two_tables(
+            table, self.columns, diverse_groups(values, self.l, randomness, self), self, name=self.group
+        )
+        findings = [self._frequency(made.apart["confidential"])]
+        if len(self.columns) == 1:
+            published = Published(made.apart["confidential"], [self.group], untouched=True)
+            findings.append(DistinctLDiversity(self.columns[0], self.l).verify(published))
+        return Outcome(made.table, apart=made.apart, findings=tuple(findings), facts=made.facts)
+
+    def _frequency(self, second: pa.Table) -> Finding:
+        """Check on the second table that no value makes up more than 1/l of its group."""
+        assert self.l is not None
+        number = groups(second, (self.group,), self)
+        values = groups(second, self.columns, self)
+        pairs, counts = np.unique(number * (values.max() + 1) + values, return_counts=True)
+        sizes = np.bincount(number)[pairs // (values.max() + 1)]
+        worst = int(np.argmax(counts / sizes))
+        return Finding(
+            f"no confidential value in more than 1/{self.l} of a group",
+            bool((counts * self.l <= sizes).all()),
+            f"at most {counts[worst]} of {sizes[worst]}",
+        )
+
+
+def in_two_tables(
+    table: pa.Table, columns: tuple[str, ...], numbers: Groups, method: object, *, name: str = GROUP
+) -> Outcome:
+    """Split a table by its groups: everything else with the group of each row, and confidential values by group.
+
+    Groups are numbered from 1 in the order of rows, so that their numbers tell nothing more.
+    """
+    if name in table.column_names:
+        raise PlanError(
+            f"{method}: the table has a column {name!r} already. Choose another name with `group`"
+        )
+    if set(columns) == set(table.column_names):
+        raise PlanError(f"{method}: all columns are confidential, so that the first table would be empty")
+    shown = np.array(pa.array(numbers).dictionary_encode().indices, dtype=np.int64) + 1
+    first = table.drop_columns(list(columns)).append_column(name, pa.array(shown))
+    places = [_places(table, column) for column in columns]
+    order = np.lexsort((*reversed(places), shown))
+    content = table.select(list(columns)).take(pa.array(order))
+    second = pa.table([pa.chunked_array([shown[order]]), *content.columns], names=[name, *columns])
+    sizes = np.bincount(shown)[1:]
+    facts = {
+        "groups": int(sizes.size),
+        "smallest group": int(sizes.min()),
+        "largest group": int(sizes.max()),
+    }
+    return Outcome(first, apart={"confidential": second}, facts=facts)
+
+
+def _places(table: pa.Table, name: str) -> Integers:
+    column = table[name]
+    if pa.types.is_nested(column.type):
+        raise InputError(
+            f"column {name!r} holds values of type {column.type}, which have no order. Turn it into text"
+        )
+    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    return ranks(plain)[0]
+
+
+def diverse_groups(values: Integers, l: int, randomness: Randomness, method: object) -> Groups:
+    """Group records at random so that no value, given by number, makes up more than 1/l of any group.
+
+    Records are shuffled, sorted by value and dealt, like cards, to as many groups as have l records each. No value
+    has more records than there are groups, so none gets two of a kind. Which of the records with a value go to
+    which of its groups is pure chance; in the order of rows, neighbours in the deal would betray each other.
+
+    >>> groups = diverse_groups(np.array([0, 0, 1, 2, 0, 1]), 2, Randomness(), "")
+    >>> np.bincount(groups).tolist(), len({groups[0], groups[1], groups[4]})
+    ([2, 2, 2], 3)
+    """
+    counts = np.bincount(values)
+    if counts.max(initial=1) * l > values.size:
+        worst = int(np.argmax(values == np.argmax(counts)))
+        raise NoSolutionError(
+            f"{method}: {counts.max(initial=0)} of {values.size} records have the value of row {worst + 1}, more than "
+            f"1/{l}, so that some group must have it too often. Choose a smaller `l`"
+        )
+    shuffled = randomness.permutation(values.size)
+    dealt = np.empty(values.size, np.int64)
+    dealt[shuffled[np.argsort(values[shuffled], kind="stable")]] = np.arange(values.size) % (values.size // l)
+    return dealt

@@ -1,0 +1,248 @@
+"""Groups by the confidential attribute: quasi-identifiers stay as they are, and so do the values of each group.
+
+What is broken is the tie between them. Either both are published as two tables (see `anatomy`), or the values
+change places within groups that nobody gets to see (see `probabilistic`). Soria-Comas (2013), chapter 7.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import Field
+
+from veil.base.declare import declared
+from veil.base.randomness import Randomness
+from veil.errors import InputError, PlanError
+from veil.masking.microaggregation.distance import Measuring
+from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
+from veil.masking.microaggregation.records import check_size
+from veil.masking.microaggregation.univariate import from_both_ends
+from veil.masking.parameters import Columns, Names
+from veil.masking.ties.anatomy import GROUP, in_two_tables
+from veil.masking.ties.buckets import bucket_sizes, fitting_counts
+from veil.masking.ties.probabilistic import moved_within, swapped
+from veil.models.k_anonymity import KAnonymity
+from veil.outcome.aggregates import aggregated, ordered_places
+from veil.outcome.outcome import Outcome
+from veil.published.finding import Finding
+from veil.published.table import Published
+from veil.tables.columns import Floats, Groups, replaced
+
+Integers = NDArray[np.int64]
+
+Release = Annotated[
+    Literal["two tables", "swapping"],
+    Field(description="publish groups and their values, or let values change places in groups nobody sees"),
+]
+GroupName = Annotated[
+    str, Field(min_length=1, description="name of the column that ties two tables together")
+]
+
+
+@declared
+class ConfidentialAttributePartitioning(Measuring):
+    """Groups of k records with similar confidential values.
+
+    One confidential column is sorted and cut into groups from both ends (Soria-Comas 2013, Algorithm 7.1, called
+    optimal there, which holds among groups of a fixed size cut this way only); several are grouped by MDAV. Whoever
+    finds a person's group knows the value of the person about as well as the group is narrow: choose a large k, such
+    as a tenth of the records.
+
+    >>> table = pa.table({"age": [30, 41, 52, 63], "income": [10, 90, 11, 80]})
+    >>> outcome = ConfidentialAttributePartitioning("income", 2).mask(table, Randomness())
+    >>> outcome.table.to_pydict()
+    {'age': [30, 41, 52, 63], 'group': [1, 2, 1, 2]}
+    >>> outcome.apart["confidential"].to_pydict()
+    {'group': [1, 1, 2, 2], 'income': [10, 11, 80, 90]}
+    """
+
+    columns: Annotated[Columns, Field(description="confidential columns, by which records are grouped")]
+    k: Annotated[
+        int, Field(ge=1, description="least number of records in a group; a tenth of all is advised")
+    ]
+    release: Release = "two tables"
+    group: GroupName = GROUP
+    kind: Literal["ConfidentialAttributePartitioning"] = Field(
+        default="ConfidentialAttributePartitioning", repr=False, kw_only=True
+    )
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        self.check_columns(table)
+        check_size(self.k, table.num_rows, self)
+        if len(self.columns) == 1:
+            order = _sorted(table, self.columns[0], randomness, self)
+            groups = from_both_ends(order, self.k)
+        else:
+            groups = maximum_distance_to_average_vector(self.records(table, self.columns), self.k)
+        return _released(table, self.columns, groups, self.k, self.release, self.group, randomness, self)
+
+
+@declared
+class BucketizedTCloseness(Measuring):
+    """Groups in which a confidential attribute, coarsened to t + 1 buckets, is within a factor t of the whole.
+
+    Each bucket holds as many neighbouring values as the others and is shown as an interval. Every group takes more
+    than its share of one bucket and less of the others, within a factor t (Soria-Comas 2013, section 7.2). Where
+    the printed numbers do not add up, they are repaired, and the distance is checked again on what is published:
+    the largest ratio, either way, between the share of a bucket in a group and in the table.
+
+    Somebody who knows no more than the distribution of the attribute learns at most a factor t about a person, as
+    with ln(t)-differential privacy. This is not differential privacy: who knows all values of a group but one learns
+    that one.
+
+    With `quasi_identifiers`, groups are made of similar records; otherwise of records drawn at random.
+
+    >>> table = pa.table({"age": list(range(12)), "income": list(range(100, 1300, 100))})
+    >>> outcome = BucketizedTCloseness("income", 2, k=4).mask(table, Randomness())
+    >>> print(outcome.findings[1])
+    holds: largest ratio of shares of 'income' at most 2 (found: 3/2)
+    """
+
+    confidential: Annotated[
+        str, Field(description="confidential column of numbers, dates or ordered categories")
+    ]
+    t: Annotated[int, Field(ge=2, description="largest ratio of shares; the attribute gets t + 1 buckets")]
+    k: Annotated[int, Field(ge=3, description="least number of records in a group, at least t + 1")]
+    quasi_identifiers: Annotated[Names, Field(description="columns in which groups should be similar")] = ()
+    release: Release = "two tables"
+    group: GroupName = GROUP
+    kind: Literal["BucketizedTCloseness"] = Field(default="BucketizedTCloseness", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return (self.confidential,)
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        self.check_columns(table)
+        times = self._times(table.num_rows)
+        buckets = np.empty(table.num_rows, np.int64)
+        order = _sorted(table, self.confidential, randomness, self)
+        buckets[order] = np.repeat(np.arange(self.t + 1), bucket_sizes(table.num_rows, self.t))
+        counts = fitting_counts(table.num_rows, self.t, times)
+        groups = self._groups(table, buckets, counts, randomness)
+        labels = aggregated(table[self.confidential], buckets, "interval", self.confidential)
+        coarse = replaced(table, self.confidential, labels.take(pa.array(buckets)))
+        names = (self.confidential,)
+        made = _released(coarse, names, groups, self.k, self.release, self.group, randomness, self)
+        second = made.apart.get("confidential", coarse)
+        published = np.array(second[self.group], dtype=np.int64) if made.apart else groups
+        ratio = largest_ratio(second[self.confidential], published)
+        close = Finding(
+            f"largest ratio of shares of {self.confidential!r} at most {self.t}",
+            ratio is not None and ratio <= self.t,
+            "a value that a group does not have" if ratio is None else str(ratio),
+        )
+        return Outcome(made.table, apart=made.apart, findings=(*made.findings, close), facts=made.facts)
+
+    def _times(self, records: int) -> int:
+        """How many groups emphasize each bucket."""
+        if self.k <= self.t:
+            raise PlanError(
+                f"{self}: `k` should be at least t + 1 = {self.t + 1}, one record for each bucket"
+            )
+        if self.confidential in self.quasi_identifiers:
+            raise PlanError(f"{self}: column {self.confidential!r} cannot be both confidential and public")
+        times = records // ((self.t + 1) * self.k)
+        if not times:
+            raise PlanError(
+                f"{self}: {self.t + 1} groups of {self.k} need {(self.t + 1) * self.k} records, and the table has "
+                f"{records}. Choose a smaller `k` or `t`"
+            )
+        return times
+
+    def _groups(self, table: pa.Table, buckets: Integers, counts: Integers, randomness: Randomness) -> Groups:
+        """Give each group its number of records of each bucket: at random, or around far-out records."""
+        if not self.quasi_identifiers:
+            shuffled = randomness.permutation(buckets.size)
+            groups = np.empty(buckets.size, np.int64)
+            groups[shuffled[np.argsort(buckets[shuffled], kind="stable")]] = np.concatenate(
+                [np.repeat(np.arange(len(counts)), column) for column in counts.T]
+            )
+            return groups
+        points = self.records(table, self.quasi_identifiers).coordinates()
+        return _similar(points, buckets, counts)
+
+
+def largest_ratio(values: pa.ChunkedArray, groups: Groups) -> Fraction | None:
+    """Return the largest ratio between shares of a value in a group and in the table; None if it is infinite.
+
+    Soria-Comas (2013), definition 15 and proposition 10.
+
+    >>> largest_ratio(pa.chunked_array([["low", "high", "low", "low"]]), np.array([1, 1, 2, 2])) is None
+    True
+    >>> largest_ratio(pa.chunked_array([["low", "high", "low", "high", "low", "low"]]), np.array([1, 1, 2, 2, 1, 2]))
+    Fraction(1, 1)
+    """
+    shown = pa.table({"group": groups, "value": values})
+    published = Published(shown, ["group"], untouched=True)
+    number, value, count = published.histograms("value")
+    different, codes = published.encoded("value")
+    if number.size < published.sizes.size * len(different):
+        return None
+    totals = dict(zip(different.to_pylist(), np.bincount(codes).tolist(), strict=True))
+    shares = {
+        Fraction(inside * groups.size, totals[each] * size)
+        for inside, each, size in zip(
+            count.tolist(), value.to_pylist(), published.sizes[number].tolist(), strict=True
+        )
+    }
+    return max(max(shares), 1 / min(shares))
+
+
+def _sorted(table: pa.Table, name: str, randomness: Randomness, method: object) -> Integers:
+    """Rows in the order of a column. Chance decides among equal values, as the order of rows is public."""
+    _, places = ordered_places(table[name], name)
+    missing = np.flatnonzero(places < 0)
+    if missing.size:
+        raise InputError(
+            f"{method}: column {name!r} has no value in row {missing[0] + 1}. Drop such rows, or fill them in first"
+        )
+    shuffled = randomness.permutation(table.num_rows)
+    return np.asarray(shuffled[np.argsort(places[shuffled], kind="stable")], np.int64)
+
+
+def _similar(points: Floats, buckets: Integers, counts: Integers) -> Groups:
+    """Fill groups in turn: around the record farthest from the mean, with the nearest records of each bucket."""
+    groups = np.full(buckets.size, -1, np.int64)
+    for number, wanted in enumerate(counts):
+        free = np.flatnonzero(groups < 0)
+        center = points[free[np.argmax(np.square(points[free] - points[free].mean(axis=0)).sum(axis=1))]]
+        near = free[np.argsort(np.square(points[free] - center).sum(axis=1), kind="stable")]
+        for bucket, count in enumerate(wanted.tolist()):
+            groups[near[buckets[near] == bucket][:count]] = number
+    return groups
+
+
+def _released(
+    table: pa.Table,
+    columns: tuple[str, ...],
+    groups: Groups,
+    k: int,
+    release: str,
+    name: str,
+    randomness: Randomness,
+    method: object,
+) -> Outcome:
+    if release == "two tables":
+        made = in_two_tables(table, columns, groups, method, name=name)
+        found = KAnonymity(k).verify(Published(made.apart["confidential"], [name], untouched=True))
+        large = Finding(f"every group has at least {k} records", found.holds, found.measured)
+        return Outcome(made.table, apart=made.apart, findings=(large,), facts=made.facts)
+    order = pa.array(swapped(groups, randomness))
+    masked, findings = table, []
+    for column in columns:  # all in the same order: the values of a record stay together
+        masked = replaced(masked, column, table[column].take(order))
+        findings.append(moved_within(table[column], masked[column], groups, k, column))
+    sizes = np.bincount(groups)
+    facts = {"groups": int(sizes.size), "smallest group": int(sizes.min()), "largest group": int(sizes.max())}
+    return Outcome(masked, findings=tuple(findings), facts=facts)

@@ -1,0 +1,248 @@
+"""Probabilistic k-anonymity: values change places within groups, so that no link is surer than 1/k.
+
+Nobody's record is replaced by another's: each confidential column is put in a new order within groups of at least
+k records, all orders of a group equally likely. Whoever knows everything but that column then finds the value of
+a person only among those of the group, each with the same probability. Soria-Comas (2013), chapter 3; Soria-Comas
+and Domingo-Ferrer (2012).
+
+All orders have to be possible, those that leave a value in place as well: if every value had to move, one of
+three would be found with probability 1/2.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import BeforeValidator, Field
+
+from veil.base.declare import declared
+from veil.base.exact import Number, decimal_fraction
+from veil.base.randomness import Randomness
+from veil.errors import ParameterError, PlanError
+from veil.masking.microaggregation.distance import Measuring, check_named
+from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
+from veil.masking.microaggregation.records import check_size, quantities
+from veil.masking.microaggregation.univariate import from_both_ends
+from veil.masking.parameters import Columns, Names
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.published.finding import Finding
+from veil.tables.columns import Groups, encoded, replaced
+
+LARGEST_AUDIT = 16
+"""People whose linkage can be audited: the audit looks at every set of them."""
+
+
+def _sizes(value: Any) -> Any:
+    # Here, as otherwise the message would list what is wrong with each form that is allowed.
+    for each in value.values() if isinstance(value, dict) else [value]:
+        if not isinstance(each, int) or isinstance(each, bool) or each < 1:
+            raise ValueError(f"`k` should be a whole number from 1 on, or one by column, not {each!r}")
+    return value
+
+
+@declared
+class _Swapping(Method):
+    """What both ways of swapping share."""
+
+    columns: Annotated[Columns, Field(description="confidential columns, whose values change places")]
+    k: Annotated[
+        int | dict[str, int],
+        BeforeValidator(_sizes),
+        Field(
+            description="least number of records among which a value may move, for all columns or by column"
+        ),
+    ]
+
+    attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        self.check_columns(table)
+        if isinstance(self.k, dict):
+            check_named(self, "k", self.k, self.columns)
+        for name in self.columns:
+            check_size(self._size(name), table.num_rows, self)
+        # Each column has a partition of its own, and reads the input only.
+        with ThreadPoolExecutor() as pool:
+            partitions = list(pool.map(lambda name: self._partition(table, name), self.columns))
+        masked, findings = table, []
+        for name, groups in zip(self.columns, partitions, strict=True):
+            order = swapped(groups, randomness)
+            masked = replaced(masked, name, table[name].take(pa.array(order)))
+            findings.append(moved_within(table[name], masked[name], groups, self._size(name), name))
+        sizes = [np.bincount(groups) for groups in partitions]
+        facts = {
+            "groups": sum(each.size for each in sizes),
+            "smallest group": int(min(each.min() for each in sizes)),
+            "largest group": int(max(each.max() for each in sizes)),
+        }
+        return Outcome(masked, findings=tuple(findings), facts=facts)
+
+    def _size(self, name: str) -> int:
+        if not isinstance(self.k, dict):
+            return self.k
+        if name not in self.k:
+            raise PlanError(
+                f"{self}: `k` has no entry for column {name!r}. Add one, or give one k for all columns"
+            )
+        return self.k[name]
+
+    @abstractmethod
+    def _partition(self, table: pa.Table, name: str) -> Groups:
+        """Return the groups within which the values of a column change places."""
+
+
+@declared
+class IndividualRankingSwapping(_Swapping):
+    """IR-SWAP: values of a confidential column change places with values next to them.
+
+    The column is sorted and cut from both ends into groups of k. What is released differs little from the input,
+    and so does what is known of a person: a value is hidden only among its neighbours. Choose a k much larger than
+    for k-anonymity. Columns have to be numbers, dates or times.
+
+    >>> table = pa.table({"age": [30, 41, 52], "income": [900, 100, 5000]})
+    >>> masked = IndividualRankingSwapping("income", 3).mask(table, Randomness()).table
+    >>> masked["age"].to_pylist(), sorted(masked["income"].to_pylist())
+    ([30, 41, 52], [100, 900, 5000])
+    """
+
+    kind: Literal["IndividualRankingSwapping"] = Field(
+        default="IndividualRankingSwapping", repr=False, kw_only=True
+    )
+
+    def _partition(self, table: pa.Table, name: str) -> Groups:
+        return from_both_ends(np.argsort(quantities(table, name, self), kind="stable"), self._size(name))
+
+
+@declared
+class MaximumDistanceToAverageVectorSwapping(Measuring, _Swapping):
+    """MDAV-SWAP: values of a confidential column change places among records that are alike in everything else.
+
+    For each confidential column, MDAV groups the records by all other columns, so that a value moves to a record
+    that it might have come from.
+
+    >>> table = pa.table({"age": [30, 31, 52, 53], "income": [900, 100, 5000, 7000]})
+    >>> masked = MaximumDistanceToAverageVectorSwapping("income", 2).mask(table, Randomness()).table
+    >>> sorted(masked["income"].to_pylist()[:2])
+    [100, 900]
+    """
+
+    others: Annotated[
+        Names | None,
+        Field(description="other columns that an attacker may know and records are compared by; None: all"),
+    ] = None
+    kind: Literal["MaximumDistanceToAverageVectorSwapping"] = Field(
+        default="MaximumDistanceToAverageVectorSwapping", repr=False, kw_only=True
+    )
+
+    def _partition(self, table: pa.Table, name: str) -> Groups:
+        others = table.column_names if self.others is None else (*self.others, *self.columns)
+        compared = [each for each in dict.fromkeys(others) if each != name]
+        if not compared:
+            raise PlanError(
+                f"{self}: the table has no other column than {name!r} to compare records by. Use "
+                "IndividualRankingSwapping"
+            )
+        return maximum_distance_to_average_vector(self.records(table, compared, [name]), self._size(name))
+
+
+def swapped(groups: Groups, randomness: Randomness) -> Groups:
+    """Draw for each row the row of its group whose value it gets; every order of a group is equally likely."""
+    shuffled = randomness.permutation(groups.size)
+    # All rows in a random order, sorted by group: each group by itself is in a random order.
+    source = shuffled[np.argsort(groups[shuffled], kind="stable")]
+    order = np.empty_like(source)
+    order[np.argsort(groups, kind="stable")] = source
+    return order
+
+
+def moved_within(
+    before: pa.ChunkedArray, after: pa.ChunkedArray, groups: Groups, k: int, name: str
+) -> Finding:
+    """Check that groups are large enough and that each holds the values it held before."""
+    both = encoded(pa.chunked_array([*before.chunks, *after.chunks], before.type))[1].astype(np.int64)
+    old, new = both[: len(before)], both[len(before) :]
+    width = int(both.max(initial=0)) + 1
+    kept = np.array_equal(np.sort(groups * width + old), np.sort(groups * width + new))
+    smallest = int(np.bincount(groups).min())
+    return Finding(
+        f"probabilistic {k}-anonymity of {name!r}: values change places among at least {k} records",
+        bool(kept and smallest >= k),
+        f"smallest group {smallest}" if kept else "values that were not in their group before",
+    )
+
+
+# --- how sure a link can be -----------------------------------------------------------------------
+
+
+def linkage_probabilities(likelihoods: Sequence[Sequence[Number]]) -> list[list[Fraction]]:
+    """Return how likely each released record comes from each person, given that no two come from the same one.
+
+    `likelihoods[i][j]` is the probability that the method makes released record j of the record of person i. The
+    answer is exact: the weight of all assignments of released records to people in which i has j, over the weight
+    of all; an assignment weighs the product of its likelihoods (Soria-Comas 2013, examples 1 to 3). It is found by
+    going through all sets of people, so there may be only a few.
+
+    >>> linkage_probabilities([[0.9, 0.1], [0.1, 0.9]])[0]
+    [Fraction(81, 82), Fraction(1, 82)]
+    """
+    people, released = len(likelihoods), len(likelihoods[0]) if likelihoods else 0
+    if not 0 < people <= LARGEST_AUDIT or not 0 < released <= people:
+        raise ParameterError(
+            f"`likelihoods` should have 1 to {LARGEST_AUDIT} rows, one a person, and no more columns than rows, not "
+            f"{people} rows and {released} columns"
+        )
+    table = [[decimal_fraction(each) for each in row] for row in likelihoods]
+    if any(len(row) != released or min(row) < 0 for row in table):
+        raise ParameterError("`likelihoods` should be rows of equal length with numbers from 0 on")
+    # Every assignment takes one entry of each column, so that columns may be multiplied to whole numbers.
+    scales = [math.lcm(*(row[j].denominator for row in table)) for j in range(released)]
+    weights = [[int(each * scale) for each, scale in zip(row, scales, strict=True)] for row in table]
+    # Of a set of people that have the first records, as many as it has: ways to get there, and ways on from there.
+    ways_to, ways_on = [0] * (1 << people), [0] * (1 << people)
+    ways_to[0] = 1
+    for chosen, i, j in _steps(people, released):
+        ways_to[chosen | 1 << i] += ways_to[chosen] * weights[i][j]
+    for chosen in range(1 << people):
+        ways_on[chosen] = int(chosen.bit_count() == released)
+    for chosen, i, j in reversed(list(_steps(people, released))):
+        ways_on[chosen] += weights[i][j] * ways_on[chosen | 1 << i]
+    if not ways_on[0]:
+        raise ParameterError("`likelihoods` should allow at least one assignment of all records to people")
+    links = [[0] * released for _ in range(people)]
+    for chosen, i, j in _steps(people, released):
+        links[i][j] += ways_to[chosen] * weights[i][j] * ways_on[chosen | 1 << i]
+    return [[Fraction(link, ways_on[0]) for link in row] for row in links]
+
+
+def _steps(people: int, released: int) -> Iterator[tuple[int, int, int]]:
+    """Each set of people, as bits, with a further person and the record that is theirs, smaller sets first."""
+    for chosen in range(1 << people):
+        j = chosen.bit_count()
+        for i in range(people) if j < released else ():
+            if not chosen >> i & 1:
+                yield chosen, i, j
+
+
+def swapping_likelihoods(groups: Groups) -> list[list[Fraction]]:
+    """Return how likely swapping within groups moves the values of each record to each other.
+
+    >>> max(map(max, linkage_probabilities(swapping_likelihoods(np.array([0, 1, 0, 1, 1])))))
+    Fraction(1, 2)
+    """
+    sizes = np.bincount(groups)
+    return [
+        [Fraction(int(mine == other), int(sizes[mine])) for other in groups.tolist()]
+        for mine in groups.tolist()
+    ]

@@ -1,0 +1,242 @@
+"""Top and bottom coding: the tail of a column, where people stand out, becomes one value."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from veil.base.declare import declared
+from veil.base.exact import decimal_fraction
+from veil.base.randomness import Randomness
+from veil.errors import InputError, PlanError, did_you_mean
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.tables.columns import column_of, encoded, is_number, is_ordered, is_text, replaced
+from veil.tables.text import canonical_text
+
+_Value = int | Annotated[float, Field(allow_inf_nan=False)] | str
+
+
+class _Coding(Method):
+    """What top and bottom coding share; `sign` turns one into the other."""
+
+    sign: ClassVar[int]
+    column: str
+    threshold: _Value | None
+    quantile: float | None
+    replacement: Literal["threshold", "mean", "median"]
+    value: _Value | None
+    order: tuple[str, ...]
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def check(self) -> None:
+        """Refuse parameters that contradict each other."""
+        name = type(self).__name__
+        if (self.threshold is None) == (self.quantile is None):
+            raise ValueError(f"{name} needs `threshold` or `quantile`, one of the two")
+        if self.value is not None and self.replacement != "threshold":
+            raise ValueError(f"{name} takes `value` or the {self.replacement} of the tail, not both")
+        if self.order and self.threshold is not None and str(self.threshold) not in self.order:
+            hint = did_you_mean(str(self.threshold), self.order)
+            raise ValueError(f"`threshold` of {name} is {self.threshold!r}, which is not in `order`.{hint}")
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        values, codes = encoded(column_of(table, self.column, self))
+        counts = np.bincount(codes, minlength=len(values))
+        missing = np.array(pc.is_null(values, nan_is_null=True), dtype=np.bool_)
+        order = self.order
+        if not order and is_ordered(table[self.column].type):
+            categories = table[self.column].unify_dictionaries().chunk(0).dictionary
+            order = tuple(str(each) for each in canonical_text(categories, column=self.column))
+        place = self._places(values, order)
+        threshold = self._threshold(values, place, counts, missing)
+        coded = self._at_or_beyond(values, place, threshold, order) & ~missing
+        new = self._replacement(values, counts, coded, threshold)
+        made = _merged(values, coded, new, self.column)
+        facts = {
+            "threshold": threshold.as_py(),
+            "value instead": new.as_py(),
+            "cells": int(counts[coded].sum()),
+        }
+        return Outcome(replaced(table, self.column, made.take(pa.array(codes))), facts=facts)
+
+    def _places(self, values: pa.Array, order: tuple[str, ...]) -> NDArray[np.int64]:
+        """Return the place of each value in the order of the column."""
+        if order:
+            known = {each: at for at, each in enumerate(order)}
+            spelled = canonical_text(values, column=self.column)
+            for each in spelled:
+                if each is not None and each not in known:
+                    raise PlanError(
+                        f"{self}: column {self.column!r} holds {each!r}, which is not in `order`. Add it where it "
+                        "belongs"
+                    )
+            return np.array([-1 if each is None else known[each] for each in spelled])
+        if is_text(values.type) or pa.types.is_boolean(values.type):
+            raise PlanError(
+                f"{self}: column {self.column!r} holds values of type {values.type}, whose order is not known. List "
+                "its values from the lowest to the highest in `order`"
+            )
+        place = np.empty(len(values), np.int64)
+        place[np.array(pc.array_sort_indices(values, null_placement="at_end"))] = np.arange(len(values))
+        return place
+
+    def _threshold(
+        self,
+        values: pa.Array,
+        place: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        missing: NDArray[np.bool_],
+    ) -> Any:
+        if self.quantile is None:
+            return self._as_value(values.type, self.threshold)
+        if missing.all():
+            raise InputError(f"{self}: column {self.column!r} has no values, and so no quantiles")
+        order = np.argsort(place, kind="stable")
+        order = order[~missing[order]]
+        total = np.cumsum(counts[order])
+        wanted = -(-decimal_fraction(self.quantile) * int(total[-1]) // 1)
+        return values[int(order[np.searchsorted(total, max(1, int(wanted)))])]
+
+    def _as_value(self, kind: pa.DataType, threshold: Any) -> Any:
+        """Return the threshold as a value of the column; a decimal one of integers stays a decimal."""
+        if is_number(kind):
+            if isinstance(threshold, str):
+                raise PlanError(f"{self}: column {self.column!r} holds numbers, and {threshold!r} is none")
+            if not pa.types.is_integer(kind) or float(threshold).is_integer():
+                return (
+                    pa.scalar(threshold).cast(kind) if not pa.types.is_decimal(kind) else pa.scalar(threshold)
+                )
+            return pa.scalar(float(threshold))
+        try:
+            return pa.scalar(str(threshold)).cast(kind)
+        except pa.ArrowInvalid:
+            raise PlanError(
+                f"{self}: column {self.column!r} holds values of type {kind}, and {threshold!r} is none"
+            ) from None
+
+    def _at_or_beyond(
+        self, values: pa.Array, place: NDArray[np.int64], threshold: Any, order: tuple[str, ...]
+    ) -> NDArray[np.bool_]:
+        if order:
+            spelled = canonical_text(pa.array([threshold.as_py()], threshold.type))[0]
+            if spelled not in order:
+                raise PlanError(
+                    f"{self}: column {self.column!r} has no category {spelled!r}.{did_you_mean(str(spelled), order)}"
+                )
+            limit = order.index(str(spelled))
+            return place >= limit if self.sign > 0 else place <= limit
+        compare = pc.greater_equal if self.sign > 0 else pc.less_equal
+        return np.array(pc.fill_null(compare(values, threshold), False), dtype=np.bool_)
+
+    def _replacement(
+        self, values: pa.Array, counts: NDArray[np.int64], coded: NDArray[np.bool_], threshold: Any
+    ) -> Any:
+        if self.value is not None:
+            return pa.scalar(self.value)
+        if self.replacement == "threshold":
+            return threshold
+        if not is_number(values.type):
+            raise PlanError(
+                f"{self}: values of type {values.type} have no {self.replacement}. Give `value`, or leave it out"
+            )
+        tail = np.repeat(np.array(values.cast(pa.float64(), safe=False))[coded], counts[coded])
+        if np.isinf(tail).any():
+            raise InputError(
+                f"{self}: column {self.column!r} holds infinite numbers, which have no {self.replacement}. Give "
+                "`value` instead"
+            )
+        if not tail.size:
+            return threshold
+        return pa.scalar(float(tail.mean() if self.replacement == "mean" else np.median(tail)))
+
+
+_Threshold = Annotated[_Value | None, Field(description="values at or beyond it are replaced")]
+_Quantile = Annotated[
+    float | None, Field(gt=0, lt=1, description="share of the values that lie at or below the threshold")
+]
+_Replacement = Annotated[
+    Literal["threshold", "mean", "median"],
+    Field(description="what stands for the tail: the threshold itself, or mean or median of the tail"),
+]
+_Given = Annotated[_Value | None, Field(description="what stands for the tail instead, such as '90+'")]
+_Order = Annotated[
+    tuple[str, ...],
+    Field(description="values of a column of text, lowest first; ordered categories have theirs"),
+]
+
+
+@declared
+class TopCoding(_Coding):
+    """Values at or above a threshold become one value.
+
+    The threshold is given, or is a quantile: the smallest value at or below which that share of the values lies.
+    A text as `value` makes the column text, mean and median make it decimal. Missing values stay missing.
+
+    >>> ages = pa.table({"age": [20, 18, 23, 25]})
+    >>> TopCoding("age", 21, value="21+").mask(ages, Randomness()).table["age"].to_pylist()
+    ['20', '18', '21+', '21+']
+    """
+
+    column: Annotated[str, Field(description="column to code")]
+    threshold: _Threshold = None
+    quantile: _Quantile = None
+    replacement: _Replacement = "threshold"
+    value: _Given = None
+    order: _Order = ()
+    kind: Literal["TopCoding"] = Field(default="TopCoding", repr=False, kw_only=True)
+
+    sign: ClassVar[int] = 1
+
+    @model_validator(mode="after")
+    def _checked(self) -> TopCoding:
+        self.check()
+        return self
+
+
+@declared
+class BottomCoding(_Coding):
+    """Values at or below a threshold become one value; otherwise like `TopCoding`.
+
+    >>> ages = pa.table({"age": [20, 18, 23, 25]})
+    >>> BottomCoding("age", 20, replacement="mean").mask(ages, Randomness()).table["age"].to_pylist()
+    [19.0, 19.0, 23.0, 25.0]
+    """
+
+    column: Annotated[str, Field(description="column to code")]
+    threshold: _Threshold = None
+    quantile: _Quantile = None
+    replacement: _Replacement = "threshold"
+    value: _Given = None
+    order: _Order = ()
+    kind: Literal["BottomCoding"] = Field(default="BottomCoding", repr=False, kw_only=True)
+
+    sign: ClassVar[int] = -1
+
+    @model_validator(mode="after")
+    def _checked(self) -> BottomCoding:
+        self.check()
+        return self
+
+
+def _merged(values: pa.Array, coded: NDArray[np.bool_], new: Any, name: str) -> pa.Array:
+    """Return the values with the coded ones replaced, in a type that holds both."""
+    if is_number(values.type) and is_number(new.type):
+        if pa.types.is_integer(values.type) and pa.types.is_integer(new.type):
+            kind = values.type
+        else:
+            kind = values.type if pa.types.is_floating(values.type) else pa.float64()
+        return pc.if_else(pa.array(coded), new.cast(kind, safe=False), values.cast(kind, safe=False))
+    if values.type == new.type:
+        return pc.if_else(pa.array(coded), new, values)
+    spelled = pa.array(canonical_text(values, column=name), pa.string())
+    text = canonical_text(pa.array([new.as_py()], new.type))[0]
+    return pc.if_else(pa.array(coded), pa.scalar(text), spelled)

@@ -1,0 +1,120 @@
+"""Noise addition: numbers become a little wrong, and the statistics of the column hardly."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import Field
+
+from veil.base.declare import declared
+from veil.base.randomness import Randomness
+from veil.errors import InputError
+from veil.masking.parameters import Columns
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.tables.columns import numbers, refuse_constant, replaced
+
+_Alpha = Annotated[
+    float,
+    Field(gt=0, allow_inf_nan=False, description="variance of the noise, over the variance of the column"),
+]
+
+
+@declared
+class UncorrelatedNoise(Method):
+    """Each number gets normal noise of its own, with α times the variance of its column.
+
+    Expected means and covariances stay; variances grow by the factor 1 + α and correlations shrink by it
+    (Domingo-Ferrer, Sánchez and Soria-Comas, Database Anonymization, 2016). The noise is not forced to add
+    up to zero: if it did, somebody who knows all records but one could compute the last. Integers become decimals.
+
+    >>> table = pa.table({"age": [20, 40, 60]})
+    >>> UncorrelatedNoise("age", 0.1).mask(table, Randomness()).table.schema.field("age").type
+    DataType(double)
+    """
+
+    columns: Annotated[Columns, Field(description="columns of numbers")]
+    alpha: _Alpha
+    kind: Literal["UncorrelatedNoise"] = Field(default="UncorrelatedNoise", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        values = _matrix(table, self.columns, self)
+        spread = np.sqrt(self.alpha * values.var(axis=0, ddof=1))
+        made = values + _normals(values.shape, randomness) * spread
+        return _outcome(table, self.columns, made, spread)
+
+
+@declared
+class CorrelatedNoise(Method):
+    """Each record gets normal noise with α times the covariance matrix of the columns.
+
+    Expected means and correlations stay; variances and covariances grow by the factor 1 + α. With `transformed`
+    (Kim, A Method for Limiting Disclosure in Microdata Based on Random Noise and Transformation, 1986), every column
+    is afterwards pulled towards its mean by the factor 1 / √(1 + α), so that variances and covariances stay, too.
+
+    >>> table = pa.table({"age": [20, 40, 60], "income": [1.0, 3.0, 2.0]})
+    >>> CorrelatedNoise(["age", "income"], 0.1, transformed=True).mask(table, Randomness()).table.num_rows
+    3
+    """
+
+    columns: Annotated[Columns, Field(description="columns of numbers")]
+    alpha: _Alpha
+    transformed: Annotated[
+        bool, Field(description="whether values are pulled back so that variances and covariances stay")
+    ] = False
+    kind: Literal["CorrelatedNoise"] = Field(default="CorrelatedNoise", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        values = _matrix(table, self.columns, self)
+        covariance = self.alpha * np.cov(values, rowvar=False).reshape(len(self.columns), -1)
+        made = values + _normals(values.shape, randomness) @ _root(covariance).T
+        if self.transformed:
+            centre = values.mean(axis=0)
+            made = centre + (made - centre) / np.sqrt(1 + self.alpha)
+        return _outcome(table, self.columns, made, np.sqrt(np.diag(covariance)))
+
+
+def _matrix(table: pa.Table, columns: tuple[str, ...], method: object) -> NDArray[np.float64]:
+    if table.num_rows < 2:
+        raise InputError(f"{method}: noise follows the spread of a column, which one record does not have")
+    for name in columns:
+        refuse_constant(numbers(table, name, method), name, method)
+    return np.column_stack([numbers(table, name, method) for name in columns])
+
+
+def _normals(shape: tuple[int, ...], randomness: Randomness) -> NDArray[np.float64]:
+    return randomness.normal(shape[0] * shape[1]).reshape(shape)
+
+
+def _root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a matrix R with R Rᵀ equal to the covariance, which may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    root: NDArray[np.float64] = vectors * np.sqrt(np.clip(values, 0, None))
+    return root
+
+
+def _outcome(
+    table: pa.Table, columns: tuple[str, ...], made: NDArray[np.float64], spread: NDArray[np.float64]
+) -> Outcome:
+    for at, name in enumerate(columns):
+        table = replaced(table, name, made[:, at])
+    facts: dict[str, Any] = {
+        f"standard deviation of the noise of {name}": float(each)
+        for name, each in zip(columns, spread, strict=True)
+    }
+    return Outcome(table, facts=facts)

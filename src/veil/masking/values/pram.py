@@ -1,0 +1,239 @@
+"""PRAM, the post-randomization method: categories turn into others with known probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field, model_validator
+
+from veil.base.declare import declared
+from veil.base.exact import decimal_fraction
+from veil.base.randomness import Randomness
+from veil.errors import InputError, PlanError, did_you_mean
+from veil.hierarchies._labels import Text
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.tables.columns import column_of, encoded, replaced
+from veil.tables.text import canonical_text
+
+Transitions = list[list[Fraction]]
+
+
+def _exact(value: Any) -> Any:
+    """Take a probability for the decimal number or the fraction that is written, such as 0.1 or 1/3."""
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return value
+    try:
+        found = Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(
+            f"a probability should be a number such as 0.25 or a fraction such as 1/3, not {value!r}"
+        ) from None
+    if not 0 <= found <= 1:
+        raise ValueError(f"a probability should be from 0 to 1, not {value}")
+    return str(found)
+
+
+Probability = Annotated[str, BeforeValidator(_exact, json_schema_input_type=float | str)]
+Matrix = dict[Text, dict[Text, Probability]]
+
+
+@declared
+class PostRandomization(Method):
+    """Each value of a column turns into another with known probability, independently of all others (PRAM).
+
+    By default a value stays with the probability `retention`, and else becomes any other value of the column,
+    all equally likely. `matrix` gives the probabilities instead: for each value, what it turns into; what is not
+    listed has probability 0. The probabilities of a value have to add up to exactly 1 (1/3 can be written so).
+
+    With `invariant`, a second draw leads back towards where values came from: from value l to k with probability
+    p(k, l) t(k) / Σ p(m, l) t(m), where t are the shares of the values in the column. Together both draws keep
+    the expected share of every value. Gouweleeuw, Kooiman, Willenborg and de Wolf (1998). Missing values stay.
+
+    Draws have exactly these probabilities. Estimates from the output can be corrected with `transitions`.
+
+    >>> table = pa.table({"job": ["cook", "cook", "miner", "judge"]})
+    >>> PostRandomization("job", 0.9).transitions(table)["cook"]
+    {'cook': Fraction(9, 10), 'miner': Fraction(1, 20), 'judge': Fraction(1, 20)}
+    """
+
+    column: Annotated[str, Field(description="column of categories")]
+    retention: Annotated[float | None, Field(ge=0, le=1, description="probability that a value stays")] = None
+    matrix: Annotated[
+        Matrix | None, Field(description="for each value, the probability of what it becomes")
+    ] = None
+    invariant: Annotated[bool, Field(description="whether the expected share of every value stays")] = False
+    kind: Literal["PostRandomization"] = Field(default="PostRandomization", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
+
+    @model_validator(mode="after")
+    def _is_stochastic(self) -> PostRandomization:
+        if (self.retention is None) == (self.matrix is None):
+            raise ValueError("PostRandomization needs `retention` or `matrix`, one of the two")
+        for value, row in (self.matrix or {}).items():
+            total = sum(map(Fraction, row.values()), Fraction(0))
+            if total != 1:
+                raise ValueError(
+                    f"`matrix` of PostRandomization: the probabilities of {value!r} should add up to exactly 1, "
+                    f"not {_shown(total)}"
+                )
+        return self
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        values, codes, stages = self._stages(table)
+        present = np.flatnonzero(codes >= 0)
+        made = codes[present]
+        for stage in stages:
+            made = _drawn(stage, made, randomness)
+        released = np.full(codes.size, -1)
+        released[present] = made
+        column = values.take(pa.array(released, mask=released < 0))
+        facts: dict[str, Any] = {
+            "values": len(values),
+            "smallest probability that a value stays": float(min(_stays(stages))),
+        }
+        return Outcome(replaced(table, self.column, column), facts=facts)
+
+    def transitions(self, table: pa.Table) -> dict[str, dict[str, Fraction]]:
+        """Return the probability of each value of a table's column to become each other, both draws together."""
+        values, _, stages = self._stages(table)
+        names = [str(each) for each in canonical_text(values, column=self.column)]
+        return {
+            name: {other: chance for other, chance in zip(names, row, strict=True) if chance}
+            for name, row in zip(names, _product(stages), strict=True)
+        }
+
+    def _stages(self, table: pa.Table) -> tuple[pa.Array, NDArray[np.int64], list[Transitions]]:
+        """Return the values of the column, the code of each row (-1: missing), and the matrix of each draw."""
+        found, codes = encoded(column_of(table, self.column, self))
+        valid = np.array(found.is_valid(), dtype=np.bool_)
+        place = np.where(valid, np.cumsum(valid) - 1, -1)
+        values, places = found.drop_null(), place[codes]
+        if len(values) > MOST:
+            raise InputError(
+                f"{self}: column {self.column!r} has {len(values)} different values, and at most {MOST} are "
+                "categories. Recode it first, or choose a method for numbers"
+            )
+        names = [str(each) for each in canonical_text(values, column=self.column)]
+        if self.matrix is not None:
+            values, matrix = self._given(values, names, self.matrix)
+        else:
+            if len(names) < 2:
+                raise InputError(
+                    f"{self}: column {self.column!r} has the same value in every row, so that nothing would "
+                    "change. Leave it out"
+                )
+            stay = decimal_fraction(self.retention or 0)
+            move = (1 - stay) / (len(names) - 1)
+            matrix = [[stay if i == j else move for j in range(len(names))] for i in range(len(names))]
+        if not self.invariant:
+            return values, places, [matrix]
+        counts = np.bincount(places[places >= 0], minlength=len(values)).tolist()
+        return values, places, [matrix, _backwards(matrix, counts)]
+
+    def _given(
+        self, values: pa.Array, names: list[str], matrix: Mapping[str, Mapping[str, str]]
+    ) -> tuple[pa.Array, Transitions]:
+        """Return the values of the column and those that the matrix adds, and the matrix in their order."""
+        for name in names:
+            if name not in matrix:
+                raise PlanError(
+                    f"{self}: `matrix` says nothing of the value {name!r} of column {self.column!r}."
+                    f"{did_you_mean(name, matrix)} Add it, with what it becomes"
+                )
+        known = set(names)
+        further = [each for row in matrix.values() for each in row if each not in known]
+        # A value that can be reached needs a row of its own only for the way back; it stays where it is.
+        new = [*matrix, *further]
+        added = [each for each in dict.fromkeys(new) if each not in known]
+        if added:
+            try:
+                values = pa.concat_arrays([values, pa.array(added, pa.string()).cast(values.type)])
+            except pa.ArrowInvalid:
+                raise PlanError(
+                    f"{self}: `matrix` names {added[0]!r}, which is no value of type {values.type} as column "
+                    f"{self.column!r} holds"
+                ) from None
+        names = [*names, *added]
+        rows = [matrix.get(name, {name: "1"}) for name in names]
+        return values, [[Fraction(row.get(other, 0)) for other in names] for row in rows]
+
+
+MOST = 1000
+"""Categories that a column may have. What has more is a number or a name, and needs another method."""
+
+
+def _backwards(matrix: Transitions, counts: list[int]) -> Transitions:
+    """Return the matrix of the second draw of invariant PRAM."""
+    size = len(matrix)
+    back = []
+    for l in range(size):
+        weights = [matrix[k][l] * counts[k] for k in range(size)]
+        total = sum(weights, Fraction(0))
+        # What nothing turns into is never there for the second draw.
+        back.append(
+            [each / total for each in weights] if total else [Fraction(int(k == l)) for k in range(size)]
+        )
+    return back
+
+
+def _stays(stages: list[Transitions]) -> list[Fraction]:
+    """Return for each value the probability that it is the same after all draws."""
+    if len(stages) == 1:
+        return [row[at] for at, row in enumerate(stages[0])]
+    first, second = stages
+    return [
+        sum((chance * second[l][at] for l, chance in enumerate(row) if chance), Fraction(0))
+        for at, row in enumerate(first)
+    ]
+
+
+def _product(stages: list[Transitions]) -> Transitions:
+    first = stages[0]
+    for second in stages[1:]:
+        columns = list(zip(*second, strict=True))
+        first = [
+            [
+                sum((a * b for a, b in zip(row, column, strict=True) if a and b), Fraction(0))
+                for column in columns
+            ]
+            for row in first
+        ]
+    return first
+
+
+def _drawn(matrix: Transitions, codes: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
+    """Draw what each value becomes, value by value, with integers below the common denominator."""
+    made = codes.copy()
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=len(matrix)))
+    for code, end in enumerate(ends.tolist()):
+        rows = order[(ends[code - 1] if code else 0) : end]
+        if not rows.size:
+            continue
+        whole = math.lcm(*(chance.denominator for chance in matrix[code]))
+        if whole >= 2**63:
+            raise PlanError(
+                "the probabilities of PostRandomization have no common denominator below 2^63. Write them with "
+                "fewer digits"
+            )
+        steps = np.cumsum([int(chance * whole) for chance in matrix[code]])
+        made[rows] = np.searchsorted(steps, randomness.integers(whole, rows.size), side="right")
+    return made
+
+
+def _shown(total: Fraction) -> str:
+    return str(float(total)) if Fraction(str(float(total))) == total else str(total)

@@ -1,0 +1,145 @@
+"""Global recoding: one function for a whole column, from its values to coarser ones."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field, model_validator
+
+from veil.base.declare import declared
+from veil.base.randomness import Randomness
+from veil.errors import PlanError, VeilError, did_you_mean
+from veil.hierarchies import Builder
+from veil.hierarchies._labels import Text
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.plan.parameters import hierarchy_builder
+from veil.tables.columns import column_of, encoded, numbers, replaced, require_numbers, texts
+from veil.tables.text import canonical_text
+
+_KINDS = [each.__pydantic_fields__["kind"].default for each in get_args(get_args(Builder)[0])]
+
+
+def _hierarchy(value: Any) -> Any:
+    if value is None:
+        return None
+    kind = value.get("kind") if isinstance(value, Mapping) else value
+    if isinstance(kind, str) and not re.search(r"[./]", kind) and kind not in _KINDS:
+        raise ValueError(f"there is no kind of hierarchy {kind!r}.{did_you_mean(kind, _KINDS)}")
+    try:
+        return hierarchy_builder(value)
+    except VeilError as error:
+        raise ValueError(str(error)) from None
+
+
+def _ascending(values: tuple[float, ...] | None) -> tuple[float, ...] | None:
+    if values is not None and any(low >= high for low, high in itertools.pairwise(values)):
+        raise ValueError(f"`breaks` of GlobalRecoding should ascend, not {list(values)}")
+    return values
+
+
+@declared
+class GlobalRecoding(Method):
+    """All values of a column are replaced by coarser ones, everywhere in the same way.
+
+    One of three says how: a level of a hierarchy (see `veil.hierarchies`); `mapping`, from values to what they
+    become (values that are not named stay); or `breaks`, at which a column of numbers is cut into intervals that
+    include their lower end. The column becomes text. Missing values stay missing, unless a hierarchy says otherwise.
+
+    >>> from veil import hierarchies as h
+    >>> ages = pa.table({"age": [23, 27, 35, 71]})
+    >>> GlobalRecoding("age", h.intervals(10)).mask(ages, Randomness()).table["age"].to_pylist()
+    ['[20, 30[', '[20, 30[', '[30, 40[', '[70, 80[']
+    >>> GlobalRecoding("age", breaks=[30, 65]).mask(ages, Randomness()).table["age"].to_pylist()
+    ['<30', '<30', '[30, 65[', '>=65']
+    """
+
+    column: Annotated[str, Field(description="column to recode")]
+    hierarchy: Annotated[
+        Any,
+        BeforeValidator(_hierarchy, json_schema_input_type=str | Builder | None),
+        Field(description="hierarchy that tells what values become"),
+    ] = None
+    level: Annotated[int, Field(ge=0, description="level of the hierarchy")] = 1
+    mapping: Annotated[
+        dict[Text, Text] | None, Field(min_length=1, description="what values become, by value")
+    ] = None
+    breaks: Annotated[
+        tuple[Annotated[float, Field(allow_inf_nan=False)], ...] | None,
+        Field(min_length=1, description="where numbers are cut into intervals, ascending"),
+    ] = None
+    labels: Annotated[
+        tuple[str, ...] | None, Field(description="names of the intervals, one more than there are breaks")
+    ] = None
+    kind: Literal["GlobalRecoding"] = Field(default="GlobalRecoding", repr=False, kw_only=True)
+
+    @model_validator(mode="after")
+    def _one_of_three(self) -> GlobalRecoding:
+        if sum(each is not None for each in (self.hierarchy, self.mapping, self.breaks)) != 1:
+            raise ValueError("GlobalRecoding needs `hierarchy`, `mapping` or `breaks`, one of the three")
+        _ascending(self.breaks)
+        if self.labels is not None and (self.breaks is None or len(self.labels) != len(self.breaks) + 1):
+            raise ValueError(
+                f"`labels` of GlobalRecoding go with `breaks`, one more than these, not {len(self.labels)}"
+            )
+        return self
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        column = column_of(table, self.column, self)
+        if self.hierarchy is not None:
+            made = self._generalized(column)
+        elif self.mapping is not None:
+            made = self._mapped(column, self.mapping)
+        else:
+            made = self._cut(table, column)
+        before, after = (len(encoded(each)[0]) for each in (column, made))
+        return Outcome(
+            replaced(table, self.column, made), facts={"values before": before, "values after": after}
+        )
+
+    def _generalized(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        if self.level == 0:
+            return column
+        values, codes = encoded(column)
+        hierarchy = self.hierarchy.build(values, np.bincount(codes, minlength=len(values)), self.column)
+        if self.level > hierarchy.height:
+            raise PlanError(
+                f"{self}: level {self.level} does not exist, the hierarchy of column {self.column!r} has levels 0 "
+                f"to {hierarchy.height}"
+            )
+        coarser = hierarchy.label_map(self.level)[hierarchy.encode(values, self.column)]
+        labels = pa.array(hierarchy.labels[self.level], pa.string())
+        return pa.chunked_array([labels.take(pa.array(coarser[codes]))])
+
+    def _mapped(self, column: pa.ChunkedArray, mapping: dict[str, str]) -> pa.ChunkedArray:
+        values, codes = encoded(column)
+        known = canonical_text(values, column=self.column)
+        made = [each if each is None else mapping.get(each, each) for each in known]
+        if not set(known) & set(mapping):
+            raise PlanError(
+                f"{self}: none of the values of `mapping` occurs in column {self.column!r}, which holds "
+                f"{', '.join(repr(each) for each in known[:5])}"
+            )
+        return pa.chunked_array([pa.array(made, pa.string()).take(pa.array(codes))])
+
+    def _cut(self, table: pa.Table, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        require_numbers(column, self.column, self)
+        breaks = np.array(self.breaks)
+        spelled = texts(pa.chunked_array([pa.array(breaks)]), self.column).to_pylist()
+        between = [f"[{low}, {high}[" for low, high in itertools.pairwise(spelled)]
+        labels = self.labels or (f"<{spelled[0]}", *between, f">={spelled[-1]}")
+        missing = np.array(column.is_null(nan_is_null=True), dtype=np.bool_)
+        places: NDArray[np.int64] = np.zeros(len(column), np.int64)
+        present = pa.table({self.column: column}).filter(pa.array(~missing))
+        places[~missing] = np.searchsorted(breaks, numbers(present, self.column, self), side="right")
+        return pa.chunked_array([pa.array(labels, pa.string()).take(pa.array(places, mask=missing))])

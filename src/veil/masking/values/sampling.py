@@ -1,0 +1,151 @@
+"""Sampling: only some of the records are released, each as it is."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from veil.base.declare import declared
+from veil.base.exact import decimal_fraction
+from veil.base.randomness import Randomness
+from veil.errors import PlanError
+from veil.masking.parameters import Columns, happens, rounded
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.tables.columns import groups
+
+_Fraction = Annotated[float | None, Field(gt=0, le=1, description="share of the records to keep")]
+
+
+class _Sampling(Method):
+    """Keeps rows, in their order, and changes none."""
+
+    attacks: ClassVar[tuple[str, ...]] = ("table linkage", "identity linkage")
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return ()
+
+
+@declared
+class RandomSampling(_Sampling):
+    """A simple random sample without replacement: every choice of that many records is equally likely.
+
+    Nobody can be sure that a person is in the sample, and who is unique in it need not be unique among all.
+    The records that are kept stay as they are: a sample alone promises nothing to the people in it.
+
+    >>> table = pa.table({"age": [30, 41, 52, 63]})
+    >>> RandomSampling(0.5).mask(table, Randomness()).table.num_rows
+    2
+    """
+
+    fraction: _Fraction = None
+    size: Annotated[int | None, Field(ge=1, description="number of records to keep")] = None
+    kind: Literal["RandomSampling"] = Field(default="RandomSampling", repr=False, kw_only=True)
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> RandomSampling:
+        if (self.fraction is None) == (self.size is None):
+            raise ValueError("RandomSampling needs `fraction` or `size`, one of the two")
+        return self
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        wanted = _number(self.fraction, self.size, table.num_rows, self)
+        return _kept(table, np.sort(randomness.permutation(table.num_rows)[:wanted]))
+
+
+@declared
+class StratifiedSampling(_Sampling):
+    """A simple random sample within each stratum: the records that agree in the given columns.
+
+    With a fraction, each stratum gives its share, rounded so that the total is right (largest remainders, ties
+    by chance). With a size, each stratum gives that many records.
+
+    >>> table = pa.table({"sex": ["f", "f", "f", "f", "m", "m"]})
+    >>> StratifiedSampling("sex", 0.5).mask(table, Randomness()).table["sex"].to_pylist()
+    ['f', 'f', 'm']
+    """
+
+    columns: Annotated[Columns, Field(description="columns whose values make the strata")]
+    fraction: _Fraction = None
+    size: Annotated[int | None, Field(ge=1, description="number of records to keep of each stratum")] = None
+    kind: Literal["StratifiedSampling"] = Field(default="StratifiedSampling", repr=False, kw_only=True)
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> StratifiedSampling:
+        if (self.fraction is None) == (self.size is None):
+            raise ValueError("StratifiedSampling needs `fraction` or `size`, one of the two")
+        return self
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        strata = groups(table, self.columns, self)
+        sizes = np.bincount(strata)
+        wanted = self._wanted(table, strata, sizes, randomness)
+        # In a random order sorted by stratum, the first records of each stratum are a random choice of it.
+        shuffled = randomness.permutation(table.num_rows)
+        order = shuffled[np.argsort(strata[shuffled], kind="stable")]
+        place = np.arange(order.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        chosen = np.sort(order[place < wanted[strata[order]]])
+        return _kept(table, chosen, {"strata": int(sizes.size), "strata left out": int((wanted == 0).sum())})
+
+    def _wanted(
+        self, table: pa.Table, strata: NDArray[np.int64], sizes: NDArray[np.int64], randomness: Randomness
+    ) -> NDArray[np.int64]:
+        if self.size is not None:
+            small = np.flatnonzero(sizes < self.size)
+            if small.size:
+                row = table.select(self.columns).slice(int(np.argmax(strata == small[0])), 1).to_pylist()[0]
+                named = ", ".join(f"{name} = {value!r}" for name, value in row.items())
+                raise PlanError(
+                    f"{self}: the stratum {named} has only {sizes[small[0]]} records. Ask for fewer, for a "
+                    "`fraction`, or for strata by fewer columns"
+                )
+            return np.full(sizes.size, self.size)
+        share = decimal_fraction(self.fraction or 0)
+        # Python's integers: a fraction of sixteen digits times a large stratum is more than a word holds.
+        quotas = sizes.astype(object) * share.numerator
+        whole = (quotas // share.denominator).astype(np.int64)
+        rest = quotas % share.denominator
+        missing = _number(self.fraction, None, table.num_rows, self) - int(whole.sum())
+        by_chance = randomness.permutation(sizes.size)
+        largest = by_chance[np.argsort(-rest[by_chance], kind="stable")]
+        whole[largest[:missing]] += 1
+        return whole
+
+
+@declared
+class BernoulliSampling(_Sampling):
+    """Each record is kept with the same probability, independently of all others.
+
+    >>> BernoulliSampling(1).mask(pa.table({"age": [30, 41]}), Randomness()).origins
+    array([0, 1])
+    """
+
+    probability: Annotated[float, Field(gt=0, le=1, description="chance of each record to be kept")]
+    kind: Literal["BernoulliSampling"] = Field(default="BernoulliSampling", repr=False, kw_only=True)
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        chosen = np.flatnonzero(happens(randomness, self.probability, table.num_rows))
+        if not chosen.size:
+            raise PlanError(f"{self} kept none of the {table.num_rows} records. Try again, or raise it")
+        return _kept(table, chosen)
+
+
+def _number(fraction: float | None, size: int | None, records: int, method: object) -> int:
+    if size is None:
+        return max(1, rounded(decimal_fraction(fraction or 0) * records))
+    if size > records:
+        raise PlanError(f"{method}: the table has only {records} records. Ask for at most that many")
+    return size
+
+
+def _kept(table: pa.Table, rows: NDArray[np.int64], facts: dict[str, int] | None = None) -> Outcome:
+    return Outcome(
+        table.take(pa.array(rows)),
+        origins=rows,
+        facts={"records kept": int(rows.size), "share kept": rows.size / table.num_rows, **(facts or {})},
+    )

@@ -1,0 +1,151 @@
+"""Shuffling: the values of a column are handed out anew among the records."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import Field
+
+from veil.base.declare import declared
+from veil.base.randomness import Randomness
+from veil.errors import InputError, PlanError
+from veil.masking.parameters import Columns, Names
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.tables.columns import column_of, groups, numbers, refuse_constant, replaced
+
+
+@declared
+class ColumnShuffling(Method):
+    """The values of some columns are handed out anew, every way equally likely.
+
+    By default each column by itself, which breaks all relations; `together` moves the values of a record jointly.
+    Within strata (`within`), the relation to the columns that make them stays. Every column keeps its values.
+
+    >>> table = pa.table({"sex": ["f", "m"], "income": [10, 20]})
+    >>> ColumnShuffling("income", within="sex").mask(table, Randomness()).table["income"].to_pylist()
+    [10, 20]
+    """
+
+    columns: Annotated[Columns, Field(description="columns whose values are handed out anew")]
+    together: Annotated[bool, Field(description="whether the values of a record stay together")] = False
+    within: Annotated[Names, Field(description="columns that make strata; values stay inside them")] = ()
+    kind: Literal["ColumnShuffling"] = Field(default="ColumnShuffling", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        _refuse_overlap(self.columns, self.within, self)
+        strata = groups(table, self.within, self)
+        source = _shuffled(strata, randomness)
+        for name in self.columns:
+            refuse_constant(groups(table, (name,), self), name, self)
+            table = replaced(table, name, column_of(table, name, self).take(pa.array(source)))
+            if not self.together:
+                source = _shuffled(strata, randomness)
+        return Outcome(table)
+
+
+@declared
+class Shuffling(Method):
+    """Values are handed out anew so that ranks still depend on each other as before.
+
+    The ranks of all columns become normal scores, and the normal distribution that has the rank correlations ρ of
+    the table, with correlations 2 sin(π ρ / 6), is assumed for them. New scores of the masked columns are drawn given the scores of the columns in `given`,
+    independently of the values that are masked; the record with the r-th smallest new score gets the r-th smallest
+    value. Every column keeps its values, and rank correlations stay about the same, while a masked value tells no
+    more about its record than the columns in `given` do. Muralidhar and Sarathy, Data Shuffling (2006).
+
+    >>> table = pa.table({"age": [20, 30, 40, 50], "income": [1, 2, 4, 3]})
+    >>> sorted(Shuffling("income", given="age").mask(table, Randomness()).table["income"].to_pylist())
+    [1, 2, 3, 4]
+    """
+
+    columns: Annotated[Columns, Field(description="columns whose values are handed out anew")]
+    given: Annotated[Names, Field(description="columns that stay and that the new values depend on")] = ()
+    kind: Literal["Shuffling"] = Field(default="Shuffling", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        _refuse_overlap(self.columns, self.given, self)
+        if table.num_rows < 3:
+            raise InputError(f"{self}: {table.num_rows} records have no correlations. At least 3 are needed")
+        everything = (*self.columns, *self.given)
+        for name in everything:
+            refuse_constant(numbers(table, name, self), name, self)
+        ranked = np.column_stack([_ranks(numbers(table, name, self)) for name in everything])
+        masked = len(self.columns)
+        given = np.array([_normal_scores(each) for each in ranked.T[masked:]]).reshape(-1, len(ranked)).T
+        new = _conditional(_normal_correlations(ranked), masked, given, randomness)
+        for at, name in enumerate(self.columns):
+            order = np.argsort(numbers(table, name, self), kind="stable")
+            source = np.empty(order.size, np.int64)
+            source[np.argsort(new[:, at], kind="stable")] = order
+            table = replaced(table, name, column_of(table, name, self).take(pa.array(source)))
+        return Outcome(table)
+
+
+def _refuse_overlap(columns: tuple[str, ...], others: tuple[str, ...], method: object) -> None:
+    for name in columns:
+        if name in others:
+            raise PlanError(f"{method}: column {name!r} cannot be shuffled and stay where it is")
+
+
+def _shuffled(strata: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
+    """Return for each row the row that its value comes from, one of the same stratum."""
+    order = randomness.permutation(strata.size)
+    source = np.empty(strata.size, np.int64)
+    source[np.argsort(strata, kind="stable")] = order[np.argsort(strata[order], kind="stable")]
+    return source
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ranks from 1; equal values share the mean of theirs."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    middle: NDArray[np.float64] = np.cumsum(counts) - (counts - 1) / 2
+    return middle[place]
+
+
+def _normal_scores(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the normal quantile of each rank."""
+    distinct, place = np.unique(ranks, return_inverse=True)
+    quantile = NormalDist().inv_cdf
+    return np.array([quantile(rank / (ranks.size + 1)) for rank in distinct.tolist()])[place]
+
+
+def _normal_correlations(ranked: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the correlations of a normal distribution that has the rank correlations of the columns."""
+    spearman = np.corrcoef(ranked, rowvar=False).reshape(ranked.shape[1], -1)
+    values, vectors = np.linalg.eigh(2 * np.sin(np.pi / 6 * spearman))
+    # There need not be such a distribution; what is negative is cut off, and the diagonal made 1 again.
+    nearest = (vectors * np.clip(values, 0, None)) @ vectors.T
+    scale = np.sqrt(np.diag(nearest))
+    made: NDArray[np.float64] = nearest / np.outer(scale, scale)
+    return made
+
+
+def _conditional(
+    correlations: NDArray[np.float64], masked: int, given: NDArray[np.float64], randomness: Randomness
+) -> NDArray[np.float64]:
+    """Draw scores of the masked columns from the normal distribution given the scores of the others."""
+    inner, cross = correlations[:masked, :masked], correlations[:masked, masked:]
+    # Columns that determine each other make the matrix singular; the pseudoinverse then picks one way.
+    weights = cross @ np.linalg.pinv(correlations[masked:, masked:], hermitian=True)
+    values, vectors = np.linalg.eigh(inner - weights @ cross.T)
+    root = vectors * np.sqrt(np.clip(values, 0, None))
+    drawn = randomness.normal(given.shape[0] * masked).reshape(-1, masked)
+    made: NDArray[np.float64] = given @ weights.T + drawn @ root.T
+    return made

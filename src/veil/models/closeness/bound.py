@@ -1,0 +1,258 @@
+"""How many records of a rejected class can be kept at most, whichever way the class is split.
+
+What a more specific node keeps of a class C is a union of acceptable classes, which is acceptable itself, as
+distances are convex.
+
+A distance is the greatest of several linear functions of a class's counts f. Each of them gives a potential to
+every value and has a cost, both the same for all classes: the sum of f*N*potential over the values, less size*cost, is
+at most the distance of a class (times K and its size). So records of C can be kept together only if their gains,
+N*potential - cost - t*K each, add up to no more than 0. The gains of all records of C add up to its excess. As long as
+that is more than 0, records must go, and the fewest go if those with the greatest gain go first.
+
+Which function is taken decides how good the bound is, not whether it holds. That which is greatest for C itself is a good
+choice; better is one for what can be kept of C. Values of which C has too little may be too frequent among fewer records.
+
+Among the nodes between some more specific one and this one, records that share a class there (a part of C)
+stay together. Then whole parts must go, those with the greatest gain for a record first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.base.compiled import kernel
+from veil.classes.kernels import Entries
+from veil.models.closeness.kernels import (
+    Indices,
+    Integers,
+    Marks,
+    fewer,
+    judge_groups,
+    judge_ordered,
+    mark_bad,
+    open_rows,
+    potentials_of_groups,
+)
+
+Groups = tuple[Indices, Indices, Integers, Integers]
+"""What `judge_groups` is told of groups of values."""
+
+Parts = tuple[Entries, Integers, Indices]
+"""Classes of a more specific node: entries, sizes, and the class here that each is part of."""
+
+STEPS = 16
+"""Gains are not sorted, only put into so many equal ranges."""
+
+PAD = 1e-12
+"""What gains are raised by, as a share of the numbers they are made of: far more than doubles are off."""
+
+
+@kernel
+def foresee_groups(
+    entries: Entries,
+    sizes: Integers,
+    aside: Marks,
+    bad: Marks,
+    records: int,
+    limits: Integers,
+    allowance: float,
+    details: Groups,
+    parts: Parts,
+    bounds: tuple[float, int],
+    left: Integers,
+) -> None:
+    """Do as `judge_groups`, and lower `left` to what can be kept of bad classes."""
+    slots, state, met = judge_groups(entries, sizes, aside, bad, records, limits, True, *details)
+    if state.shape[0] > 1 and bad.any():
+        potentials = potentials_of_groups(entries, slots, state, met, records, allowance, *details)
+        _keep_of_entries(entries, sizes, slots, state, potentials, records, allowance, parts, bounds, left)
+
+
+@kernel
+def foresee_cells(
+    sizes: Integers,
+    aside: Marks,
+    bad: Marks,
+    records: int,
+    limits: Integers,
+    allowance: float,
+    details: Groups,
+    parts: Parts,
+    bounds: tuple[float, int],
+    left: Integers,
+) -> None:
+    """Do as `foresee_groups`, with a cell for each group and class: faster, if there are few."""
+    (starts, classes, counts), part_sizes, owners = parts
+    _, parents, masses, weights = details
+    slots, state = open_rows(aside, sizes, 1)
+    row_sizes = state[:, 0].copy()
+    if row_sizes.size == 1:
+        return
+    levels, domain = parents.shape
+    cells = np.zeros((levels, domain, row_sizes.size), np.int64)
+    part_slots = slots[owners]
+    for value in range(domain):
+        here = cells[0, value]
+        for e in range(starts[value], starts[value + 1]):
+            here[np.uint32(part_slots[np.uint32(classes[e])])] += counts[e]
+    for l in range(1, levels):
+        for value in range(domain):
+            cells[l, parents[l, value]] += cells[0, value]
+    totals, costs = _choose(cells, row_sizes, row_sizes, records, masses, weights, False)
+    if not mark_bad(slots, sizes, totals, limits, bad):
+        return
+    part_slots = slots[owners]
+    bars = fewer(row_sizes, totals, costs, float(records) * weights.sum(), allowance)
+    totals, costs = _choose(cells, row_sizes, bars, records, masses, weights, True)
+    potentials = cells[0]
+    weighed = np.zeros(part_sizes.size, np.int64)
+    for value in range(domain):
+        here = potentials[value]
+        for l in range(1, levels):
+            here += cells[l, parents[l, value]]
+        for e in range(starts[value], starts[value + 1]):
+            j = np.uint32(classes[e])
+            weighed[j] += counts[e] * here[np.uint32(part_slots[j])]
+    keep_parts(sizes, slots, totals, costs, weighed, part_slots, part_sizes, records, allowance, bounds, left)
+
+
+@kernel
+def _choose(
+    cells: NDArray[np.int64],
+    sizes: Integers,
+    bars: Integers,
+    records: int,
+    masses: Integers,
+    weights: Integers,
+    replace: bool,
+) -> tuple[Integers, Integers]:
+    """Let those groups of a class count that have more records than the table has among as many as the bar says.
+
+    Return the sum and the cost of this choice for each class. With `replace`, weights of the groups that count take the
+    place of the numbers of records.
+    """
+    totals, costs = np.zeros(sizes.size, np.int64), np.zeros(sizes.size, np.int64)
+    for l in range(weights.size):
+        for group in range(masses.shape[1]):
+            mass, here = masses[l, group], cells[l, group]
+            for s in range(sizes.size if mass > 0 else 0):
+                counted = weights[l] if records * here[s] > bars[s] * mass else 0
+                totals[s] += counted * (records * here[s] - sizes[s] * mass)
+                costs[s] += counted * mass
+                if replace:
+                    here[s] = counted
+    return totals, costs
+
+
+@kernel
+def foresee_ordered(
+    entries: Entries,
+    sizes: Integers,
+    aside: Marks,
+    bad: Marks,
+    records: int,
+    limits: Integers,
+    allowance: float,
+    details: tuple[Integers, Integers, Indices],
+    parts: Parts,
+    bounds: tuple[float, int],
+    left: Integers,
+) -> None:
+    """Do as `judge_ordered`, and lower `left` to what can be kept of bad classes."""
+    slots, state, potentials = judge_ordered(entries, sizes, aside, bad, records, limits, True, *details)
+    if state.shape[0] > 1 and bad.any():
+        _keep_of_entries(entries, sizes, slots, state, potentials, records, allowance, parts, bounds, left)
+
+
+@kernel
+def _keep_of_entries(
+    entries: Entries,
+    sizes: Integers,
+    slots: Indices,
+    state: Integers,
+    potentials: Indices,
+    records: int,
+    allowance: float,
+    parts: Parts,
+    bounds: tuple[float, int],
+    left: Integers,
+) -> None:
+    """Do as `keep_parts`, given the potential of each entry."""
+    starts, classes, _ = entries
+    (part_starts, part_classes, part_counts), part_sizes, owners = parts
+    part_slots = slots[owners]
+    current = np.zeros(state.shape[0], np.int64)
+    weighed = np.zeros(part_sizes.size, np.int64)
+    for value in range(starts.size - 1):
+        for e in range(starts[value], starts[value + 1]):
+            current[np.uint32(slots[np.uint32(classes[e])])] = potentials[e]
+        for e in range(part_starts[value], part_starts[value + 1]):
+            j = np.uint32(part_classes[e])
+            weighed[j] += part_counts[e] * current[np.uint32(part_slots[j])]
+    totals, costs = state[:, 1].copy(), state[:, 2].copy()
+    keep_parts(sizes, slots, totals, costs, weighed, part_slots, part_sizes, records, allowance, bounds, left)
+
+
+@kernel
+def keep_parts(
+    sizes: Integers,
+    slots: Indices,
+    totals: Integers,
+    costs: Integers,
+    weighed: Integers,
+    part_slots: Indices,
+    part_sizes: Integers,
+    records: int,
+    allowance: float,
+    bounds: tuple[float, int],
+    left: Integers,
+) -> None:
+    """Lower `left` to what can be kept of each class that has a slot, by whole parts.
+
+    `weighed` are the potentials of all records of a part together, `allowance` is t*K; `bounds` are what gains are raised
+    by, and the size below which nothing is acceptable. The parts with the greatest gain for a record go until the excess
+    of their class is gone.
+    """
+    pad, smallest = bounds
+    none = totals.size - 1
+    chosen = np.empty(part_sizes.size + 1, np.int32)  # the parts of classes that have a slot
+    many = 0
+    for part in range(part_sizes.size):
+        chosen[many] = part
+        many += part_slots[part] != none
+    gains = np.empty(many)
+    largest = np.zeros(none + 1)
+    for k in range(many):
+        j = np.uint32(chosen[k])
+        s = np.uint32(part_slots[j])
+        gain = float(records) * weighed[j] / max(1, part_sizes[j]) - costs[s] - allowance + pad
+        gains[k] = max(0.0, gain)
+        largest[s] = max(largest[s], gains[k])
+    per_gain = STEPS / np.maximum(largest, pad)
+    waiting = np.zeros((none + 1, STEPS), np.int64)
+    worth = np.zeros((none + 1, STEPS))
+    peaks = np.zeros((none + 1, STEPS))
+    for k in range(many):
+        j = np.uint32(chosen[k])
+        s = np.uint32(part_slots[j])
+        gain, size = gains[k], part_sizes[j]
+        step = min(int(gain * per_gain[s]), STEPS - 1)
+        waiting[s, step] += size if gain > 0.0 else 0
+        worth[s, step] += gain * size
+        peaks[s, step] = max(peaks[s, step], gain)
+    worth *= 1.0 + part_sizes.size * 2.0**-52  # what adding up that many numbers may have lost
+    for i in range(sizes.size):
+        s = np.uint32(slots[i])
+        if s == none:
+            continue
+        excess = totals[s] - (allowance + pad) * sizes[i]
+        gone = 0.0
+        for step in range(STEPS - 1, -1, -1):
+            if excess <= worth[s, step]:
+                gone += max(0.0, excess) / max(peaks[s, step], pad)
+                break
+            gone += waiting[s, step]
+            excess -= worth[s, step]
+        most = sizes[i] - max(1, int(np.ceil(gone - 1e-6)))
+        left[i] = min(left[i], most if most >= smallest else 0)

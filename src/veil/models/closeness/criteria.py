@@ -1,0 +1,334 @@
+"""t-closeness in a search: exact decisions, the smallest class that can fulfil it, and what is lost for good.
+
+Equal and hierarchical distance are one computation. The hierarchical distance adds up, over the inner nodes
+of a hierarchy, level/H times what the children of a node must exchange: min(pos, neg) of their extras q - p,
+written e. As min(pos, neg) = (sum of |e(child)| - |e(node)|) / 2, and the root on level H has no extra, the sum
+telescopes to the mean, over the levels 0 to H - 1, of the equal distance between the two distributions on
+that level. An equal distance is the sum of all q - p above 0, which only takes values that occur in the
+class. So both are weighted sums over groups of values: the values themselves, and the nodes of each level.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from veil.base.exact import largest_fraction
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable, Histogram
+from veil.models.closeness.bound import PAD, Parts, foresee_cells, foresee_groups, foresee_ordered
+from veil.models.closeness.kernels import (
+    Indices,
+    Integers,
+    Marks,
+    given_up,
+    judge_groups,
+    judge_ordered,
+    reject_known,
+    settle_ordered,
+)
+
+_LARGEST = 2**63 - 1
+
+_EFFORT = 4_000_000
+"""Values looked at in search of the smallest class; what is proven by then must do."""
+
+_AT_ONCE = 200_000
+"""Values looked at in one go."""
+
+_CELLS = 4
+"""Cells for groups of values and classes, for each entry of the parts, up to which it pays to have cells."""
+
+_WORTH_A_BLOCK = 8
+"""Values in a block from which on it pays to look at blocks first."""
+
+
+class Criterion:
+    """Distances as whole numbers over `scale` times the size of the class.
+
+    The sums fit 64 bits for classes of up to `room` records: as long as records of the table * records of the
+    class * values (or levels) stay below 2**63. Larger classes, which a table of two million records with as
+    many values cannot have yet, are decided one by one in Python's integers.
+    """
+
+    def __init__(self, sample: Sample, attribute: str, t: Fraction, scale: int) -> None:
+        self.sample = sample
+        self.attribute = attribute
+        self.t = t
+        self.records = sample.whole
+        self.scale = scale
+        self.allowance = float(t * scale)
+        self.room = _LARGEST // (scale + self.records)
+        # A class of c records may have a sum of at most t*scale*c. The sum over c is a fraction with a
+        # denominator of at most N, so t*scale can be rounded down to such a fraction a + b/d, and neither a*c
+        # nor b*c overflows.
+        exact = largest_fraction(t * scale, self.records)
+        self.limits = np.array([*divmod(exact.numerator, exact.denominator), exact.denominator], np.int64)
+        # What `keepable` found out about a table, since `reject` is asked about the same one next.
+        self._last = threading.local()
+
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
+        """Mark every class whose distance is above t."""
+        decided = rejected
+        if getattr(self._last, "table", None) is table:
+            decided, all_are = reject_known(self._last.settled, self._last.bad, rejected)
+            if all_are:
+                return
+        bad = np.zeros(len(table), np.uint8)
+        self.judge(table, self._set_aside(table, decided, bad), bad)
+        rejected |= bad
+
+    def keepable(self, table: ClassTable, left: Integers, source: ClassTable, groups: Indices) -> None:
+        """Lower `left` to what any node between the source and this one can keep of each class.
+
+        `groups` tells which class of the table each class of the source is part of.
+        """
+        settled = given_up(left)
+        bad = np.zeros(len(table), np.uint8)
+        parts = (self.sample.histogram(source, self.attribute), source.count, groups)
+        self.foresee(table, self._set_aside(table, settled, bad), bad, parts, left)
+        self._last.table, self._last.settled, self._last.bad = table, settled, bad
+
+    def judge(self, table: ClassTable, aside: Marks, bad: Marks) -> None:
+        """Mark bad classes among those that are not set aside."""
+        raise NotImplementedError
+
+    def foresee(self, table: ClassTable, aside: Marks, bad: Marks, parts: Parts, left: Integers) -> None:
+        """Mark bad classes, and lower `left` to what can be kept of them."""
+        raise NotImplementedError
+
+    @property
+    def bounds(self) -> tuple[float, int]:
+        """What gains are raised by, and the size below which nothing is acceptable."""
+        return PAD * (self.scale + self.records), self.smallest
+
+    def _set_aside(self, table: ClassTable, settled: Marks, bad: Marks) -> Marks:
+        """Mark the classes that the kernel is not to look at: settled ones, and those too large for 64 bits.
+
+        The latter are decided here.
+        """
+        if self.room >= self.records:
+            return settled
+        aside = settled | (table.count > self.room)
+        histogram = self.sample.histogram(table, self.attribute)
+        for i in np.flatnonzero(aside & ~settled):
+            total = self.distance_sum(_counts_of(histogram, int(i)))
+            bad[i] = total > self.t * self.scale * int(table.count[i])
+        return aside
+
+    def distance_sum(self, counts: Integers) -> int:
+        """The distance of one class, given how often it has each value, times `scale` times its size."""
+        raise NotImplementedError
+
+    def least_sums(self, sizes: Integers) -> Integers:
+        """A lower bound of `distance_sum` for all classes of each size."""
+        raise NotImplementedError
+
+    def proven_start(self) -> int:
+        """A size below which no class fulfils the model, without much ado."""
+        return 1
+
+    @property
+    def domain(self) -> int:
+        """Number of values that `least_sums` looks at for each size."""
+        raise NotImplementedError
+
+    @functools.cached_property
+    def smallest(self) -> int:
+        """The least size of a class that can fulfil the model, or a smaller one, if finding it takes long."""
+        size = self.proven_start()
+        whole, part, unit = self.limits.tolist()
+        effort, block = 0, 1
+        while size < self.records and effort < _EFFORT:
+            sizes = np.arange(size, min(size + block, self.records))
+            possible = self.least_sums(sizes) <= whole * sizes + part * sizes // unit
+            if possible.any():
+                return int(sizes[possible][0])
+            size = int(sizes[-1]) + 1
+            effort += sizes.size * self.domain
+            block = max(1, min(2 * block, _AT_ONCE // self.domain))
+        return size
+
+
+class Ordered(Criterion):
+    """The sum of |Q - P| over all values, over their number less one.
+
+    P and Q are the shares of records that have a value or a smaller one, in the table and in the class.
+    """
+
+    def __init__(self, sample: Sample, attribute: str, t: Fraction) -> None:
+        self.cumulated: Integers = np.cumsum(sample.distribution(attribute))
+        sums = np.concatenate([[0], np.cumsum(self.cumulated)])
+        self.details = (self.cumulated, sums, _near(self.cumulated))
+        super().__init__(sample, attribute, t, sample.whole * (self.cumulated.size - 1))
+        # Blocks blur the distance by half their share of the values: a quarter of t, most often.
+        self.blocks = min(math.ceil(2 / t), 256) if t else 256
+        self.block = self.domain // self.blocks
+
+    def judge(self, table: ClassTable, aside: Marks, bad: Marks) -> None:
+        entries = self.sample.histogram(table, self.attribute)
+        judge_ordered(entries, table.count, aside, bad, self.records, self.limits, False, *self.details)
+
+    def foresee(self, table: ClassTable, aside: Marks, bad: Marks, parts: Parts, left: Integers) -> None:
+        foresee_ordered(
+            self.sample.histogram(table, self.attribute), table.count, aside, bad, self.records, self.limits,
+            self.allowance, self.details, parts, self.bounds, left,
+        )  # fmt: skip
+
+    def _set_aside(self, table: ClassTable, settled: Marks, bad: Marks) -> Marks:
+        """Mark as well the classes that are seen to be acceptable at a glance."""
+        if self.block < _WORTH_A_BLOCK or 2 * self.records > self.room:
+            return super()._set_aside(table, settled, bad)
+        aside = settled.copy()
+        settle_ordered(
+            self.sample.histogram(table, self.attribute), table.count, aside, self.records, self.limits,
+            self.block, 2 * self.blocks, *self.details,
+        )  # fmt: skip
+        return aside
+
+    @property
+    def domain(self) -> int:
+        return self.cumulated.size
+
+    def distance_sum(self, counts: Integers) -> int:
+        size = int(counts.sum())
+        here, table = _products(self.records, np.cumsum(counts), size, self.cumulated)
+        return _sum(np.abs(here - table))
+
+    def least_sums(self, sizes: Integers) -> Integers:
+        """The least sum of all classes of each size.
+
+        Q takes multiples of 1/size only. The multiple next to P never falls as P grows, and is 1 where P is,
+        so it is the Q of some class, and no class has a smaller difference anywhere.
+        """
+        # Remainders of small numbers take a fraction of the time.
+        kind = np.uint32 if int(sizes[-1]) * self.records < 2**32 else np.int64
+        rest = sizes[:, None].astype(kind) * self.cumulated.astype(kind) % kind(self.records)
+        least: Integers = np.minimum(rest, kind(self.records) - rest).sum(axis=1, dtype=np.int64)
+        return least
+
+
+class Grouped(Criterion):
+    """The mean, over the levels of a hierarchy below its root, of half the sum of |q - p| on the level.
+
+    `levels` has, for each level above the values, the number of the group that each value is in. Without any,
+    this is the equal distance.
+    """
+
+    def __init__(self, sample: Sample, attribute: str, t: Fraction, levels: list[Integers]) -> None:
+        values = sample.distribution(attribute)
+        self.levels = _different([np.arange(values.size), *levels])
+        self.masses = [np.bincount(level, values).astype(np.int64) for level, _ in self.levels]
+        self.weights = np.array([weight for _, weight in self.levels], np.int64)
+        parents = np.array([level for level, _ in self.levels], np.int32)
+        masses = np.zeros(parents.shape, np.int64)
+        for level, known in enumerate(self.masses):
+            masses[level, : known.size] = known
+        self.details = (np.lexsort(parents).astype(np.int32), parents, masses, self.weights)
+        super().__init__(sample, attribute, t, sample.whole * (1 + len(levels)))
+
+    def judge(self, table: ClassTable, aside: Marks, bad: Marks) -> None:
+        entries = self.sample.histogram(table, self.attribute)
+        judge_groups(entries, table.count, aside, bad, self.records, self.limits, False, *self.details)
+
+    def foresee(self, table: ClassTable, aside: Marks, bad: Marks, parts: Parts, left: Integers) -> None:
+        known = (
+            table.count, aside, bad, self.records, self.limits, self.allowance, self.details, parts, self.bounds, left,
+        )  # fmt: skip
+        rows = len(table) - int(np.count_nonzero(aside))
+        if rows * self.details[1].size <= _CELLS * parts[0][1].size:
+            foresee_cells(*known)
+        else:
+            foresee_groups(self.sample.histogram(table, self.attribute), *known)
+
+    @property
+    def domain(self) -> int:
+        return sum(masses.size for masses in self.masses)
+
+    def distance_sum(self, counts: Integers) -> int:
+        size, total = int(counts.sum()), 0
+        for (level, weight), masses in zip(self.levels, self.masses, strict=True):
+            here = np.bincount(level, counts).astype(np.int64)
+            ours, table = _products(self.records, here, size, masses)
+            total += weight * _sum(np.maximum(ours - table, 0))
+        return total
+
+    def proven_start(self) -> int:
+        """The least size with which a class can have values enough.
+
+        A class of c records has at most c groups of each level. The share of all the others is missing in it,
+        and what is missing adds to the distance as much as what is too much.
+        """
+        covered = np.zeros(max(masses.size for masses in self.masses), np.int64)
+        for masses, weight in zip(self.masses, self.weights, strict=True):
+            largest = np.cumsum(np.sort(masses)[::-1])
+            missing = covered.size - largest.size
+            covered += weight * np.pad(largest, (0, missing), constant_values=self.records)
+        needed = int(self.weights.sum()) * self.records - self.t * self.scale
+        return int(np.searchsorted(covered, math.ceil(needed))) + 1
+
+    def least_sums(self, sizes: Integers) -> Integers:
+        """The sum over the levels of the least sum that a class of each size has there.
+
+        On one level the sum is size*N less all min(f*N, size*n). Give the records to groups one by one, each
+        where that minimum grows most: by N while f*N <= size*n - N, and then once by the rest of size*n
+        modulo N. The growth falls as f grows, so no other choice is better, and what is left over are the
+        rests of the groups without that last record: the smallest rests. On several levels these choices may
+        contradict each other; one level alone has the least sum exactly.
+        """
+        total = np.zeros(sizes.size, np.int64)
+        for masses, weight in zip(self.masses, self.weights, strict=True):
+            rests = np.sort(sizes[:, None] * masses % self.records, axis=1)
+            left = masses.size - rests.sum(axis=1) // self.records
+            sums = np.pad(np.cumsum(rests, axis=1), ((0, 0), (1, 0)))
+            total += weight * np.take_along_axis(sums, left[:, None], axis=1)[:, 0]
+        return total
+
+
+def _different(levels: list[Integers]) -> list[tuple[Integers, int]]:
+    """Merge levels that group the values alike, and leave out those with one group: that has no extra."""
+    found: list[tuple[Integers, int]] = []
+    for level in levels:
+        if found and level.max() == found[-1][0].max():  # from level to level groups only merge
+            found[-1] = (found[-1][0], found[-1][1] + 1)
+        elif level.max() > 0 or not found:
+            found.append((level, 1))
+    return found
+
+
+def _near(cumulated: Integers) -> Indices:
+    """Look up where the table's cumulated count passes a share of its records.
+
+    Place k + 1 tells how many values have less than k/B of the records up to them. A share of k/B, give or
+    take 1/B, is then passed between what places k and k + 3 say.
+    """
+    steps = 256
+    while steps < min(4 * cumulated.size, 65536):
+        steps *= 2
+    passed = np.bincount(cumulated * steps // cumulated[-1], minlength=steps + 1)
+    below = np.cumsum(passed) - passed
+    return np.pad(below, (1, 2), constant_values=(0, cumulated.size)).astype(np.int32)
+
+
+def _counts_of(histogram: Histogram, class_: int) -> Integers:
+    """How often one class has each value."""
+    entries = np.flatnonzero(histogram.classes == class_)
+    counts = np.zeros(histogram.domain, np.int64)
+    counts[np.searchsorted(histogram.starts, entries, side="right") - 1] = histogram.counts[entries]
+    return counts
+
+
+def _products(records: int, here: Integers, size: int, table: Integers) -> tuple[Integers, Integers]:
+    """Counts of a class times the records of the table, and the other way round: in Python's integers if need be."""
+    kind: Any = np.int64 if records * size < 2**63 else object
+    return records * here.astype(kind), size * table.astype(kind)
+
+
+def _sum(numbers: Integers) -> int:
+    """Add up numbers that are not negative, whose sum may exceed 64 bits."""
+    return (int((numbers >> 32).sum()) << 32) + int((numbers & 0xFFFFFFFF).sum())

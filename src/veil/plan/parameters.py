@@ -1,0 +1,121 @@
+"""Parameters that ways of partitioning share: columns with or without hierarchies, and privacy models.
+
+Both are taken as Python values and as recipes spell them, and written down as recipes do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any
+
+import pydantic
+from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer, TypeAdapter
+
+from veil.base.declare import explain, written
+from veil.errors import HierarchyError, ParameterError
+from veil.hierarchies import Builder, File, Hierarchy, Table
+from veil.models import Model, PrivacyModel
+
+_MODEL: TypeAdapter[Any] = TypeAdapter(Model)
+
+
+def _hierarchy(value: Any) -> Any:
+    return None if value is None else hierarchy_builder(value)
+
+
+def _columns(value: Any) -> Any:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, Iterable):
+        raise ValueError(
+            "`quasi_identifiers` should be names of columns, or a mapping from these to hierarchies, for example "
+            f'{{"age": None, "sex": h.suppression()}}, not {value!r}'
+        )
+    if isinstance(names, Mapping):
+        return names
+    made: dict[str, None] = {}
+    for name in names:
+        if name in made:
+            raise ValueError(f"`quasi_identifiers` names column {name!r} twice")
+        made[name] = None
+    return made
+
+
+def _models(value: Any) -> Any:
+    return [value] if isinstance(value, PrivacyModel | Mapping) else value
+
+
+def _model(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    try:
+        return _MODEL.validate_python(dict(value))
+    except pydantic.ValidationError as error:
+        raise ValueError("privacy model: " + explain(error)) from None
+
+
+def _spelled(value: Any) -> Any:
+    """Write a declared value as recipes do, with its kind."""
+    if value is None:
+        return None
+    if isinstance(value, Hierarchy):
+        value = Table(tuple(value.to_rows()))
+    return {"kind": value.kind, **TypeAdapter(type(value)).dump_python(value, exclude_defaults=True)}
+
+
+ColumnHierarchy = Annotated[
+    Any, BeforeValidator(_hierarchy, json_schema_input_type=str | Builder | None), PlainSerializer(_spelled)
+]
+Columns = Annotated[
+    dict[str, ColumnHierarchy],
+    Field(min_length=1),
+    BeforeValidator(_columns, json_schema_input_type=str | list[str] | dict[str, ColumnHierarchy]),
+]
+"""Names of columns, each with a hierarchy or None."""
+
+Models = Annotated[
+    tuple[
+        Annotated[
+            InstanceOf[PrivacyModel],
+            BeforeValidator(_model, json_schema_input_type=Model),
+            PlainSerializer(_spelled),
+        ],
+        ...,
+    ],
+    Field(min_length=1),
+    BeforeValidator(_models),
+    Field(description="privacy models that judge class by class; the result fulfils every one"),
+]
+"""One or more privacy models."""
+
+
+def relocated(columns: Mapping[str, Any], move: Callable[[str], str]) -> dict[str, Any]:
+    """Return the columns with the paths of hierarchy files changed, for recipes in other folders."""
+    return {
+        name: dataclasses.replace(each, path=move(each.path)) if isinstance(each, File) else each
+        for name, each in columns.items()
+    }
+
+
+_BUILDER: TypeAdapter[Any] = TypeAdapter(Builder)
+
+
+def hierarchy_builder(value: Any) -> Any:
+    """Turn what a user or a recipe gives for a quasi-identifier into something that builds a hierarchy.
+
+    >>> hierarchy_builder("suppression")
+    Suppression()
+    """
+    if hasattr(value, "build") and not isinstance(value, type):
+        return value
+    if isinstance(value, str):
+        value = {"kind": "file", "path": value} if "." in value or "/" in value else {"kind": value}
+    if isinstance(value, Mapping):
+        try:
+            return _BUILDER.validate_python(dict(value))
+        except pydantic.ValidationError as error:
+            raise ParameterError("hierarchy: " + explain(error, data=dict(value))) from None
+    raise HierarchyError(
+        f"a quasi-identifier needs a hierarchy, not {written(value)}. Use veil.hierarchies (as h), for example "
+        "h.intervals(5, 10), h.redaction(), h.read('file.csv') or h.auto()"
+    )

@@ -1,0 +1,266 @@
+"""The plan: which columns play which role, what must hold, what may be lost. Checked once, here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo
+
+from veil import lattice
+from veil import quality as qualities
+from veil.base.declare import declared, written
+from veil.errors import ParameterError, PlanError, did_you_mean
+from veil.lattice import Auto, Strategy
+from veil.models import PrivacyModel
+from veil.plan.parameters import hierarchy_builder
+from veil.quality import Loss, QualityModel
+
+Treatment = Literal["remove", "mask"]
+Aggregation = Literal["mean", "geometric mean", "median", "mode", "interval", "set"]
+Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive", "dropped"]
+
+
+def _hierarchies(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise PlanError(
+            "`quasi_identifiers` should map each column to its hierarchy, for example "
+            f'{{"age": h.intervals(5, 10)}}; h.auto() proposes one. Got {written(value)}'
+        )
+    return {str(name): hierarchy_builder(each) for name, each in value.items()}
+
+
+def _names(value: Any, info: ValidationInfo) -> Any:
+    given = [value] if isinstance(value, str) else _listed(value)
+    if given is None or not all(isinstance(each, str) for each in given):
+        raise ParameterError(
+            f"`{info.field_name}` should be the name of a column or a list of names, not {written(value)}"
+        )
+    return given
+
+
+def _identifying(value: Any, info: ValidationInfo) -> Any:
+    return value if isinstance(value, Mapping) else dict.fromkeys(_names(value, info), "remove")
+
+
+def _quality(value: Any) -> Any:
+    found = qualities.by_name(value) if isinstance(value, str) else value
+    return _of_kind(
+        QualityModel, found, "`quality` should be a quality model or its name, for example Loss() or 'loss'"
+    )
+
+
+def _strategy(value: Any) -> Any:
+    found = lattice.by_name(value) if isinstance(value, str) else value
+    return _of_kind(
+        Strategy, found, "`strategy` should be a search strategy or its name, for example Auto() or 'auto'"
+    )
+
+
+def _of_kind(kind: type[Any], value: Any, rule: str) -> Any:
+    if not isinstance(value, kind):
+        raise ParameterError(f"{rule}, not {written(value)}")
+    return value
+
+
+def _models(value: Any) -> Any:
+    given = [value] if isinstance(value, PrivacyModel) else _listed(value)
+    for each in [value] if given is None else given:
+        _of_kind(
+            PrivacyModel,
+            each,
+            "`models` should be a privacy model or a list of them, for example KAnonymity(5)",
+        )
+    if not given:
+        raise ParameterError("`models` should have at least 1 item, for example KAnonymity(5), not 0")
+    return given
+
+
+def _listed(value: Any) -> list[Any] | None:
+    """The items of a list, or of something as good as one."""
+    is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | type)
+    return list(value) if is_list else None
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+LevelsByName = dict[str, Annotated[int, Field(ge=0)]]
+
+
+@declared
+class Plan:
+    """What to do with a table. Every field is a keyword of `veil.anonymize`.
+
+    >>> from veil import KAnonymity
+    >>> Plan({"sex": "suppression"}, KAnonymity(2), sensitive=["diagnosis"]).role_of("diagnosis")
+    'sensitive'
+    """
+
+    quasi_identifiers: Annotated[
+        dict[str, Any],
+        BeforeValidator(_hierarchies),
+        Field(description="columns that an attacker may know, each with the hierarchy that generalizes it"),
+    ]
+    models: Annotated[
+        tuple[InstanceOf[PrivacyModel], ...],
+        BeforeValidator(_models),
+        Field(min_length=1, description="privacy models; the release fulfils every one of them"),
+    ]
+    microaggregated: Annotated[
+        dict[str, Aggregation],
+        Field(
+            description="quasi-identifiers of which one value is published for each class. Those with a hierarchy "
+            "(named in `quasi_identifiers` as well) form classes along with the others; those without do not"
+        ),
+    ] = Field(default_factory=dict)
+    sensitive: Annotated[Names, Field(description="columns whose values an attacker must not learn")] = ()
+    insensitive: Annotated[Names, Field(description="columns that are published as they are")] = ()
+    identifying: Annotated[
+        dict[str, Treatment],
+        BeforeValidator(_identifying),
+        Field(description="columns that name a person: removed, or masked cell by cell"),
+    ] = Field(default_factory=dict)
+    others: Annotated[
+        Literal["keep", "drop"] | None,
+        Field(description="what to do with columns that have no role; without it they are refused"),
+    ] = None
+    quality: Annotated[
+        InstanceOf[QualityModel],
+        BeforeValidator(_quality),
+        Field(description="what the search minimizes, by name or as a quality model"),
+    ] = Field(default_factory=Loss)
+    suppression_limit: Annotated[
+        float, Field(ge=0, le=1, description="largest share of records that may be suppressed")
+    ] = 0.0
+    minimum_levels: Annotated[LevelsByName, Field(description="least generalization, by column")] = Field(
+        default_factory=dict
+    )
+    maximum_levels: Annotated[LevelsByName, Field(description="greatest generalization, by column")] = Field(
+        default_factory=dict
+    )
+    strategy: Annotated[
+        InstanceOf[Strategy],
+        BeforeValidator(_strategy),
+        Field(description="how to search, by name or as a strategy"),
+    ] = Field(default_factory=Auto)
+    time_limit: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            allow_inf_nan=True,  # the way to let any strategy search to its end
+            description="seconds after which the search returns the best transformation so far; without it "
+            "optimal search goes on to its end, and every other strategy for at most 30 seconds",
+        ),
+    ] = None
+    check_limit: Annotated[
+        int | None,
+        Field(
+            gt=0,
+            description="number of checked transformations after which the search returns the best so far",
+        ),
+    ] = None
+    suppressed_rows: Annotated[
+        Literal["keep", "drop"],
+        Field(
+            description="whether suppressed rows stay, with blank quasi-identifiers and all other columns as published, "
+            "or go"
+        ),
+    ] = "keep"
+    marker: Annotated[
+        str | None,
+        Field(
+            description="text of a suppressed cell in a text column; None writes a missing value there too"
+        ),
+    ] = "*"
+
+    def __post_init__(self) -> None:
+        if not self.quasi_identifiers:
+            raise PlanError("the plan has no quasi-identifier: name at least one column an attacker may know")
+        seen: dict[str, str] = {}
+        for role, names in self.roles.items():
+            for name in names:
+                if name in seen:
+                    raise PlanError(f"column {name!r} cannot be both {seen[name]} and {role}")
+                seen[name] = role
+        for model in self.models:
+            for name in model.attribute_names:
+                if name not in self.sensitive:
+                    raise PlanError(f"{model} speaks of column {name!r}, {self._why_not_sensitive(name)}")
+        for parameter in ("minimum_levels", "maximum_levels"):
+            for name in getattr(self, parameter):
+                if name not in self.quasi_identifiers:
+                    hint = did_you_mean(name, self.quasi_identifiers)
+                    raise PlanError(f"`{parameter}` names {name!r}, which is no quasi-identifier.{hint}")
+        for name, least in self.minimum_levels.items():
+            most = self.maximum_levels.get(name, least)
+            if least > most:
+                raise PlanError(f"minimum level {least} of {name!r} is above its maximum level {most}")
+
+        for model in self.models:
+            if self.microaggregated and (model.reads_labels or model.subset is not None):
+                raise PlanError(
+                    f"{model} compares the labels of generalized values, which microaggregated columns do not show: "
+                    "generalize them instead"
+                )
+
+    def _why_not_sensitive(self, name: str) -> str:
+        role = next((role for role, names in self.roles.items() if name in names), None)
+        if role == "quasi-identifying":
+            where = "quasi_identifiers" if name in self.quasi_identifiers else "microaggregated"
+            return (
+                "which is a quasi-identifier, and a column cannot be both that and sensitive: take it out of "
+                f"`{where}` and add it to `sensitive`, or have the model speak of another column"
+            )
+        if role is not None:
+            return f"which is {role}, not sensitive: take it out of `{role}` and add it to `sensitive`"
+        hint = f".{did_you_mean(name, self.sensitive)}" if self.sensitive else ""
+        return f"which is not sensitive: add it to `sensitive`, or correct its name{hint}"
+
+    @property
+    def aggregated(self) -> tuple[str, ...]:
+        """Microaggregated quasi-identifiers that do not take part in forming classes."""
+        return tuple(name for name in self.microaggregated if name not in self.quasi_identifiers)
+
+    @property
+    def roles(self) -> dict[Role, tuple[str, ...]]:
+        """Columns by role."""
+        return {
+            "quasi-identifying": (*self.quasi_identifiers, *self.aggregated),
+            "sensitive": self.sensitive,
+            "insensitive": self.insensitive,
+            "identifying": tuple(self.identifying),
+        }
+
+    def role_of(self, column: str) -> Role:
+        """Role of a column; columns without one follow `others`."""
+        for role, names in self.roles.items():
+            if column in names:
+                return role
+        if self.others is None:
+            raise PlanError(
+                f"column {column!r} has no role. Name it in `quasi_identifiers`, `sensitive`, `insensitive` or "
+                "`identifying`, or say others='keep' or others='drop' for all such columns"
+            )
+        return "insensitive" if self.others == "keep" else "dropped"
+
+    def check_columns(self, columns: Sequence[str]) -> None:
+        """Refuse a table that lacks a column of the plan, or has one without a role."""
+        for role, names in self.roles.items():
+            for name in names:
+                if name not in columns:
+                    raise PlanError(
+                        f"the table has no column {name!r}, which the plan calls {role}.{did_you_mean(name, columns)}"
+                    )
+        if self.others is None:
+            missing = [column for column in columns if column not in self._assigned]
+            if len(missing) > 1:
+                listed = ", ".join(repr(name) for name in missing)
+                raise PlanError(
+                    f"columns {listed} have no role. Name each in `quasi_identifiers`, `sensitive`, `insensitive` "
+                    "or `identifying`, or say others='keep' or others='drop' for all such columns"
+                )
+            for column in missing:
+                self.role_of(column)
+
+    @property
+    def _assigned(self) -> set[str]:
+        return {name for names in self.roles.values() for name in names}

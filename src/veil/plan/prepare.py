@@ -1,0 +1,184 @@
+"""Preparation: the plan meets the table. Columns become codes, hierarchies become maps, rows become classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.classes.encoding import Encoding, Levels
+from veil.classes.sample import Attribute, Sample
+from veil.errors import InputError, PlanError
+from veil.hierarchies import Hierarchy
+from veil.plan.plan import Plan
+from veil.tables.arrow import dictionary_encoded, with_one_zero
+from veil.tables.columns import check_comparable, counted, is_list
+from veil.tables.text import sorted_places
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The collapsed sample together with the table and plan it stands for."""
+
+    table: pa.Table
+    plan: Plan
+    sample: Sample
+    codes: tuple[NDArray[np.int32], ...]
+    minimum: Levels
+    maximum: Levels
+    subset: NDArray[np.bool_] | None
+    weights: NDArray[np.int64] | None = None
+
+    @property
+    def encoding(self) -> Encoding:
+        """How the quasi-identifiers are coded."""
+        return self.sample.encoding
+
+    def records(self, rows: NDArray[np.bool_] | NDArray[np.int64] | None = None) -> int:
+        """Number of records that some rows stand for, given as a mask or by number; all rows if not given."""
+        if self.weights is not None:
+            return int(self.weights.sum() if rows is None else self.weights[rows].sum())
+        if rows is None:
+            return int(self.table.num_rows)
+        return int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else int(rows.size)
+
+    def weights_of(self, rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+        """How many records each of some rows stands for (None: of all rows); None if one."""
+        return self.weights if self.weights is None or rows is None else self.weights[rows]
+
+
+def columns_read(plan: Plan, columns: Iterable[str]) -> list[str]:
+    """Return those columns of a table that matter for what is decided, quasi-identifiers first."""
+    names = [name for name in columns if name in plan.quasi_identifiers]
+    wanted = [*plan.quality.attribute_names, *(n for model in plan.models for n in model.attribute_names)]
+    return list(dict.fromkeys([*names, *wanted, *plan.aggregated]))
+
+
+def prepare(
+    table: pa.Table,
+    plan: Plan,
+    weights: NDArray[np.int64] | None = None,
+    columns: Sequence[str] | None = None,
+) -> Prepared:
+    """Check the table against the plan, build the hierarchies, encode and collapse.
+
+    Of a condensed table, `weights` tells how many records each row stands for, and `columns` which columns there are.
+    """
+    plan.check_columns(table.column_names if columns is None else columns)
+    for model in plan.models:
+        model.check_table(table)
+    if table.num_rows == 0:
+        raise InputError("the table has no rows: there is nothing to anonymize")
+    names = [name for name in table.column_names if name in plan.quasi_identifiers]
+    hierarchies, codes = [], []
+    for name in names:
+        hierarchy, column_codes = encode(table[name], plan.quasi_identifiers[name], name, weights)
+        hierarchies.append(hierarchy)
+        codes.append(column_codes)
+    minimum, maximum = _level_range(plan, names, hierarchies)
+    further = [name for name in columns_read(plan, names) if name not in names]
+    for name in further:
+        if name not in table.column_names:
+            raise PlanError(f"{plan.quality} reads column {name!r}, which the table does not have")
+    attributes = tuple(_further(table[name], name, _order(plan, name)) for name in further)
+    subset = _subset(table, plan)
+    encoding = Encoding(names, hierarchies)
+    sample = Sample(
+        encoding,
+        codes,
+        attributes,
+        subset,
+        microaggregated=plan.aggregated,
+        weights=weights,
+        squares=plan.quality.needs_squares,
+    )
+    for model in plan.models:
+        smallest = model.minimal_class_size(sample)
+        if smallest > sample.records:
+            raise PlanError(
+                f"{model} needs classes of {smallest} records, but the table has only {sample.records}: "
+                "no release with any information can fulfil it"
+            )
+    return Prepared(table, plan, sample, tuple(codes), minimum, maximum, subset, weights)
+
+
+def distinct_values(
+    column: pa.ChunkedArray, weights: NDArray[np.int64] | None = None
+) -> tuple[pa.Array, NDArray[np.int64]]:
+    """Distinct values of a column, a missing value among them, and how often each occurs."""
+    values, indices = dictionary_encoded(column)
+    return values, counted(indices, len(values), weights)
+
+
+def encode(
+    column: pa.ChunkedArray, builder: Any, name: str, weights: NDArray[np.int64] | None
+) -> tuple[Hierarchy, NDArray[np.int32]]:
+    """Build the hierarchy of a column, and code its cells by it."""
+    values, indices = dictionary_encoded(column)
+    counts = counted(indices, len(values), weights)
+    hierarchy = builder.build(values, counts, name)
+    return hierarchy, np.ascontiguousarray(hierarchy.encode(values, name)[indices], dtype=np.int32)
+
+
+def _further(column: pa.ChunkedArray, name: str, order: Sequence[str] | None) -> Attribute:
+    """Code a sensitive column or response variable in the order of its values, a missing value last."""
+    check_comparable(column, name)
+    if is_list(column.type):
+        return _sets(column, name)
+    values, indices = dictionary_encoded(with_one_zero(column))
+    first_to_last = sorted_places(values, order, name)
+    rank = np.empty(len(first_to_last), np.int32)
+    rank[first_to_last] = np.arange(len(first_to_last), dtype=np.int32)
+    return Attribute(name, rank[indices], tuple(values.take(pa.array(first_to_last)).to_pylist()))
+
+
+def _order(plan: Plan, name: str) -> Sequence[str] | None:
+    """The order that models give to the values of a column, on which all of them must agree."""
+    orders = [order for model in plan.models if (order := model.order_of(name)) is not None]
+    if any(order != orders[0] for order in orders):
+        raise PlanError(
+            f"models give different orders to the values of column {name!r}: give all of them the same `order`"
+        )
+    return (orders[0] or None) if orders else None
+
+
+def _sets(column: pa.ChunkedArray, name: str) -> Attribute:
+    """Code a column of lists, which Arrow can neither encode nor sort, by first appearance."""
+    places: dict[tuple[object, ...] | None, int] = {}
+    rows = (None if row is None else tuple(row) for row in column.to_pylist())
+    codes = np.array([places.setdefault(row, len(places)) for row in rows], np.int32)
+    return Attribute(name, codes, tuple(None if each is None else list(each) for each in places))
+
+
+def _subset(table: pa.Table, plan: Plan) -> NDArray[np.bool_] | None:
+    """The rows to release, on which all models that define a research subset must agree."""
+    masks = [(model, model.subset.mask(table)) for model in plan.models if model.subset is not None]
+    if not masks:
+        return None
+    first, mask = masks[0]
+    for model, other in masks[1:]:
+        if not np.array_equal(mask, other):
+            raise PlanError(f"{first} and {model} speak of different research subsets: all models share one")
+    if not mask.any():
+        raise PlanError(f"the research subset of {first} is empty")
+    return mask
+
+
+def _level_range(plan: Plan, names: list[str], hierarchies: list[Hierarchy]) -> tuple[Levels, Levels]:
+    minimum, maximum = [], []
+    for name, hierarchy in zip(names, hierarchies, strict=True):
+        low = plan.minimum_levels.get(name, 0)
+        high = plan.maximum_levels.get(name, hierarchy.height)
+        if high > hierarchy.height or low > high:
+            level = high if high > hierarchy.height else low
+            raise PlanError(
+                f"level {level} asked for column {name!r} does not exist: "
+                f"its hierarchy has levels 0 to {hierarchy.height}"
+            )
+        minimum.append(low)
+        maximum.append(high)
+    return tuple(minimum), tuple(maximum)

@@ -1,0 +1,31 @@
+"""The column that says which rows of a release are suppressed: under a name that no other column has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+FLAG = "suppressed"
+"""Column that says which rows are suppressed, where their cells alone would not tell."""
+
+_FLAG = re.compile(f"(veil_)*{FLAG}")
+
+
+def free_flag(columns: Iterable[str]) -> str:
+    """Return a name for the flag of a table with the given columns; databases do not tell case apart.
+
+    >>> free_flag(["age", "sex"]), free_flag(["age", "Suppressed"])
+    ('suppressed', 'veil_suppressed')
+    """
+    alike = [name for name in map(str.lower, columns) if _FLAG.fullmatch(name)]
+    return f"veil_{max(alike, key=len)}" if alike else FLAG
+
+
+def flags_among(columns: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """Return columns that may be the flag of a release, the likeliest first: that of a release is the longest.
+
+    >>> flags_among(["suppressed", "age", "veil_suppressed"])
+    ['veil_suppressed', 'suppressed']
+    """
+    found = {name for name in columns if _FLAG.fullmatch(name)}.difference(taken)
+    return sorted(found, key=len, reverse=True)

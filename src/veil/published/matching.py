@@ -1,0 +1,186 @@
+"""Records that match each other where a missing cell matches everything.
+
+Codes are rows of non-negative integers, one column an attribute; -1 is a missing cell. Two rows match if they
+agree in every column in which neither cell is missing. Matching is no equivalence: a row with missing cells
+may match rows that do not match each other, so that there are no classes, only the number of rows that each
+row matches, itself among them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.base.compiled import kernel
+
+Codes = NDArray[np.int32]
+Counts = NDArray[np.int64]
+
+
+def keys(codes: Codes, columns: NDArray[np.bool_]) -> Counts:
+    """Number the rows so that two numbers are equal if and only if the rows are, in the given columns.
+
+    >>> keys(np.array([[0, 5], [0, 6], [1, 5]], np.int32), np.array([True, False])).tolist()
+    [1, 1, 2]
+    """
+    mixed = np.zeros(len(codes), np.int64)
+    possible = 1
+    for column in np.flatnonzero(columns):
+        size = int(codes[:, column].max(initial=-1)) + 2
+        if possible * size >= 2**62:  # too many to tell apart in one integer: renumber
+            mixed = np.unique(mixed, return_inverse=True)[1].astype(np.int64)
+            possible = len(codes) + 1
+        mixed = mixed * size + codes[:, column] + 1
+        possible *= size
+    return mixed
+
+
+def patterns(codes: Codes) -> Counts:
+    """Return which cells of each row are missing, as bits."""
+    made: Counts = (codes < 0) @ (1 << np.arange(codes.shape[1], dtype=np.int64))
+    return made
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Rows in two parts: distinct whole rows with their number, and rows with missing cells one by one.
+
+    `ranges` gives for each partial row the whole rows that match it, as places in an order that its pattern of
+    missing cells has: partial rows of one pattern and the whole rows are sorted by what they show outside of it.
+    """
+
+    whole: Codes
+    sizes: Counts
+    of_row: Counts
+    """For each row the number of its whole row, or -1."""
+    partial: Counts
+    """Rows with missing cells."""
+
+    @staticmethod
+    def of(codes: Codes) -> Crowd:
+        """Sort rows into the two parts."""
+        gaps = (codes < 0).any(axis=1)
+        rows = np.flatnonzero(~gaps)
+        numbers = keys(codes[rows], np.ones(codes.shape[1], np.bool_))
+        _, first, number, sizes = np.unique(
+            numbers, return_index=True, return_inverse=True, return_counts=True
+        )
+        of_row = np.full(len(codes), -1, np.int64)
+        of_row[rows] = number
+        return Crowd(codes[rows[first]], sizes.astype(np.int64), of_row, np.flatnonzero(gaps))
+
+    def ranges(self, shown: Codes, pattern: int) -> tuple[Counts, Counts, Counts]:
+        """Return an order of the whole rows, and where in it those begin and end that match each given row.
+
+        All given rows have the same pattern.
+        """
+        columns = (pattern >> np.arange(shown.shape[1])) & 1 == 0
+        both = keys(np.concatenate([self.whole, shown]), columns)
+        mine, theirs = both[: len(self.whole)], both[len(self.whole) :]
+        order = np.argsort(mine, kind="stable")
+        return order, np.searchsorted(mine[order], theirs), np.searchsorted(mine[order], theirs, side="right")
+
+
+def matches(codes: Codes) -> tuple[Crowd, Counts, Counts]:
+    """Count the rows that match each row. Return them as a crowd, with the counts of whole and of partial rows.
+
+    >>> codes = np.array([[0, 0], [0, 0], [1, 0], [-1, 0]], np.int32)
+    >>> crowd, whole, partial = matches(codes)
+    >>> whole[crowd.of_row[:3]].tolist(), partial.tolist()
+    ([3, 3, 2], [4])
+    """
+    crowd = Crowd.of(codes)
+    shown = np.ascontiguousarray(codes[crowd.partial])
+    of_whole = crowd.sizes.copy()
+    of_partial = np.zeros(len(shown), np.int64)
+    kinds = patterns(shown)
+    for kind in np.unique(kinds):
+        here = np.flatnonzero(kinds == kind)
+        order, start, end = crowd.ranges(shown[here], int(kind))
+        total = np.concatenate([[0], np.cumsum(crowd.sizes[order])])
+        of_partial[here] += total[end] - total[start]
+        steps = np.bincount(start, minlength=order.size + 1) - np.bincount(end, minlength=order.size + 1)
+        of_whole[order] += np.cumsum(steps)[:-1]
+    values, bits, _ = packed(shown, shown >= 0)
+    _match_each_other(values, bits, of_partial)
+    return crowd, of_whole, of_partial
+
+
+Words = NDArray[np.uint64]
+
+
+def packed(codes: Codes, shows: NDArray[np.bool_]) -> tuple[Words, Words, Words]:
+    """Pack rows into machine words, with the bits of the cells that each row shows and the bits of each column.
+
+    Two rows match if their words differ nowhere that both show: a few operations for all columns together.
+    """
+    widths = [max(1, int(each).bit_length()) for each in codes.max(axis=0, initial=0)]
+    places: list[tuple[int, int]] = []
+    word = used = 0
+    for width in widths:
+        if used + width > 64:
+            word, used = word + 1, 0
+        places.append((word, used))
+        used += width
+    values = np.zeros((len(codes), word + 1), np.uint64)
+    bits = np.zeros_like(values)
+    fields = np.zeros((len(widths), word + 1), np.uint64)
+    for column, (at, shift) in enumerate(places):
+        fields[column, at] = ((1 << widths[column]) - 1) << shift
+        values[:, at] |= np.maximum(codes[:, column], 0).astype(np.uint64) << np.uint64(shift)
+        bits[shows[:, column], at] |= fields[column, at]
+    return values, bits, fields
+
+
+@kernel
+def match(values: Words, bits: Words, a: int, b: int) -> bool:
+    """Whether two packed rows match."""
+    different = np.uint64(0)
+    for w in range(values.shape[1]):
+        different |= (values[a, w] ^ values[b, w]) & bits[a, w] & bits[b, w]
+    return bool(different == 0)
+
+
+@kernel
+def _match_each_other(values: Words, bits: Words, counts: Counts) -> None:
+    """Add to each row's count the rows among these that match it, itself among them."""
+    for a in range(counts.size):
+        counts[a] += 1
+        for b in range(a + 1, counts.size):
+            if match(values, bits, a, b):
+                counts[a] += 1
+                counts[b] += 1
+
+
+def fewest_matches(codes: Codes, enough: int) -> int:
+    """Return how many rows the row with the fewest matches has; `enough` if every row has that many.
+
+    By the definition, row by row, and nothing else: this is what a result is checked with.
+
+    >>> fewest_matches(np.array([[0, 0], [0, 0], [1, -1]], np.int32), 2)
+    1
+    """
+    distinct, sizes = np.unique(codes, axis=0, return_counts=True)
+    return int(_fewest(np.ascontiguousarray(distinct), sizes.astype(np.int64), enough))
+
+
+@kernel
+def _fewest(distinct: Codes, sizes: Counts, enough: int) -> int:
+    fewest = enough
+    for a in range(len(distinct)):
+        found = sizes[a]
+        b = 0
+        while found < enough and b < len(distinct):
+            if b != a:
+                same = True
+                for c in range(distinct.shape[1]):
+                    if distinct[a, c] != distinct[b, c] and distinct[a, c] >= 0 and distinct[b, c] >= 0:
+                        same = False
+                        break
+                if same:
+                    found += sizes[b]
+            b += 1
+        fewest = min(fewest, found)
+    return fewest

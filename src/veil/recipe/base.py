@@ -1,0 +1,135 @@
+"""What all recipes have in common: a file, a table to read and one to write, and paths that start at the file."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+from urllib.parse import quote
+
+import pydantic
+from pydantic import BaseModel, ConfigDict, PrivateAttr, model_validator
+
+from veil.base.declare import with_careful_numbers
+from veil.engines.database import Database
+from veil.errors import ParameterError
+from veil.recipe.document import Document, read_document
+from veil.recipe.places import INPUTS, SOURCES, SourceSpec, TargetSpec, format_of_input, is_folder
+from veil.tables import Format
+
+
+class Located(BaseModel):
+    """A recipe that knows which folder its paths start at."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input: SourceSpec | None = None
+    output: TargetSpec | None = None
+
+    known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (INPUTS,)
+    """The kinds of things that may stand in the recipe, for hints where a parameter is misspelled."""
+
+    _folder: Path = PrivateAttr(default_factory=Path)
+    _file: Path | None = PrivateAttr(default=None)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: pydantic.GetCoreSchemaHandler) -> Any:
+        return with_careful_numbers(handler(source))
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _explained(cls, data: Any, handler: Any, info: pydantic.ValidationInfo) -> Any:
+        """Turn pydantic's complaints into an error of Veil that names the file, the line and the field."""
+        try:
+            return handler(data)
+        except pydantic.ValidationError as error:
+            document = info.context if isinstance(info.context, Document) else Document("", data)
+            raise ParameterError(document.explain(error, cls._fields_by_kind())) from None
+
+    @classmethod
+    def _fields_by_kind(cls) -> dict[str, list[str]]:
+        fields = {
+            kind: [field.name for field in dataclasses.fields(each)]
+            for kinds in cls.known
+            for kind, each in kinds.items()
+        }
+        return {"": list(cls.model_fields), **fields}
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read a recipe file, YAML or JSON; paths in it are relative to it."""
+        file = Path(path)
+        document = read_document(file)
+        recipe = cls.model_validate(document.data, context=document)
+        recipe._folder, recipe._file = file.parent, file
+        return recipe
+
+    def located(self, path: str) -> Path:
+        """Return where a path of the recipe leads to, seen from here."""
+        return self._folder / Path(path).expanduser()
+
+    def moved(self, path: str, start: Path) -> str:
+        """Return a path of the recipe as it reads from another folder."""
+        if Path(path).expanduser().is_absolute() or start.resolve() == self._folder.resolve():
+            return path
+        end = "/" if is_folder(path) else ""
+        try:
+            return Path(os.path.relpath(self.located(path).resolve(), start.resolve())).as_posix() + end
+        except ValueError:  # another drive
+            return str(self.located(path).resolve()) + end
+
+    @property
+    def source(self) -> Path | Database | None:
+        """Where the table is, seen from here."""
+        if isinstance(self.input, Database):
+            return with_file(self.input, lambda path: str(self.located(path)))
+        return None if self.input is None else self.located(self.input.path)
+
+    @property
+    def target(self) -> str | Database | None:
+        """Where the result is written to, seen from here; a folder keeps the / at its end."""
+        if isinstance(self.output, Database):
+            return with_file(self.output, lambda path: str(self.located(path)))
+        if self.output is None:
+            return None
+        return f"{self.located(self.output)}{os.sep if is_folder(self.output) else ''}"
+
+    @property
+    def input_path(self) -> Path | None:
+        """Where the table is, if not in a database."""
+        return None if isinstance(self.source, Database) else self.source
+
+    @property
+    def input_format(self) -> Format | None:
+        """How to read the table."""
+        return None if self.input is None else format_of_input(self.input)
+
+    @property
+    def output_path(self) -> Path | None:
+        """Where the result is written to, if not into a database."""
+        return Path(self.target) if isinstance(self.target, str) else None
+
+
+def with_file(database: Database, move: Callable[[str], str]) -> Database:
+    """Return a database whose file, if it is one, is found under another path."""
+    if database.file is None:
+        return database
+    scheme = database.url.partition(":")[0]
+    url = f"{scheme}://{quote(Path(move(str(database.file))).as_posix())}"
+    return Database(url, database.table, database.schema, database.password_variable)
+
+
+def schema_of(recipe: type[Located], *, secret: str | None = None) -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of recipes; `secret` is a parameter that they refuse everywhere."""
+    made = recipe.model_json_schema()
+    made["description"] = made["description"].split("\n\n")[0]
+    clear = {each.__name__ for each in SOURCES.values()} | {"Settings"}
+    for name, definition in made["$defs"].items():
+        definition["description"] = " ".join(definition.get("description", name).split("\n\n")[0].split())
+        definition.get("properties", {}).pop(secret, None)
+        # A default tells Python which class it is; a recipe has to say it. A path or a URL says enough.
+        if "const" in definition.get("properties", {}).get("kind", {}) and name not in clear:
+            definition["required"] = ["kind", *definition.get("required", [])]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}

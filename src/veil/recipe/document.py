@@ -1,0 +1,231 @@
+"""Recipe files as text: YAML in and out, with the line of every value, and without YAML's surprises.
+
+Only what looks like JSON's numbers and `null` is not text. So `no`, `on` and `12:30` are the column names and
+labels that they look like, and `02139` keeps its zero. `true` and `false` are handed on as text, too: where a
+boolean is expected they are read as one, and where a number is, they are refused, not taken for 1 and 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pydantic
+import yaml
+
+from veil.base.declare import Place, either, followed, problems, rule
+from veil.errors import InputError, PlanError, did_you_mean
+from veil.tables import atomic
+
+_NULL = re.compile(r"~|null|Null|NULL|")
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_TEXT_TAG = "tag:yaml.org,2002:str"
+_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # the one in C is not in every build
+_LONGEST = 60
+
+
+def scalar(text: str) -> int | float | str | None:
+    """Read an unquoted word.
+
+    >>> [scalar(word) for word in ("5", "0.5", "1e-3", "~", "02139", "no", "1_000")]
+    [5, 0.5, 0.001, None, '02139', 'no', '1_000']
+    """
+    if _NULL.fullmatch(text):
+        return None
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return text
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a file says, and where it says it."""
+
+    name: str
+    data: Any
+    lines: dict[Place, int] = field(default_factory=dict)
+
+    def at(self, place: Place) -> str:
+        """Return the file and the line of a value, or of the closest thing around it, to begin a message."""
+        for end in range(len(place), -1, -1):
+            if place[:end] in self.lines:
+                return f"{self.name}, line {self.lines[place[:end]]}: "
+        return f"{self.name}: " if self.name else ""
+
+    def explain(self, error: pydantic.ValidationError, fields: Mapping[str, Sequence[str]]) -> str:
+        """Say what is wrong, one line a place. `fields` lists what is known in a mapping of each kind, and at
+        the top under no name, for hints.
+        """
+        told: dict[Place, list[str]] = {}
+        ends: dict[Place, str] = {}
+        for problem in problems(error):
+            kind = problem["type"]
+            place, owner = followed(problem["loc"], self.data)
+            if kind == "missing":
+                place, said = (*place, problem["loc"][-1]), "is required"
+            elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
+                said = "is not known here." + did_you_mean(str(place[-1]), fields.get(owner, ()))
+            elif kind == "value_error":
+                said = f": {problem['ctx']['error']}"
+            elif kind in ("too_short", "too_long"):
+                said = f": the list {rule(problem)}"
+            elif kind in ("union_tag_invalid", "union_tag_not_found"):
+                said = f": {rule(problem)}"
+            else:
+                said = rule(problem) if kind != "dataclass_type" else "should be a mapping of names to values"
+                ends[place] = f", not {_written(problem['input'], kind)}"
+            told.setdefault(place, []).append(said if said.startswith(":") else f" {said}")
+        return "\n".join(
+            f"{self.at(place)}{_shown(place)}{either(rules)}{ends.get(place, '')}"
+            for place, rules in told.items()
+        )
+
+
+def read_document(path: Path) -> Document:
+    """Read a recipe file."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file. Check the path of the recipe") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a directory. Give the path of a recipe file in it") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text at byte {error.start}. Save the recipe as UTF-8") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return parse(text, str(path))
+
+
+def parse(text: str, name: str) -> Document:
+    r"""Read the text of a recipe; `name` begins the messages.
+
+    >>> parse("age: 5\nno: [yes, 02139]\n", "recipe.yaml").data
+    {'age': 5, 'no': ['yes', '02139']}
+    """
+    try:
+        root = yaml.compose(text, Loader=_LOADER)
+    except yaml.MarkedYAMLError as error:
+        raise PlanError(_syntax(error, name, text)) from None
+    except yaml.YAMLError as error:
+        raise PlanError(f"{name}: not a YAML file: {' '.join(str(error).split())}") from None
+    if not isinstance(root, yaml.MappingNode):
+        found = "it is empty" if root is None else "it begins with something else"
+        raise PlanError(
+            f"{name}: a recipe is a list of names with values, such as `input: data.csv`; {found}"
+        )
+    document = Document(name, {})
+    document.data.update(_value(root, (), document, ()))
+    return document
+
+
+def document_text(data: dict[str, Any]) -> str:
+    """Return the text of a recipe file."""
+    text: str = yaml.dump(
+        data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
+    )
+    return text
+
+
+def write_document(path: Path, data: dict[str, Any]) -> None:
+    """Write a recipe file: whole, or not at all."""
+    with atomic(path) as temporary:
+        temporary.write_text(document_text(data), encoding="utf-8")
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes all text that `scalar` or any other reader of YAML might take for something else."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        # Only between double quotes are unusual line ends and signs that cannot be printed escaped.
+        return self.represent_scalar(_TEXT_TAG, data, style=None if data.isprintable() else '"')
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
+
+_Dumper.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9.][0-9a-fA-FxXoO_.:+-]*$"), list("-+.0123456789")
+)
+
+
+def _value(node: yaml.Node, place: Place, document: Document, above: tuple[int, ...]) -> Any:
+    document.lines[place] = node.start_mark.line + 1
+    if id(node) in above:
+        raise PlanError(f"{document.at(place)}{_shown(place)} refers to itself")
+    above = (*above, id(node))
+    if isinstance(node, yaml.MappingNode):
+        return _mapping(node, place, document, above)
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(each, (*place, at), document, above) for at, each in enumerate(node.value)]
+    assert isinstance(node, yaml.ScalarNode)
+    if node.tag != _TEXT_TAG:
+        raise PlanError(
+            f"{document.at(place)}{_shown(place)} has the tag {node.tag!r}: write the value without it"
+        )
+    return node.value if node.style else scalar(node.value)
+
+
+def _mapping(
+    node: yaml.MappingNode, place: Place, document: Document, above: tuple[int, ...]
+) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        line = f"{document.name}, line {key_node.start_mark.line + 1}: "
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise PlanError(f"{line}a name should be a word, not a list or mapping")
+        key = key_node.value if key_node.style else scalar(key_node.value)
+        # The values of a column, which stand in its hierarchy, may be numbers; its name is always text.
+        if not isinstance(key, str) and (len(place) < 2 or key is None):
+            raise PlanError(
+                f"{line}the name {key_node.value!r} is read as {'nothing' if key is None else 'a number'}: "
+                f"put it in quotes, '{key_node.value}'"
+            )
+        name = str(key)
+        if name in made:
+            raise PlanError(
+                f"{line}{name!r} stands here again; first in line {document.lines[(*place, name)]}"
+            )
+        made[name] = _value(value_node, (*place, name), document, above)
+        document.lines[(*place, name)] = key_node.start_mark.line + 1
+    return made
+
+
+def _syntax(error: yaml.MarkedYAMLError, name: str, text: str) -> str:
+    mark = error.problem_mark or error.context_mark
+    where = f"{name}, line {mark.line + 1}, column {mark.column + 1}" if mark else name
+    told = ", ".join(each for each in (error.context, error.problem) if each)
+    hint = ""
+    if mark and text.splitlines()[mark.line : mark.line + 1] and "\t" in text.splitlines()[mark.line]:
+        hint = ". Indent with spaces, not tabs"
+    elif "mapping values are not allowed" in told:
+        hint = ". Put text that holds a colon in quotes, and indent names of one mapping alike"
+    elif "alias" in told:
+        hint = ". Put text that begins with * in quotes"
+    return f"{where}: not YAML: {told}{hint}"
+
+
+def _shown(place: Place) -> str:
+    """Write a place the way a reader would point at it.
+
+    >>> _shown(("models", 0, "k"))
+    '`models[0].k`'
+    """
+    text = ""
+    for part in place:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return f"`{text}`" if text else "the recipe"
+
+
+def _written(value: Any, kind: str) -> str:
+    text = repr(value)
+    shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    is_number = kind == "string_type" and isinstance(value, int | float)
+    return f"{shown}; put it in quotes: '{value}'" if is_number else shown

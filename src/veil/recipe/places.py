@@ -1,0 +1,246 @@
+"""The places in a recipe: the table to read, where the release and what goes with it are written, and who reads files."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
+
+from veil.base.declare import declared
+from veil.engines.database import Database, is_url
+from veil.engines.relation import Engine
+from veil.engines.scan.files import is_pattern
+from veil.engines.settings import Settings
+from veil.errors import VeilError
+from veil.recipe.parts import members, spelled, with_kind
+from veil.tables import Csv, Excel, Feather, Format, Parquet
+from veil.tables.formats import format_of
+
+_Path = Annotated[str, Field(min_length=1, description="where the file is; relative to the recipe")]
+
+
+# The table to anonymize
+
+
+@declared
+class CsvInput(Csv):
+    """A CSV file; what is not said about it is detected."""
+
+    path: _Path = Field(kw_only=True)
+
+
+@declared
+class ParquetInput(Parquet):
+    """A Parquet file."""
+
+    path: _Path = Field(kw_only=True)
+
+
+@declared
+class FeatherInput(Feather):
+    """An Arrow IPC (Feather) file."""
+
+    path: _Path = Field(kw_only=True)
+
+
+@declared
+class ExcelInput(Excel):
+    """A sheet of an Excel workbook."""
+
+    path: _Path = Field(kw_only=True)
+
+
+@declared
+class FilesInput:
+    """A folder, or a pattern with * and **, of CSV or Parquet files; their names tell which."""
+
+    path: _Path = Field(kw_only=True)
+    kind: Literal["files"] = Field(default="files", repr=False, kw_only=True)
+
+
+Input = CsvInput | ParquetInput | FeatherInput | ExcelInput
+AnySource = Input | FilesInput | Database
+INPUTS = members(Input)
+SOURCES = members(AnySource)
+FORMATS = members(Format)
+
+
+def input_of(path: str, format: Format | None) -> Input:
+    """Describe a file; without a format, by its name."""
+    chosen = format if format is not None else format_of(Path(path))
+    made: Input = INPUTS[chosen.kind](path=path, **_fields(chosen))
+    return made
+
+
+def source_of(place: str | Path | Database, format: Format | None) -> AnySource:
+    """Describe a table that a recipe can read: a file, a folder or pattern of files, or a table of a database.
+
+    A password is left out, as it does not belong into a recipe.
+    """
+    if isinstance(place, str) and is_url(place):
+        place = Database(place)
+    if isinstance(place, Database):
+        return without_password(place)
+    path = str(place)
+    if format is None and kind_of_name(path) is None:
+        if Path(path).is_dir():
+            return FilesInput(path=path if is_folder(path) else f"{path}/")
+        if is_folder(path) or is_pattern(path):
+            return FilesInput(path=path)
+    return input_of(path, format)
+
+
+def without_password(database: Database) -> Database:
+    """Return a database as a recipe names it."""
+    return Database(database.url, database.table, database.schema, database.password_variable)
+
+
+def is_folder(path: str) -> bool:
+    """Whether a path says by itself that it is a folder.
+
+    >>> is_folder("releases/"), is_folder("release.csv")
+    (True, False)
+    """
+    return path.endswith(("/", "\\"))
+
+
+def kind_of_name(path: str) -> str | None:
+    """Return the format that the name of a file or a pattern tells, if it does."""
+    try:
+        return format_of(Path(path)).kind
+    except VeilError:
+        return None
+
+
+def format_of_input(given: AnySource) -> Format | None:
+    """Return the format alone, if it is known."""
+    if isinstance(given, FilesInput | Database):
+        return None
+    cls = FORMATS[given.kind]
+    made: Format = cls(**{each.name: getattr(given, each.name) for each in dataclasses.fields(cls)})
+    return made
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+
+
+def _input(value: Any) -> Any:
+    if isinstance(value, str) and is_url(value):
+        raise ValueError("a file is needed, not a database. Write the table to a file first")
+    if isinstance(value, str):
+        value = {"path": value}
+    if isinstance(value, Mapping) and "kind" not in value and isinstance(value.get("path"), str):
+        try:
+            return {**value, "kind": format_of(Path(value["path"])).kind}
+        except VeilError:
+            raise ValueError(
+                f"the name {value['path']!r} does not tell the file format; "
+                f"add `kind`, one of {', '.join(INPUTS)}"
+            ) from None
+    return with_kind(value, INPUTS, "a path, or a mapping with `path`,")
+
+
+InputSpec = Annotated[
+    Annotated[Input, Field(discriminator="kind")],
+    BeforeValidator(_input, json_schema_input_type=str | Input),
+]
+"""The path of a table, or a mapping with the path and what there is to know about the format."""
+
+
+def _source(value: Any) -> Any:
+    if isinstance(value, str) and is_url(value):
+        value = {"url": value}
+    if isinstance(value, str):
+        value = {"path": value}
+    if not isinstance(value, Mapping) or "kind" in value:
+        return with_kind(value, SOURCES, "a path, a URL, or a mapping with `path` or `url`,")
+    if "url" in value:
+        return {**value, "kind": "Database"}
+    path = value.get("path")
+    if isinstance(path, str) and kind_of_name(path) is None:
+        if is_folder(path) or re.search(r"[*?\[]", path):
+            return {**value, "kind": "files"}
+        raise ValueError(
+            f"the name {path!r} does not tell the file format; add `kind`, one of {', '.join(INPUTS)}, or end it "
+            "with / if it is a folder"
+        )
+    return _input(value)
+
+
+def _refuse_password(value: Any) -> Any:
+    if isinstance(value, Database) and value.has_password:
+        raise ValueError(
+            "a password does not belong into a recipe: name an environment variable that holds it with "
+            "`password_variable`, or leave it to the driver (PGPASSWORD, ~/.pgpass)"
+        )
+    return value
+
+
+SourceSpec = Annotated[
+    Annotated[AnySource, Field(discriminator="kind")],
+    BeforeValidator(_source, json_schema_input_type=str | AnySource),
+    AfterValidator(_refuse_password),
+]
+"""What `InputSpec` is, or a folder or pattern of files, or a table of a database as URL or mapping."""
+
+
+def _target(value: Any) -> Any:
+    return {"url": value} if isinstance(value, str) and is_url(value) else value
+
+
+def _text_or(kind: str) -> Discriminator:
+    """Tell a word from a mapping, so that a mistake in a mapping is told as one, and nothing else of it is."""
+    return Discriminator(lambda value: "text" if isinstance(value, str) else kind)
+
+
+_AnyTarget = Annotated[
+    Annotated[str, Field(min_length=1), Tag("text")] | Annotated[Database, Tag("Database")],
+    _text_or("Database"),
+]
+TargetSpec = Annotated[
+    _AnyTarget,
+    BeforeValidator(_target, json_schema_input_type=_AnyTarget),
+    AfterValidator(_refuse_password),
+]
+"""A file, a folder (with / at its end), or a table of a database."""
+
+EngineSpec = Annotated[
+    Annotated[Engine, Tag("text")] | Annotated[Settings, Tag("Settings")], _text_or("Settings")
+]
+"""Who reads files, or DuckDB with limits."""
+
+
+def spell_database(database: Database) -> Any:
+    """Write a database as a URL if that says everything, and as a mapping otherwise."""
+    names = [quote(each, safe="") for each in (database.schema, database.table) if each is not None]
+    text = f"{database.url}#{'.'.join(names)}" if names else database.url
+    if Database(text) == database:
+        return text
+    spec = spelled(database)
+    del spec["kind"]
+    return spec
+
+
+# What is written beside the release
+
+REPORTS = (".html", ".pdf", ".json")
+CERTIFICATES = (".json",)
+
+
+def _ending(endings: tuple[str, ...]) -> Any:
+    def check(path: str) -> str:
+        if Path(path).suffix.lower() not in endings:
+            raise ValueError(f"the name should end in {' or '.join(endings)}, not {path!r}")
+        return path
+
+    return AfterValidator(check)
+
+
+ReportPath = Annotated[str, Field(min_length=1), _ending(REPORTS)]
+CertificatePath = Annotated[str, Field(min_length=1), _ending(CERTIFICATES)]

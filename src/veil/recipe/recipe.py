@@ -1,0 +1,295 @@
+"""The recipe itself: its fields, reading, writing, and the plan it stands for."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from veil import quality as qualities
+from veil.engines.database import Database, is_url
+from veil.engines.relation import Engine
+from veil.engines.settings import Settings
+from veil.errors import VeilError
+from veil.hierarchies import File
+from veil.lattice import Auto
+from veil.models.subset import Matching
+from veil.plan.plan import Aggregation, Plan, Treatment
+from veil.recipe.base import Located, schema_of, with_file
+from veil.recipe.document import write_document
+from veil.recipe.parts import (
+    BUILDERS,
+    MODELS,
+    QUALITIES,
+    RECODINGS,
+    STRATEGIES,
+    HierarchySpec,
+    ModelSpec,
+    QualitySpec,
+    RecodingSpec,
+    StrategySpec,
+    builder_of,
+    shortened,
+    spelled,
+)
+from veil.recipe.places import (
+    SOURCES,
+    CertificatePath,
+    EngineSpec,
+    FilesInput,
+    Input,
+    ReportPath,
+    SourceSpec,
+    TargetSpec,
+    kind_of_name,
+    source_of,
+    spell_database,
+    without_password,
+)
+from veil.tables import Format
+
+_PLAN_FIELDS = tuple(field.name for field in dataclasses.fields(Plan))
+
+
+def _about(field: str) -> str:
+    """What the plan says about one of its fields."""
+    return str(Plan.__pydantic_fields__[field].description)  # type: ignore[attr-defined]
+
+
+def _one_or_more(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _loss() -> Any:
+    return qualities.by_name("loss")
+
+
+def _treatments(value: Any) -> Any:
+    value = _one_or_more(value)
+    return {str(name): "remove" for name in value} if isinstance(value, list | tuple) else value
+
+
+Names = Annotated[list[str], BeforeValidator(_one_or_more, json_schema_input_type=str | list[str])]
+Levels = dict[str, Annotated[int, Field(ge=0)]]
+Treatments = Annotated[
+    dict[str, Treatment],
+    BeforeValidator(_treatments, json_schema_input_type=str | list[str] | dict[str, Treatment]),
+]
+
+
+class Recipe(Located):
+    """A plan together with the files it reads and writes.
+
+    >>> recipe = Recipe(quasi_identifiers={"sex": "suppression"}, models=[{"kind": "KAnonymity", "k": 2}])
+    >>> recipe.plan().models
+    (KAnonymity(k=2),)
+    >>> Recipe(quasi_identifiers={"sex": "suppression"}, models=[{"kind": "KAnonymity", "k": 0}])
+    Traceback (most recent call last):
+    ...
+    veil.errors.ParameterError: `models[0].k` should be greater than or equal to 1, not 0
+    """
+
+    model_config = ConfigDict(title="Veil recipe")
+
+    input: Annotated[
+        SourceSpec | None,
+        Field(description="the table to anonymize: file, folder, pattern of files, or table of a database"),
+    ] = None
+    output: Annotated[
+        TargetSpec | None,
+        Field(description="where the release is written to: file, folder, or table of a database"),
+    ] = None
+    report: Annotated[
+        ReportPath | None, Field(description="where a report is written to (.html, .pdf or .json)")
+    ] = None
+    certificate: Annotated[
+        CertificatePath | None, Field(description="where a certificate for recipients is written to (.json)")
+    ] = None
+    overwrite: Annotated[bool, Field(description="whether these may replace what exists already")] = False
+    engine: Annotated[
+        EngineSpec,
+        Field(description="who reads files; by default DuckDB, where they are too large for the memory"),
+    ] = "auto"
+
+    local_recoding: Annotated[
+        RecodingSpec | None, Field(description="how to transform again what would stay suppressed")
+    ] = None
+
+    quasi_identifiers: Annotated[
+        dict[str, HierarchySpec],
+        Field(description=_about("quasi_identifiers"), json_schema_extra={"minProperties": 1}),
+    ]
+    models: Annotated[list[ModelSpec], Field(min_length=1, description=_about("models"))]
+    microaggregated: Annotated[dict[str, Aggregation], Field(description=_about("microaggregated"))] = Field(
+        default={}
+    )
+    sensitive: Annotated[Names, Field(description=_about("sensitive"))] = Field(default=[])
+    insensitive: Annotated[Names, Field(description=_about("insensitive"))] = Field(default=[])
+    identifying: Annotated[Treatments, Field(description=_about("identifying"))] = Field(default={})
+    others: Annotated[Literal["keep", "drop"] | None, Field(description=_about("others"))] = None
+    quality: Annotated[QualitySpec, Field(description=_about("quality"))] = Field(default_factory=_loss)
+    suppression_limit: Annotated[float, Field(ge=0, le=1, description=_about("suppression_limit"))] = 0.0
+    minimum_levels: Annotated[Levels, Field(description=_about("minimum_levels"))] = Field(default={})
+    maximum_levels: Annotated[Levels, Field(description=_about("maximum_levels"))] = Field(default={})
+    strategy: Annotated[StrategySpec, Field(description=_about("strategy"))] = Field(default_factory=Auto)
+    time_limit: Annotated[float | None, Field(gt=0, allow_inf_nan=True, description=_about("time_limit"))] = (
+        None
+    )
+    check_limit: Annotated[int | None, Field(gt=0, description=_about("check_limit"))] = None
+    suppressed_rows: Annotated[Literal["keep", "drop"], Field(description=_about("suppressed_rows"))] = "keep"
+    marker: Annotated[str | None, Field(description=_about("marker"))] = "*"
+
+    known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (
+        BUILDERS,
+        MODELS,
+        QUALITIES,
+        STRATEGIES,
+        RECODINGS,
+        SOURCES,
+        {"Settings": Settings},
+    )
+
+    @classmethod
+    def of(
+        cls,
+        plan: Plan,
+        *,
+        input: str | Path | Database | None = None,
+        format: Format | None = None,
+        output: str | Path | Database | None = None,
+        report: str | Path | None = None,
+        certificate: str | Path | None = None,
+        overwrite: bool = False,
+        engine: Engine | Settings = "auto",
+    ) -> Recipe:
+        """Write down a plan that was made in Python. Hierarchies given as tables are written out in full.
+
+        A password of a database is not written down.
+
+        >>> from veil import KAnonymity, Plan
+        >>> recipe = Recipe.of(Plan({"sex": "suppression"}, KAnonymity(2)), input="patients.csv")
+        >>> recipe.plan() == Plan({"sex": "suppression"}, KAnonymity(2))
+        True
+        """
+        fields: dict[str, Any] = {name: getattr(plan, name) for name in _PLAN_FIELDS}
+        fields["quasi_identifiers"] = {
+            name: builder_of(each, name) for name, each in plan.quasi_identifiers.items()
+        }
+        fields["input"] = None if input is None else source_of(input, format)
+        if isinstance(output, str) and is_url(output):
+            output = Database(output)
+        if isinstance(output, Database):
+            fields["output"] = without_password(output)
+        else:
+            fields["output"] = None if output is None else str(output)
+        files = {"report": report, "certificate": certificate}
+        fields |= {name: None if path is None else str(path) for name, path in files.items()}
+        return cls(overwrite=overwrite, engine=engine, **fields)
+
+    def plan(self) -> Plan:
+        """Return the plan, checked as a whole; hierarchy files are found from the folder of the recipe."""
+        fields: dict[str, Any] = {name: getattr(self, name) for name in _PLAN_FIELDS}
+        fields["quasi_identifiers"] = {
+            name: dataclasses.replace(each, path=str(self.located(each.path)))
+            if isinstance(each, File)
+            else each
+            for name, each in self.quasi_identifiers.items()
+        }
+        fields["models"] = [_relocated(each, lambda path: str(self.located(path))) for each in self.models]
+        try:
+            return Plan(**fields)
+        except VeilError as error:
+            raise type(error)(f"{self._file}: {error}" if self._file else str(error)) from None
+
+    @property
+    def reading(self) -> Engine | Settings:
+        """Who reads files, with the folder for temporary ones seen from here."""
+        if isinstance(self.engine, Settings) and self.engine.temporary is not None:
+            return dataclasses.replace(self.engine, temporary=self.located(str(self.engine.temporary)))
+        return self.engine
+
+    @property
+    def report_path(self) -> Path | None:
+        """Where the report is written to."""
+        return None if self.report is None else self.located(self.report)
+
+    @property
+    def certificate_path(self) -> Path | None:
+        """Where the certificate is written to."""
+        return None if self.certificate is None else self.located(self.certificate)
+
+    def save(self, path: str | Path) -> None:
+        """Write the recipe as YAML: whole, or not at all. Relative paths become relative to the new file."""
+        write_document(Path(path), self.spell(Path(path).parent))
+
+    def spell(self, folder: str | Path | None = None) -> dict[str, Any]:
+        """Return the recipe as plain data, for a file in the given folder; without what is as by default."""
+        start = self._folder if folder is None else Path(folder)
+        made: dict[str, Any] = {}
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            if name not in ("quasi_identifiers", "models") and value == _DEFAULTS.get(name):
+                continue
+            if isinstance(value, Database):
+                value = spell_database(with_file(value, lambda path: self.moved(path, start)))
+            elif name == "input":
+                value = _spell_input(value, self.moved(value.path, start))
+            elif name in ("output", "report", "certificate"):
+                value = self.moved(value, start)
+            elif isinstance(value, Settings):
+                value = self._spell_settings(value, start)
+            elif name == "quasi_identifiers":
+                value = {column: self._spell_hierarchy(each, start) for column, each in value.items()}
+            elif name == "models":
+                value = [spelled(_relocated(each, lambda path: self.moved(path, start))) for each in value]
+            elif name in ("quality", "strategy", "local_recoding"):
+                value = spelled(value)
+            elif name == "identifying" and set(value.values()) == {"remove"}:
+                value = list(value)
+            made[name] = value
+        return made
+
+    def _spell_settings(self, settings: Settings, start: Path) -> dict[str, Any]:
+        spec: dict[str, Any] = spelled(settings)
+        del spec["kind"]
+        if settings.temporary is not None:
+            spec["temporary"] = self.moved(str(settings.temporary), start)
+        return spec
+
+    def _spell_hierarchy(self, builder: Any, start: Path) -> Any:
+        spec = spelled(builder)
+        if isinstance(builder, File):
+            spec["path"] = self.moved(builder.path, start)
+            if set(spec) == {"kind", "path"} and "." in spec["path"]:
+                return spec["path"]
+        return shortened(spec)
+
+
+def _relocated(model: Any, move: Callable[[str], str]) -> Any:
+    """Return a model whose research subset is found in a file under another path."""
+    subset = getattr(model, "subset", None)
+    if isinstance(subset, Matching) and isinstance(subset.source, str):
+        return dataclasses.replace(model, subset=dataclasses.replace(subset, source=move(subset.source)))
+    return model
+
+
+def _spell_input(value: Input | FilesInput, path: str) -> Any:
+    spec = spelled(value)
+    spec["path"] = path
+    told = kind_of_name(path) or ("files" if isinstance(value, FilesInput) else None)
+    if told == value.kind:
+        del spec["kind"]
+    return path if set(spec) == {"path"} else {"path": spec.pop("path"), **spec}
+
+
+_DEFAULTS = {
+    name: field.get_default(call_default_factory=True) for name, field in Recipe.model_fields.items()
+}
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of recipe files."""
+    return schema_of(Recipe)

@@ -1,0 +1,97 @@
+"""How strongly columns depend on each other, whatever their types: Cramér's V, corrected for bias.
+
+V is 0 for independent columns and 1 if each value of one goes with one value of the other. Without the correction
+(Bergsma 2013, "A bias-correction for Cramér's V and Tschuprow's T") columns with many values would seem to depend on
+everything. Columns of many numbers or dates are cut into tenths first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.tables.columns import counted, encoded, is_measured, measured
+
+_FEW = 1 << 20
+"""Cells of a contingency table that are counted in an array with room for all of them."""
+
+PARTS = 10
+"""Parts that numbers are cut into, if there are more than twice as many different ones."""
+
+Codes = NDArray[np.int64]
+
+
+def cramers_v(first: Codes, second: Codes, weights: Codes | None = None) -> float | None:
+    """Return the association of two columns that are given as codes from 0; None if one of them is constant.
+
+    `weights` tells how many records each entry stands for, if not one.
+
+    >>> cramers_v(np.array([0, 0, 1, 1] * 25), np.array([0, 0, 1, 1] * 25))
+    1.0
+    """
+    rows, columns = counted(first, 0, weights), counted(second, 0, weights)
+    n = int(rows.sum())
+    r, k = int(np.count_nonzero(rows)), int(np.count_nonzero(columns))
+    if r < 2 or k < 2:
+        return None
+    joint = first * columns.size + second
+    cells: NDArray[np.int64]
+    if rows.size * columns.size <= _FEW:
+        every = counted(joint, 0, weights)
+        cells = np.flatnonzero(every)
+        counts = every[cells]
+    else:
+        cells, place = np.unique(joint, return_inverse=True)
+        counts = counted(place, cells.size, weights)
+    expected = rows[cells // columns.size].astype(np.float64) * columns[cells % columns.size]
+    # Chi-squared over n, from cells that occur alone: sum of o²/e, less one.
+    phi = float((np.square(counts.astype(np.float64)) / expected).sum()) - 1.0
+    phi = max(0.0, phi - (r - 1) * (k - 1) / (n - 1))
+    smaller = min(r - (r - 1) ** 2 / (n - 1), k - (k - 1) ** 2 / (n - 1)) - 1.0
+    return min(1.0, math.sqrt(phi / smaller)) if smaller > 1e-9 else None
+
+
+def codes_of(column: pa.ChunkedArray, weights: Codes | None = None) -> Codes:
+    """Return a column as codes from 0; many numbers, dates or times are put into parts of about equal size.
+
+    `weights` tells how many records each entry stands for, if not one.
+    """
+    values, codes = encoded(column)
+    if is_measured(values.type) and len(values) > 2 * PARTS:
+        numbers = measured(pa.chunked_array([values]))
+        known = np.isfinite(numbers)
+        limits = _limits(numbers[known], counted(codes, len(values), weights)[known])
+        codes = np.where(known, np.searchsorted(limits, numbers, side="right"), limits.size + 1)[codes]
+    return codes.astype(np.int64)
+
+
+def _limits(numbers: NDArray[np.float64], counts: Codes) -> NDArray[np.float64]:
+    """Return where numbers that occur `counts` times are cut: at their quantiles, each but once.
+
+    >>> _limits(np.array([3.0, 1.0]), np.array([1, 9])).tolist()
+    [1.0, 1.2]
+    """
+    order = np.argsort(numbers)
+    numbers, ends = numbers[order], np.cumsum(counts[order])
+    place = np.arange(1, PARTS) * (int(ends[-1]) - 1)
+    lower, upper = (
+        numbers[np.searchsorted(ends, at, side="right")] for at in (place // PARTS, -(-place // PARTS))
+    )
+    return np.unique(lower + (upper - lower) * (place % PARTS / PARTS))
+
+
+def associations(columns: Sequence[Codes], weights: Codes | None = None) -> list[list[float | None]]:
+    """Return the association of each column with each, to two digits; None where nothing can be said."""
+    made: list[list[float | None]] = [[None] * len(columns) for _ in columns]
+    for i, first in enumerate(columns):
+        if first.size < 2 or first.max() == first.min():
+            continue
+        made[i][i] = 1.0
+        for j, second in enumerate(columns[:i]):
+            found = cramers_v(first, second, weights)
+            made[i][j] = made[j][i] = None if found is None else round(found, 2)
+    return made

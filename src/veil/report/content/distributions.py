@@ -1,0 +1,212 @@
+"""How often the values of a released column occur, in the release and in the input.
+
+Only values that the release shows are named. The input is counted by the labels of the release; what is not shown
+there, because all its records are suppressed or were not chosen, is one number without a name. Where few records are
+not shown, or nearly all of them have one label, the difference would tell it: then the input is not counted. Numbers that are
+released as numbers are counted in intervals with round limits, if there are many of them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.hierarchies import Hierarchy
+from veil.report.content.disclosure import are_safe_counts
+from veil.tables.columns import counted, encoded, is_number, measured
+from veil.tables.text import canonical_text
+from veil.utility.distributions import domain_ranks, natural_ranks
+
+if TYPE_CHECKING:
+    from veil.api.face import Anonymized
+
+MOST_VALUES = 200
+"""Values of a column that are listed; the others are counted together."""
+
+MOST_NUMBERS = 20
+"""Different numbers that are listed one by one."""
+
+INTERVALS = 10
+"""Intervals that numbers are counted in, about."""
+
+Counts = NDArray[np.int64]
+
+
+class _Counted(NamedTuple):
+    """The different values of a column as texts, how often each occurs, and the number of all records."""
+
+    texts: list[str | None]
+    counts: Counts
+    total: int
+
+
+def frequencies(release: Anonymized, name: str, *, private: bool = False) -> dict[str, Any]:
+    """Count the released values of a column in the release and, unless that is `private`, in the input."""
+    shown = release._published
+    column = release.arrow[name]
+    values, codes = encoded(column)
+    kept = ~shown.suppressed if name in shown.names else np.ones(release.arrow.num_rows, np.bool_)
+    weights = shown.weights
+    counts = counted(codes[kept], len(values), None if weights is None else weights[kept])
+    hidden = int(np.count_nonzero(~kept) if weights is None else weights[~kept].sum())
+    texts = canonical_text(values, column=name)
+    before = None if private else _of_input(release, name)
+    ranks = _ranks(release, name, values, texts)
+    after = _Counted(texts, counts, int(counts.sum()))
+    limits: list[float] | None = None
+    numbers = measured(pa.chunked_array([values])) if is_number(values.type) and len(values) else None
+    if numbers is not None and np.count_nonzero(np.isfinite(numbers) & (counts > 0)) > MOST_NUMBERS:
+        after, before, limits = _in_intervals(after, numbers, before)
+        ranks = np.arange(len(after.texts), dtype=np.float64)
+    order = [code for code in np.argsort(ranks, kind="stable").tolist() if after.counts[code]]
+    most = order
+    if len(order) > MOST_VALUES:
+        frequent = set(sorted(order, key=lambda code: -after.counts[code])[:MOST_VALUES])
+        most = [code for code in order if code in frequent]
+    rest = [code for code in order if code not in set(most)]
+    role = "flag" if name == release._flag else release.plan.role_of(name)
+    made: dict[str, Any] = {
+        "column": name,
+        "role": role,
+        "values": [after.texts[code] for code in most],
+        "limits": limits,
+        "before": None,
+        "after": [int(after.counts[code]) for code in most],
+        "others": len(rest),
+        "others_before": None,
+        "others_after": int(after.counts[rest].sum()) if rest else 0,
+        "hidden_before": None,
+        "hidden_after": hidden,
+        "withheld": False,
+    }
+    if before is not None:
+        known = dict(zip(before.texts, before.counts.tolist(), strict=True))
+        old = np.array([known.get(after.texts[code], 0) for code in [*most, *rest]], np.int64)
+        not_shown = before.total - int(old.sum())
+        if not are_safe_counts(np.append(old - after.counts[[*most, *rest]], not_shown)):
+            return {**made, "withheld": True}
+        made["before"] = old[: len(most)].tolist()
+        made["others_before"] = int(old[len(most) :].sum())
+        made["hidden_before"] = not_shown
+    return made
+
+
+def told_by(
+    release: Anonymized, found: dict[str, Any], values: pa.Array
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell of original values which have a label that `found` counts, and for which of them it is the value itself."""
+    name, limits = found["column"], found["limits"]
+    texts = canonical_text(values, column=name)
+    if limits is not None:
+        numbers = measured(pa.chunked_array([values]))
+        inside = (numbers >= limits[0]) & (numbers < limits[-1])
+        return inside, np.zeros(len(values), np.bool_)
+    labels: dict[str | None, str | None] = {text: text for text in texts}
+    encoding = release._prepared.encoding
+    if name in encoding.names:
+        j = encoding.names.index(name)
+        hierarchy, level = encoding.hierarchies[j], release._parts[0].levels[j]
+        places = hierarchy.label_map(level).tolist()
+        labels = {
+            text: hierarchy.labels[level][place]
+            for text, place in zip(hierarchy.labels[0], places, strict=True)
+        }
+    shown = set(found["values"])
+    labelled = [text in labels and labels[text] in shown for text in texts]
+    itself = [each and labels[text] == text for text, each in zip(texts, labelled, strict=True)]
+    return np.array(labelled, np.bool_), np.array(itself, np.bool_)
+
+
+def _of_input(release: Anonymized, name: str) -> _Counted | None:
+    """Count the records of the input by the labels of the release; None where they have several, or none."""
+    prepared, plan, parts = release._prepared, release.plan, release._parts
+    if name in plan.microaggregated or name in plan.identifying or name == release._flag:
+        return None
+    rows = np.arange(prepared.table.num_rows)
+    if prepared.subset is not None:
+        rows = rows[prepared.subset]
+    weights = prepared.weights_of(rows)
+    names = list(prepared.encoding.names)
+    if name in names:
+        if len(parts) != 1:
+            return None
+        j = names.index(name)
+        hierarchy, level = prepared.encoding.hierarchies[j], parts[0].levels[j]
+        texts = list(hierarchy.labels[level])
+        codes = hierarchy.label_map(level)[prepared.codes[j][rows]]
+    else:
+        values, every = encoded(prepared.table[name])
+        texts, codes = canonical_text(values, column=name), every[rows]
+    return _Counted(texts, counted(codes, len(texts), weights), prepared.records(rows))
+
+
+def _in_intervals(
+    after: _Counted, numbers: NDArray[np.float64], before: _Counted | None
+) -> tuple[_Counted, _Counted | None, list[float]]:
+    """Count numbers in intervals that are made from the released ones alone; return the limits of these, too."""
+    there = np.isfinite(numbers) & (after.counts > 0)
+    low, high = float(numbers[there].min()), float(numbers[there].max())
+    step = _round_step((high - low) / INTERVALS)
+    first = math.floor(low / step)
+    number = math.floor(high / step) - first + 1
+    texts = [f"{(first + at) * step:,.10g} to <{(first + at + 1) * step:,.10g}" for at in range(number)]
+
+    def put(found: _Counted, values: NDArray[np.float64]) -> _Counted:
+        known = np.isfinite(values)
+        place = np.floor(values[known] / step).astype(np.int64) - first
+        inside = (place >= 0) & (place < number)
+        counts = np.zeros(number + 1, np.int64)
+        np.add.at(counts, place[inside], found.counts[known][inside])
+        missing = np.array([text is None for text in found.texts], np.bool_)
+        counts[number] = found.counts[missing].sum()
+        return _Counted([*texts, None], counts, found.total)
+
+    old = None
+    if before is not None:
+        spelled = [np.nan if text is None else float(text) for text in before.texts]
+        old = put(before, np.array(spelled, np.float64))
+    return put(after, numbers), old, [(first + at) * step for at in range(number + 1)]
+
+
+def _round_step(width: float) -> float:
+    """Return the next larger width of the form 1, 2 or 5 times a power of ten.
+
+    >>> _round_step(0.3), _round_step(734.0)
+    (0.5, 1000.0)
+    """
+    power = 10.0 ** math.floor(math.log10(width))
+    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= width)
+
+
+def _ranks(release: Anonymized, name: str, values: pa.Array, texts: list[str | None]) -> NDArray[np.float64]:
+    """Return the place of each released value: in the order of its type, or of the values below a label."""
+    prepared = release._prepared
+    natural = natural_ranks(values, release.arrow[name])
+    names = list(prepared.encoding.names)
+    if name not in names or name in release.plan.microaggregated:
+        return natural
+    hierarchy = prepared.encoding.hierarchies[names.index(name)]
+    first = _first_values(hierarchy, prepared.table[name])
+    unknown = float(hierarchy.size)
+    keys = [
+        (first.get(text, unknown) if text is not None else np.inf, rank)
+        for text, rank in zip(texts, natural.tolist(), strict=True)
+    ]
+    places = {key: at for at, key in enumerate(sorted(set(keys)))}
+    return np.array([places[key] for key in keys], np.float64)
+
+
+def _first_values(hierarchy: Hierarchy, original: pa.ChunkedArray) -> dict[str | None, float]:
+    """Return for each label of a hierarchy the place of the first value below it."""
+    base = domain_ranks(hierarchy, original).astype(np.float64)
+    found: dict[str | None, float] = {}
+    for level, labels in enumerate(hierarchy.labels):
+        least = np.full(len(labels), np.inf)
+        np.minimum.at(least, hierarchy.label_map(level), base)
+        for label, rank in zip(labels, least.tolist(), strict=True):
+            found.setdefault(label, rank)
+    return found

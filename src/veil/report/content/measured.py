@@ -1,0 +1,268 @@
+"""What is found out about a release, part by part, each when it is first asked for. No original value among it.
+
+Reports, pictures and notebooks all read this. Everything is plain data: numbers, texts, lists, dictionaries.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from veil.errors import InputError
+from veil.population import Population
+from veil.published.table import Published
+from veil.report.content.association import associations, codes_of
+from veil.report.content.distributions import frequencies
+from veil.report.content.utility import Worth
+from veil.risk import RiskAnalysis, analyze
+from veil.tables.text import canonical_text
+from veil.utility import Comparison
+
+if TYPE_CHECKING:
+    from veil.api.face import Anonymized
+
+MOST_COLUMNS = 16
+"""Columns whose associations are looked at: what fits on a page."""
+
+MOST_NODES = 2_000
+"""Nodes of the solution space that are listed one by one."""
+
+MOST_SUBSETS = 20
+"""Sets of columns that are listed with what they reveal."""
+
+
+class Findings:
+    """What is found out about a release. With `private`, only what the released table itself tells."""
+
+    def __init__(self, release: Anonymized, *, private: bool = False) -> None:
+        self.release, self.private = release, private
+
+    @functools.cached_property
+    def comparison(self) -> Comparison:
+        """The input beside the release."""
+        return Comparison.of(self.release)
+
+    # --- risks ------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def risks(self) -> dict[str, Any]:
+        """What both tables reveal about the people in them."""
+        return {
+            "threshold": self.after.attackers.threshold,
+            "before": None if self.before is None else _risk(self.before),
+            "after": _risk(self.after),
+        }
+
+    @functools.cached_property
+    def before(self) -> RiskAnalysis | None:
+        """The risks of the input, as it was collected."""
+        if self.private:
+            return None
+        prepared, names = self.release._prepared, self.release._published.names
+        table, weights, everybody = prepared.table, prepared.weights, None
+        if prepared.subset is not None:
+            rows = np.flatnonzero(prepared.subset)
+            everybody = table.select(names)
+            table, weights = table.take(pa.array(rows)), prepared.weights_of(rows)
+        published = Published(
+            table,
+            names,
+            untouched=True,
+            weights=weights,
+            population=everybody,
+            population_weights=prepared.weights,
+        )
+        people = None if everybody is not None else self._people()
+        return analyze(published, population=people, untouched=True)
+
+    @functools.cached_property
+    def after(self) -> RiskAnalysis:
+        """The risks of the release."""
+        release = self.release
+        published = Published(
+            release.arrow,
+            release._published.names,
+            marker=release.plan.marker,
+            flag=release._flag,
+            weights=release._published.weights,
+            population=self._population(),
+            population_weights=release._prepared.weights,
+        )
+        people = None if published.population is not None else self._people()
+        return analyze(published, population=people, models=release.plan.models)
+
+    def _people(self) -> Population | None:
+        """The number of people that a model of the plan speaks of."""
+        for model in self.release.plan.models:
+            people = getattr(model, "population", None)
+            if isinstance(people, Population):
+                return people
+        return None
+
+    def _population(self) -> pa.Table | None:
+        """Everybody, generalized as the release is, if only a part of the table is released."""
+        prepared, parts = self.release._prepared, self.release._parts
+        if prepared.subset is None or len(parts) != 1:
+            return None
+        columns = {
+            name: pa.array(hierarchy.labels[level], pa.string()).take(
+                pa.array(hierarchy.label_map(level)[codes])
+            )
+            for name, hierarchy, codes, level in zip(
+                prepared.encoding.names,
+                prepared.encoding.hierarchies,
+                prepared.codes,
+                parts[0].levels,
+                strict=True,
+            )
+        }
+        return pa.table(columns)
+
+    # --- utility ----------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def worth(self) -> Worth:
+        """What the release is still good for. Tables that an engine holds are not compared row by row."""
+        known = not self.private and self.release._prepared.weights is None
+        return Worth(self.release, self.comparison if known else None, self.distributions)
+
+    @functools.cached_property
+    def distributions(self) -> list[dict[str, Any]]:
+        """How often each released value occurs, before and after."""
+        names = [name for name in self.release.arrow.column_names if self._is_spelled(name)]
+        return [frequencies(self.release, name, private=self.private) for name in names]
+
+    @functools.cached_property
+    def associations(self) -> dict[str, Any]:
+        """How strongly the columns depend on each other, before and after."""
+        shown, flag = self.release.arrow, self.release._flag
+        masked = self.release.plan.identifying
+        names = [
+            name
+            for name in shown.column_names
+            if name != flag and name not in masked and self._is_spelled(name)
+        ]
+        some = names[:MOST_COLUMNS]
+        published = self.release._published
+        kept, weights = ~published.suppressed, published.weights
+        return {
+            "columns": some,
+            "left_out": len(names) - len(some),
+            "before": None if self.private else self._associations_before(some),
+            "after": associations(
+                [codes_of(shown[name], weights)[kept] for name in some],
+                None if weights is None else weights[kept],
+            ),
+        }
+
+    def _associations_before(self, names: list[str]) -> list[list[float | None]]:
+        prepared = self.release._prepared
+        subset = prepared.subset
+        chosen = np.arange(prepared.table.num_rows) if subset is None else np.flatnonzero(subset)
+        codes = [codes_of(prepared.table[name], prepared.weights)[chosen] for name in names]
+        return associations(codes, prepared.weights_of(chosen))
+
+    def _is_spelled(self, name: str) -> bool:
+        try:
+            canonical_text(self.release.arrow[name].slice(0, 0), column=name)
+        except InputError:
+            return False
+        return True
+
+    # --- the search -------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def space(self) -> dict[str, Any] | None:
+        """The transformations that the search evaluated; None if there was no search to speak of."""
+        space = getattr(self.release, "explored", None)
+        if space is None or self.private:
+            return None
+        records = max(1, self.release._prepared.sample.records)
+        nodes = list(space.evaluated.values())
+        listed = nodes if len(nodes) <= MOST_NODES else nodes[:: math.ceil(len(nodes) / MOST_NODES)]
+        sums: dict[int, dict[str, Any]] = {}
+        for node in nodes:
+            row = sums.setdefault(
+                sum(node.levels), {"evaluated": 0, "anonymous": 0, "best": None, "least_suppressed": 1.0}
+            )
+            row["evaluated"] += 1
+            row["anonymous"] += node.anonymous
+            row["least_suppressed"] = min(row["least_suppressed"], node.tally.suppressed / records)
+            if node.anonymous and node.score is not None:
+                score = node.score[0]
+                row["best"] = score if row["best"] is None else min(row["best"], score)
+        return {
+            "size": space.size,
+            "evaluated": len(nodes),
+            "minimum": list(space.minimum),
+            "maximum": list(space.maximum),
+            "chosen": list(self.release._parts[0].levels),
+            "by_level_sum": [{"level_sum": key, **sums[key]} for key in sorted(sums)],
+            "nodes": [
+                {
+                    "levels": list(node.levels),
+                    "anonymous": node.anonymous,
+                    "score": None if node.score is None else node.score[0],
+                    "suppressed": node.tally.suppressed / records,
+                }
+                for node in listed
+            ],
+        }
+
+    @functools.cached_property
+    def curve(self) -> list[dict[str, Any]]:
+        """The best score known after so many seconds of the search."""
+        if self.private:
+            return []
+        found = getattr(self.release, "curve", [])
+        return [
+            {"seconds": seconds, "checked": checked, "score": score[0]} for seconds, checked, score in found
+        ]
+
+
+def _risk(found: RiskAnalysis) -> dict[str, Any]:
+    """Return the figures of an analysis that are about everybody, not about single records."""
+    made = found.to_dict()
+    made.pop("individual")
+    sizes, scores = made["class_sizes"], made["suda"]["dis_scores"]
+    # A row of a condensed table stands for many records; those with a score stand for themselves.
+    scores[0]["records"] = (
+        sizes["records"] + sizes["suppressed"] - sum(each["records"] for each in scores[1:])
+    )
+    histogram = sizes.pop("histogram")
+    made["class_sizes"]["groups"] = grouped_sizes(histogram)
+    for each in made["attributes"]:
+        each["distinction"], each["separation"] = round(each["distinction"], 4), round(each["separation"], 4)
+    singles = [each for each in made["attributes"] if len(each["columns"]) == 1]
+    sets = [each for each in made["attributes"] if len(each["columns"]) > 1]
+    made["attributes"] = {
+        "single": singles,
+        "sets": sorted(sets, key=lambda each: (-each["separation"], len(each["columns"])))[:MOST_SUBSETS],
+        "sets_in_all": len(sets),
+    }
+    return made
+
+
+def grouped_sizes(histogram: list[Any]) -> list[dict[str, int]]:
+    """Count classes and records by class size: each up to 10 by itself, then in steps of 1, 2, 5.
+
+    >>> grouped_sizes([(1, 4), (12, 1)])
+    [{'from': 1, 'to': 1, 'classes': 4, 'records': 4}, {'from': 11, 'to': 20, 'classes': 1, 'records': 12}]
+    """
+    ends = list(range(1, 11))
+    while histogram and ends[-1] < histogram[-1][0]:
+        last = ends[-1]
+        ends.append(last * 5 // 2 if str(last)[0] == "2" else last * 2)
+    made = [
+        {"from": start + 1, "to": end, "classes": 0, "records": 0}
+        for start, end in zip([0, *ends], ends, strict=False)
+    ]
+    places = np.searchsorted(ends, [size for size, _ in histogram])
+    for (size, classes), place in zip(histogram, places.tolist(), strict=True):
+        made[place]["classes"] += classes
+        made[place]["records"] += size * classes
+    return [each for each in made if each["classes"]]

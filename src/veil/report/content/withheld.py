@@ -1,0 +1,215 @@
+"""The recipe of a release without the original values that are written in it.
+
+Hierarchies that are written down value by value, research subsets by query or by rows, and models that list values
+say what stands, or may stand, in cells that the release does not show. In their place comes how many values they
+hold, and their SHA-256, by which whoever has them can tell that they are the right ones. Columns, kinds, widths and
+all other parameters stay.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.hierarchies import (
+    Categories,
+    Dates,
+    File,
+    Hierarchy,
+    Intervals,
+    Ordering,
+    Priority,
+    Suppression,
+    Table,
+)
+from veil.models.base import PrivacyModel
+from veil.models.subset import Matching, Random, Rows
+from veil.plan.plan import Plan
+from veil.report.certificate.digest import content_digest, file_digest
+from veil.tables import Format
+from veil.tables.text import canonical_text
+
+_CHECKED_VALUES = 100_000
+"""Values that a model may list and still be compared with the release."""
+
+
+def spell_recipe(
+    plan: Plan, released: pa.Table, *, input: str | None = None, format: Format | None = None
+) -> dict[str, Any]:
+    """Return the recipe of a plan as plain data, without original values.
+
+    >>> from veil import KAnonymity, hierarchies as h
+    >>> plan = Plan({"job": h.categories({"care": ["nurse", "doctor"]})}, KAnonymity(2))
+    >>> spell_recipe(plan, pa.table({"job": ["care", "care"]}))["quasi_identifiers"]["job"]["withheld"]["values"]
+    2
+    """
+    from veil.recipe import Recipe
+
+    kept = {name: each for name, each in plan.quasi_identifiers.items() if _is_plain(each, released, name)}
+    stand_in = dataclasses.replace(
+        plan,
+        quasi_identifiers={name: kept.get(name, Suppression()) for name in plan.quasi_identifiers},
+        models=tuple(_bare(model) for model in plan.models),
+    )
+    made = Recipe.of(stand_in, input=input, format=format).spell()
+    made["quasi_identifiers"] = {
+        name: _with_digest(made["quasi_identifiers"][name], each)
+        if name in kept
+        else withheld_hierarchy(each)
+        for name, each in plan.quasi_identifiers.items()
+    }
+    made["models"] = spell_models(plan, released)
+    return made
+
+
+def spell_models(plan: Plan, released: pa.Table) -> list[dict[str, Any]]:
+    """Return the models of a plan as a recipe spells them, without values that the release does not show."""
+    return [_spell_model(model, released) for model in plan.models]
+
+
+def withheld_hierarchy(builder: Any) -> dict[str, Any]:
+    """Return what may be said of a hierarchy that lists values."""
+    if isinstance(builder, Hierarchy):
+        listed: Any = [list(row) for row in builder.to_rows()]
+        return {"kind": "table", "withheld": _withheld(listed, builder.size)}
+    from veil.recipe.parts import spelled
+
+    spec = spelled(builder) if hasattr(builder, "kind") else {"kind": type(builder).__name__}
+    secret = {key: spec.pop(key) for key in _LISTING if key in spec}
+    number = len(_listed_values(secret))
+    return {**spec, "withheld": _withheld(secret.get("rows", secret), number)}
+
+
+_LISTING = ("rows", "tree", "mappings", "order", "priorities", "listed", "lower", "upper", "bottom", "top")
+"""Parameters of hierarchy builders that name values of the column, or may."""
+
+
+def _is_plain(builder: Any, released: pa.Table, name: str) -> bool:
+    """Whether a hierarchy can be written down as it is."""
+    if isinstance(builder, Hierarchy | Table | Categories) or not hasattr(builder, "kind"):
+        return False
+    if isinstance(builder, Ordering):
+        return isinstance(builder.order, str)
+    if isinstance(builder, Priority):
+        return not builder.priorities
+    if isinstance(builder, Intervals | Dates):
+        from veil.recipe.parts import spelled
+
+        spec = spelled(builder)
+        ends = _listed_values(spec)
+        return not ends or _all_shown(ends, released, name)
+    return True
+
+
+def _all_shown(ends: Iterable[str], released: pa.Table, name: str) -> bool:
+    """Whether each of some limits can be read in the labels of the released column anyway."""
+    if name not in released.column_names:
+        return False
+    labels = "\n".join(text for text in canonical_text(pc.unique(released[name])) if text is not None)
+    return all(end in labels for end in ends)
+
+
+def _with_digest(spec: Any, builder: Any) -> Any:
+    """Add to a hierarchy file what it holds now, as its path alone does not say that."""
+    if not isinstance(builder, File):
+        return spec
+    made = {"kind": "file", "path": spec} if isinstance(spec, str) else dict(spec)
+    digest = file_digest(Path(builder.path))
+    return made if digest is None else {**made, "sha256": digest}
+
+
+# --- models -----------------------------------------------------------------------------------------------
+
+
+def _bare(model: PrivacyModel) -> PrivacyModel:
+    """Return a model that can be spelled whatever its research subset is."""
+    if model.subset is None or "subset" not in _names(model):
+        return model
+    return dataclasses.replace(model, subset=Rows((0,)))  # type: ignore[type-var]
+
+
+def _names(model: PrivacyModel) -> list[str]:
+    return [field.name for field in dataclasses.fields(model)]  # type: ignore[arg-type]
+
+
+def _spell_model(model: PrivacyModel, released: pa.Table) -> dict[str, Any]:
+    from veil.recipe.parts import spelled
+
+    spec: dict[str, Any] = spelled(_bare(model))
+    if "subset" in spec:
+        spec["subset"] = _spell_subset(model.subset)
+    attribute = getattr(model, "attribute", None)
+    shown = _shown_values(released, attribute) if {"values", "hierarchy"} & set(spec) else set()
+    if spec.get("values") and not set(map(str, spec["values"])) <= shown:
+        spec["values"] = {"withheld": _withheld(spec["values"], len(spec["values"]))}
+    if isinstance(spec.get("hierarchy"), Mapping):
+        builder = getattr(model, "hierarchy", None)
+        if isinstance(builder, File):
+            spec["hierarchy"] = _with_digest(spec["hierarchy"], builder)
+        elif not _listed_values(spec["hierarchy"]) <= shown:
+            spec["hierarchy"] = withheld_hierarchy(builder)
+    return spec
+
+
+def _listed_values(spec: Mapping[str, Any]) -> set[str]:
+    """Return the original values that a hierarchy names, as far as their names can be told from those of groups."""
+    if "rows" in spec:
+        return {str(row[0]) for row in spec["rows"]}
+    found = {str(leaf) for key in _LISTING if key in spec for leaf in _leaves(spec[key])}
+    return found | {str(value) for value in spec.get("priorities", {})} | _mapped(spec.get("mappings", ()))
+
+
+def _mapped(mappings: Any) -> set[str]:
+    return {str(value) for each in mappings if isinstance(each, Mapping) for value in each}
+
+
+def _shown_values(released: pa.Table, column: str | None) -> set[str]:
+    if column is None or column not in released.column_names:
+        return set()
+    values = pc.unique(released[column])
+    if len(values) > _CHECKED_VALUES or pa.types.is_nested(values.type):
+        return set()
+    return {text for text in canonical_text(values) if text is not None}
+
+
+def _spell_subset(subset: Any) -> dict[str, Any]:
+    """Say how the rows to release were chosen, but neither which they are nor by what values."""
+    if isinstance(subset, Random):
+        return {"kind": "Random", "probability": subset.probability}
+    if isinstance(subset, Rows):
+        return {"kind": "Rows", "withheld": _withheld(list(subset.rows), len(subset.rows))}
+    if isinstance(subset, Matching):
+        if isinstance(subset.source, str):
+            digest = file_digest(Path(subset.source))
+            return {"kind": "Matching", "source": subset.source} | ({"sha256": digest} if digest else {})
+        known = {"rows": subset.source.num_rows, "sha256": content_digest(subset.source)}
+        return {"kind": "Matching", "withheld": known}
+    query = str(getattr(subset, "query", ""))
+    return {"kind": "Where", "withheld": {"sha256": hashlib.sha256(query.encode()).hexdigest()}}
+
+
+# --- parts ------------------------------------------------------------------------------------------------
+
+
+def _withheld(listed: Any, number: int) -> dict[str, Any]:
+    text = json.dumps(listed, ensure_ascii=True, default=str)
+    return {"values": number, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def _leaves(value: Any) -> Iterable[Any]:
+    """Return every word and number in nested lists and mappings, without the keys."""
+    if isinstance(value, Mapping):
+        for each in value.values():
+            yield from _leaves(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _leaves(each)
+    elif value is not None:
+        yield value

@@ -1,0 +1,324 @@
+"""The report in words: the facts put into sections of texts, tables and pictures, for any kind of page."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from veil.base.wording import plural
+from veil.report.pages import measured
+from veil.report.pages.blocks import (
+    Block,
+    Cell,
+    Code,
+    Heading,
+    Section,
+    Signatures,
+    Table,
+    Text,
+    cut,
+    listed,
+    note_on,
+    number,
+    percent,
+    verdict,
+)
+
+
+def sections(facts: dict[str, Any]) -> list[Section]:
+    """Put the facts into words."""
+    return [
+        Section("summary", "Summary", _summary(facts)),
+        Section("asked", "What was asked", _asked(facts)),
+        Section("done", "What was done", _done(facts)),
+        Section("guarantees", "Guarantees, and their verification", _guarantees(facts)),
+        Section("risks", "Risks before and after", measured.risks(facts)),
+        Section("utility", "Utility before and after", measured.utility(facts)),
+        Section("distributions", "Distributions and dependencies", measured.distributions(facts)),
+        *([] if facts["space"] is None else [Section("search", "The search", measured.search(facts))]),
+        Section("again", "How to do it again", _again(facts)),
+        Section("certificate", "Certificate", _certificate(facts)),
+    ]
+
+
+def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
+    found, asked = facts["summary"], facts["asked"]
+    blocks: list[Block] = []
+    if facts["notice"]:
+        blocks.append(Text(facts["notice"], "notice"))
+    if facts["statement"]:
+        blocks.append(Text(facts["statement"]))
+    blocks.append(Text(_what_happened(facts), "lead"))
+    rows: list[tuple[str | Cell, ...]] = []
+    if not facts["private"]:
+        rows.append(("Records in the input", number(found["records"])))
+        if asked["subset"]:
+            rows.append(("Records of the research subset", number(found["chosen"])))
+        share = found["suppressed"] / max(1, found["chosen"])
+        limit = f"limit {percent(found['suppression_limit'])}"
+        limit += "" if found["within_limit"] else ", passed on purpose"
+        rows.append(("Suppressed records", f"{number(found['suppressed'])} ({percent(share)}; {limit})"))
+    rows.append(("Rows of the released table", number(found["released_rows"])))
+    rows.append(("Groups of records that look alike", number(found["classes"])))
+    rows.append(("Smallest group", number(found["smallest_class"])))
+    if "score" in found:
+        score = found["score"] if isinstance(found["score"], list) else [found["score"]]
+        kind = asked["quality"]["kind"]
+        rows.append((f"Score ({kind}; lower is better)", ", ".join(f"{each:.6g}" for each in score)))
+        rows.append(("Best possible", _optimality(found)))
+    if found.get("ending"):
+        rows.append(("The search ended as", str(found["ending"])))
+    rows.append(("Independent verification", verdict(found["holds"])))
+    blocks.append(Table(("", ""), tuple(rows)))
+    blocks.append(
+        Text(
+            "I have read this report. The guarantees named in it are those that were asked for, and the remaining "
+            "risks are acceptable for the intended recipients and purpose."
+        )
+    )
+    blocks.append(Signatures(("Prepared by", "Approved by (data protection)")))
+    return tuple(blocks)
+
+
+def _what_happened(facts: dict[str, Any]) -> str:
+    found, asked = facts["summary"], facts["asked"]
+    promises = "; ".join(model["promise"] for model in asked["models"])
+    if facts["private"]:
+        rows = plural(found["released_rows"], "row")
+        return f"A table of {rows} is released under this promise: {promises}. The transformation was chosen privately."
+    released = found["chosen"] - found["suppressed"]
+    text = f"Of {plural(found['chosen'], 'record')}, {released:,} are released and {found['suppressed']:,} suppressed. "
+    text += f"The released table fulfils: {promises}. "
+    if "score" not in found:
+        text += "Suppressed records were transformed again, on their own, so that fewer stay suppressed."
+    elif found["proven_optimal"]:
+        text += "No other transformation of the search space loses less information."
+    elif facts["statement"]:
+        text += "The transformation was chosen privately."
+    elif not found["is_optimum"]:
+        text += "This transformation was chosen by hand; it is not the best one that was found."
+    else:
+        text += "This transformation is not proven to be the best one"
+        gap = found["gap"]
+        text += "." if gap is None else f"; its score is at most {percent(gap)} above the best one."
+    return text
+
+
+def _optimality(found: dict[str, Any]) -> str:
+    if found["proven_optimal"]:
+        return "yes, proven"
+    if found["gap"] is None:
+        return "not proven"
+    return f"not proven; at most {percent(found['gap'])} above the best one"
+
+
+def _monotone(model: dict[str, Any]) -> str:
+    return " and ".join(name for name, holds in model["monotone"].items() if holds == "yes") or "–"
+
+
+def _asked(facts: dict[str, Any]) -> tuple[Block, ...]:
+    asked = facts["asked"]
+    blocks: list[Block] = [
+        Text("The table was to be released under the following guarantees."),
+        Table(
+            ("Guarantee", "What it means", "Defends against", "Monotone under"),
+            tuple(
+                (model["text"], model["definition"], ", ".join(model["attacks"]) or "–", _monotone(model))
+                for model in asked["models"]
+            ),
+        ),
+        Text(
+            "Monotone under generalization: a class made of classes that keep the guarantee keeps it. Under "
+            "suppression: what is left of a class that breaks it breaks it as well. The search relies on either where it holds.",
+            "note",
+        ),
+        Heading("Their parameters"),
+        Table(
+            ("Guarantee", "Parameter", "Allowed", "Meaning and usual values"),
+            tuple(
+                (kind, each["name"], each["values"], each["about"].replace("`", ""))
+                for kind, known in {model["kind"]: model["parameters"] for model in asked["models"]}.items()
+                for each in known
+            ),
+        ),
+    ]
+    if not facts["private"]:
+        kept = (
+            "stay: their quasi-identifiers are blanked, and their sensitive and other columns are published"
+            if asked["suppressed_rows"] == "keep"
+            else "are left out"
+        )
+        blocks.append(
+            Text(
+                f"At most {percent(asked['suppression_limit'])} of the records may be suppressed; suppressed rows {kept}. "
+                f"Of all transformations that keep the guarantees, the one with the least information loss was wanted, by "
+                f"the measure {asked['quality']['kind']}: {asked['quality']['definition']}"
+            )
+        )
+    names = {
+        "quasi-identifying": "Quasi-identifying: an attacker may know them",
+        "sensitive": "Sensitive: an attacker must not learn them",
+        "insensitive": "Insensitive: published as they are",
+        "identifying": "Identifying: they name a person",
+    }
+    roles = tuple((names[role], listed(columns, 60)) for role, columns in asked["roles"].items())
+    blocks += [Heading("Roles of the columns"), Table(("Role", "Columns"), roles)]
+    if asked["subset"]:
+        blocks.append(
+            Text("Only a research subset of the records is released; the whole table is the population.")
+        )
+    return tuple(blocks)
+
+
+def _done(facts: dict[str, Any]) -> tuple[Block, ...]:
+    done = facts["done"]
+    rows: list[tuple[str | Cell, ...]] = []
+    for each in done["columns"]:
+        level = "–"
+        if "level" in each:
+            span = (
+                f"{each['level']}"
+                if each["level"] == each["highest_level"]
+                else f"{each['level']}–{each['highest_level']}"
+            )
+            level = f"{span} of {each['of']}"
+        meaning = each.get("name", "") if each.get("level") else ""
+        rows.append((each["column"], each["role"], each["treatment"], level, meaning))
+    blocks: list[Block] = [
+        Table(("Column", "Role", "Treatment", "Level", "Name of the level"), cut(rows), right=(3,)),
+        *note_on(rows),
+        Text(
+            "Level 0 are the original values, and each level makes them coarser; the last one is the height of the "
+            "hierarchy.",
+            "note",
+        ),
+    ]
+    if done["flag"]:
+        blocks.append(
+            Text(
+                f"A column {done['flag']!r} was added, because the cells alone would not tell which rows are suppressed."
+            )
+        )
+    if "parts" in done:
+        blocks.append(Heading("Local recoding"))
+        names = list(done["parts"][0]["levels"]) if done["parts"] else []
+        shown = names[:8]
+        recoded: list[tuple[str | Cell, ...]] = [
+            (str(at), number(part["records"]), *(str(part["levels"][name]) for name in shown))
+            for at, part in enumerate(done["parts"], 1)
+        ]
+        blocks.append(Table(("Part", "Records", *shown), cut(recoded), right=tuple(range(len(shown) + 2))))
+        blocks += note_on(recoded)
+        if len(names) > len(shown):
+            blocks.append(
+                Text(
+                    f"Levels of {len(names) - len(shown)} further columns are in the report as JSON.", "note"
+                )
+            )
+        measures = facts["summary"].get("measures", {})
+        blocks.append(
+            Table(
+                ("Measure of the whole release", "Value"),
+                tuple((name.replace("_", " "), number(value)) for name, value in measures.items()),
+                right=(1,),
+            )
+        )
+    return tuple(blocks)
+
+
+def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
+    rows: list[tuple[str | Cell, ...]] = [
+        (each["promise"], each["found"], verdict(each["holds"])) for each in facts["verification"]
+    ]
+    where = "on the released table" if facts["output"]["sha256"] else "before writing, on the different rows,"
+    text = (
+        f"Every promise was checked {where} by a verifier that shares no code with the search. What does not hold is "
+        "never released."
+    )
+    if facts["output"]["sha256"] is None:
+        text += (
+            " An engine holds the table. When it writes the release, what it has written is checked again, and put in "
+            "its place only if everything holds; these findings are returned by `save`, and are not among those below."
+        )
+    return (
+        Text(text),
+        Table(("Promise", "Found", ""), cut(rows)),
+        *note_on(rows),
+    )
+
+
+def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
+    rows: list[tuple[str | Cell, ...]] = []
+    given = facts["input"]
+    if given is not None:
+        if "file" in given:
+            rows.append(("Input file", given["file"]))
+        if given.get("file_sha256"):
+            rows.append(("SHA-256 of the input file", given["file_sha256"]))
+        rows.append(("Input", f"{plural(given['rows'], 'row')}, {plural(given['columns'], 'column')}"))
+        rows.append(
+            ("SHA-256 of the content of the input", given["sha256"] or "not computed: an engine holds it")
+        )
+    out = facts["output"]
+    rows.append(("Released table", f"{plural(out['rows'], 'row')}, {plural(out['columns'], 'column')}"))
+    rows.append(
+        ("SHA-256 of the content of the release", out["sha256"] or "not computed: an engine holds it")
+    )
+    asked = facts["asked"]
+    limits = [
+        f"{name.replace('_', ' ')} {asked[name]:,}"
+        for name in ("time_limit", "check_limit")
+        if asked[name] is not None
+    ]
+    rows.append(("Search", ", ".join([f"strategy {asked['strategy']}", *limits])))
+    rows.append(("Made with", ", ".join(f"{name} {version}" for name, version in facts["versions"].items())))
+    rows.append(("Date", facts["date"]))
+    return (
+        Table(("", ""), tuple(rows)),
+        Heading("Recipe"),
+        Text(
+            "The plan as a recipe file. Where it lists original values (hierarchies written down value by value, "
+            "research subsets), they are withheld here: their number and SHA-256 stand in their place.",
+            "note",
+        ),
+        Code(facts["recipe_text"]),
+    )
+
+
+def _certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
+    what = (
+        "check that it is this table, and verify the guarantees on it again:"
+        if facts["output"]["sha256"]
+        else "verify the guarantees on it again. An engine holds the table, so there is no fingerprint of its content: "
+        "only the number of rows and the names of the columns tell whether it is this table."
+    )
+    report, holder = facts.get("report") or "report.html", facts.get("certificate_file")
+    made = "A certificate was written along with this report,"
+    if holder is None and report.lower().endswith(".pdf"):
+        holder = "certificate.json"
+        made = (
+            'A PDF holds no certificate. In Python release.certificate("certificate.json"), in a shell the option '
+            "--certificate certificate.json writes one,"
+        )
+    elif holder is None:
+        holder, made = report, "This report holds a certificate"
+    table = facts.get("table_file") or "release.csv"
+    return (
+        Text(f"{made} by which anybody who has the released table can {what}"),
+        Code(f"veil verify {shlex.quote(table)} --certificate {shlex.quote(holder)}"),
+        Table(
+            ("Promise", "Found", "Checkable on the table alone"),
+            tuple(
+                (
+                    each["promise"],
+                    each["found"] or "–",
+                    "yes" if each["checkable"] else "no: that takes the original table",
+                )
+                for each in facts["certificate"]["found"]
+            ),
+        ),
+        Text(
+            "It is no signature: it does not tell who made it. Give recipients the certificate, not this report.",
+            "note",
+        ),
+    )

@@ -1,0 +1,375 @@
+"""The measured part of the report in words: risks, utility, distributions and the search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from veil.base.wording import plural
+from veil.report.pages.blocks import (
+    MOST_ROWS,
+    Block,
+    Cell,
+    Heading,
+    Picture,
+    Table,
+    Text,
+    cut,
+    listed,
+    note_on,
+    number,
+    percent,
+)
+from veil.report.pictures.draw import A_PAGE
+
+MOST_DRAWN = 24
+"""Columns whose distributions are drawn."""
+
+
+_SQUARED = (
+    "“–”: squared errors are withheld where they would tell of few values that neither the release nor the counts of the "
+    "input show, here in {}."
+)
+
+
+def risks(facts: dict[str, Any]) -> tuple[Block, ...]:
+    """Tell what both tables reveal."""
+    found = facts["risks"]
+    before, after, at = found["before"], found["after"], percent(found["threshold"])
+    lines: list[tuple[str, Any]] = [
+        ("Prosecutor: highest risk of a record", lambda t: percent(t["attackers"]["prosecutor"]["highest"])),
+        (f"Prosecutor: records with a risk above {at}", lambda t: percent(t["attackers"]["prosecutor"]["at_risk"])),
+        ("Prosecutor: average risk", lambda t: percent(t["attackers"]["prosecutor"]["average"])),
+        ("Journalist: highest risk of a record", lambda t: percent(t["attackers"]["journalist"]["highest"])),
+        (f"Journalist: records with a risk above {at}", lambda t: percent(t["attackers"]["journalist"]["at_risk"])),
+        ("Marketer: share of records identified", lambda t: percent(t["attackers"]["marketer"]["success_rate"])),
+        ("Suppressed cells match everything: highest risk", lambda t: percent(t["wildcards"]["highest"])),
+        ("Suppressed cells match everything: average risk", lambda t: percent(t["wildcards"]["average"])),
+        ("Records that are unique", lambda t: f"{number(t['sample_uniques']['records'])} ({percent(t['sample_uniques']['share'])})"),
+        ("SUDA: records with a minimal sample unique", lambda t: number(t["suda"]["records"])),
+        ("SUDA: chance that a match with a unique is right (DIS)", lambda t: percent(t["suda"]["dis"])),
+        ("Classes", lambda t: number(t["class_sizes"]["classes"])),
+        ("Records for each class, on average", lambda t: number(t["class_sizes"]["average"])),
+        ("Smallest and largest class", lambda t: f"{number(t['class_sizes']['smallest'])} – {number(t['class_sizes']['largest'])}"),
+    ]  # fmt: skip
+    if after["population_uniques"] is not None:
+        lines.append(("Unique in the population, by estimate (Dankar)", _population))
+    tables = [table for table in (before, after) if table is not None]
+    headings = ("Measure", "Before", "After") if before is not None else ("Measure", "Release")
+    rows = tuple((name, *(tell(table) for table in tables)) for name, tell in lines)
+    blocks: list[Block] = [
+        Text(
+            "The prosecutor knows that a person is in the table, the journalist only that they belong to the "
+            "population, and the marketer links everybody. Suppressed records show no quasi-identifier and do not count; "
+            "their sensitive and other columns are published all the same, unless the rows are left out."
+        ),
+        Table(headings, rows, right=tuple(range(1, len(headings)))),
+        Picture("risks", "Share of the records by their risk of re-identification"),
+        Picture("class_sizes", "Share of the records by the size of their class"),
+        Heading("What single columns reveal"),
+        *_attribute_risks(before, after),
+    ]
+    return tuple(blocks)
+
+
+def _population(table: dict[str, Any]) -> str:
+    found = table["population_uniques"]
+    if found is None:
+        return "–"
+    return (
+        f"{found['dankar']['uniques']:,.0f} of {found['population']:,} ({percent(found['dankar']['share'])})"
+    )
+
+
+def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> list[Block]:
+    def by_name(table: dict[str, Any] | None) -> dict[str, dict[str, Any]]:
+        return {} if table is None else {each["columns"][0]: each for each in table["attributes"]["single"]}
+
+    first, second = by_name(before), by_name(after)
+    rows: list[tuple[str | Cell, ...]] = []
+    for name, each in sorted(second.items(), key=lambda item: -first.get(item[0], item[1])["separation"]):
+        old = first.get(name)
+        told = [percent(old["distinction"]), percent(old["separation"])] if old else []
+        rows.append((name, *told, percent(each["distinction"]), percent(each["separation"])))
+    headings: tuple[str, ...] = ("Column", "Distinction", "Separation")
+    if first:
+        headings = (
+            "Column",
+            "Distinction before",
+            "Separation before",
+            "Distinction after",
+            "Separation after",
+        )
+    blocks: list[Block] = [
+        Table(headings, cut(rows), right=tuple(range(1, len(headings)))),
+        *note_on(rows),
+        Text(
+            "Distinction is the number of different values for each record, separation the share of all pairs of records "
+            "that differ.",
+            "note",
+        ),
+    ]
+    sets = after["attributes"]["sets"][:5]
+    if sets:
+        blocks += [
+            Heading("Sets of columns that separate the released records best"),
+            Table(
+                ("Columns", "Distinction", "Separation"),
+                tuple(
+                    (listed(each["columns"], 12), percent(each["distinction"]), percent(each["separation"]))
+                    for each in sets
+                ),
+                right=(1, 2),
+            ),
+        ]
+    return blocks
+
+
+def utility(facts: dict[str, Any]) -> tuple[Block, ...]:
+    """Tell what the release is still good for."""
+    found = facts["utility"]
+    blocks: list[Block] = [] if found["note"] is None or facts["private"] else [Text(found["note"])]
+    if found["quality"] is not None:
+        blocks += _quality(found["quality"])
+    if found["statistics"]:
+        blocks += _statistics(found["statistics"], facts["private"])
+    if found["preservation"] is not None:
+        blocks += _preservation(found["preservation"])
+    if found["queries"] is not None and found["queries"]["mean"] is not None:
+        queries = found["queries"]
+        blocks += [
+            Heading("Count queries"),
+            Text(
+                f"{plural(queries['queries'], 'random query', 'random queries')} with "
+                f"{plural(queries['predicates'], 'condition')}, answered on the release: off by "
+                f"{percent(queries['median'])} (median) and {percent(queries['mean'])} (mean)."
+            ),
+        ]
+    if any(found["predictions"].values()):
+        blocks += _predictions(found["predictions"])
+    return tuple(blocks)
+
+
+def _quality(found: dict[str, Any]) -> list[Block]:
+    measures = ("granularity", "intensity", "entropy", "squared_error")
+    rows: list[tuple[str | Cell, ...]] = [
+        (each["column"], *(percent(each[name]) for name in measures), percent(each["missing_after"]))
+        for each in found["attributes"]
+    ]
+    together = ("All together", *(percent(found["together"][name]) for name in measures), "")
+    names = {
+        "discernibility": "Discernibility",
+        "class_size": "Class size",
+        "ambiguity": "Ambiguity",
+        "record_error": "Record-level squared error",
+        "sse_sst": "1 − SSE/SST",
+    }
+    return [
+        Text("How much information is left, from 0 % (nothing) to 100 % (all)."),
+        Table(
+            (
+                "Quasi-identifier",
+                "Granularity",
+                "Intensity",
+                "Entropy",
+                "Squared error",
+                "Cells without a value",
+            ),
+            (*cut(rows), together),
+            right=(1, 2, 3, 4, 5),
+        ),
+        *note_on(rows),
+        Table(
+            ("Measure of the whole table", "Left"),
+            tuple((names[key], percent(value)) for key, value in found["table"].items()),
+            right=(1,),
+        ),
+        *([Text(_SQUARED.format(listed(found["withheld"])), "note")] if found["withheld"] else []),
+    ]
+
+
+def _statistics(found: list[dict[str, Any]], private: bool) -> list[Block]:
+    rows: list[tuple[str | Cell, ...]] = []
+    for each in found:
+        old, new = each["before"], each["after"]
+        before: tuple[str, ...] = ()
+        if not private:
+            hidden = "withheld" if old and old.get("withheld") else "–"
+            figures = [
+                number(old[key]) if old and old.get(key) is not None else hidden
+                for key in ("mean", "standard_deviation")
+            ]
+            before = (number(old["count"]), *figures) if old else ("–", "–", "–")
+        rows.append(
+            (
+                each["column"],
+                *before,
+                number(new.get("count", 0)),
+                number(new.get("mean")),
+                number(new.get("standard_deviation")),
+                _value(new.get("median")),
+                _exact(new.get("mode")),
+            )
+        )
+    after = ("Values", "Mean", "Deviation", "Median", "Mode")
+    headings: tuple[str, ...] = ("Column", *after)
+    if not private:
+        headings = (
+            "Column",
+            "Values before",
+            "Mean before",
+            "Deviation before",
+            *(f"{name} after" for name in after),
+        )
+    right = tuple(range(1, len(headings)))
+    blocks: list[Block] = [
+        Heading("Summary statistics"),
+        Table(headings, cut(rows), right=right),
+        *note_on(rows),
+    ]
+    if not private:
+        blocks.append(
+            Text(
+                "Medians, modes and extremes of the input are somebody's values and are not shown. Its means and "
+                "deviations have three digits, and are withheld where they would tell of few values that neither the "
+                "release nor the counts of the input show. A mode is shown if no other value is as frequent.",
+                "note",
+            )
+        )
+    return blocks
+
+
+def _exact(value: Any) -> str:
+    return _value(f"{value:,}" if isinstance(value, float) else value)
+
+
+def _value(value: Any) -> str:
+    text = number(value)
+    return text if len(text) <= 30 else text[:29] + "…"
+
+
+def _preservation(found: dict[str, Any]) -> list[Block]:
+    if not found["columns"]:
+        return []
+    rows = [
+        (
+            each["column"],
+            percent(each["compared"]),
+            percent(each["mean_change"]),
+            percent(each["variance_change"]),
+            number(each["sse_sst"]),
+        )
+        for each in found["columns"]
+    ]
+    return [
+        Heading("Columns of numbers"),
+        Table(
+            ("Column", "Numbers released", "Change of the mean", "Change of the variance", "SSE/SST"),
+            tuple(rows[:MOST_ROWS]),
+            right=(1, 2, 3, 4),
+        ),
+        *note_on(rows),
+        Text("Changes are those of figures with three digits; “–” where these do not tell any.", "note"),
+    ]
+
+
+def _predictions(found: dict[str, Any]) -> list[Block]:
+    blocks: list[Block] = [Heading("Predicting sensitive columns from the quasi-identifiers")]
+    if found["classification"]:
+        blocks.append(
+            Table(
+                (
+                    "Column",
+                    "Model",
+                    "Accuracy before",
+                    "Accuracy after",
+                    "Most frequent value",
+                    "Kept of the gain",
+                ),
+                tuple(
+                    (
+                        each["target"],
+                        each["method"],
+                        percent(each["original"]),
+                        percent(each["released"]),
+                        percent(each["zero_r"]),
+                        "–" if each["original"] <= each["zero_r"] else percent(each["relative"]),
+                    )
+                    for each in found["classification"]
+                ),
+                right=(2, 3, 4, 5),
+            )
+        )
+    if found["regression"]:
+        blocks.append(
+            Table(
+                ("Column", "Model", "R² before", "R² after"),
+                tuple(
+                    (each["target"], each["method"], *(number(value) for value in each["r2"]))
+                    for each in found["regression"]
+                ),
+                right=(2, 3),
+            )
+        )
+    return blocks + [Text(note, "note") for note in found["notes"]]
+
+
+def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:
+    """Show how often values occur, and how columns depend on each other."""
+    every = _drawable(facts)
+    drawn = every[:MOST_DRAWN]
+    text = "Only values that the release shows are named."
+    if not facts["private"]:
+        text += " The input is counted by the same labels; what the release does not show is put together."
+        if any(each["withheld"] for each in drawn):
+            text += (
+                " Where fewer than ten records are not shown, or nearly all of them have one label, the input is not drawn, "
+                "as the difference would tell the label."
+            )
+    blocks: list[Block] = [Text(text)]
+    for page, start in enumerate(range(0, len(drawn), A_PAGE)):
+        names = ", ".join(each["column"] for each in drawn[start : start + A_PAGE])
+        blocks.append(Picture("distributions", f"Distributions of {names}", page))
+    if len(every) > len(drawn):
+        left = plural(len(every) - len(drawn), "further column")
+        blocks.append(Text(f"{left} not drawn; the report as JSON has all of them.", "note"))
+    found = facts["associations"]
+    if len(found["columns"]) > 1:
+        blocks.append(Heading("How strongly columns depend on each other"))
+        blocks.append(
+            Picture(
+                "correlations",
+                "Cramér's V, corrected for bias: 0 for independent columns, 1 if one tells the other",
+            )
+        )
+        if found["left_out"]:
+            blocks.append(Text(f"{plural(found['left_out'], 'further column')} left out.", "note"))
+    return tuple(blocks)
+
+
+def drawn_distributions(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the distributions that a report draws."""
+    return _drawable(facts)[:MOST_DRAWN]
+
+
+def _drawable(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    left_out = ("flag", "identifying")
+    return [each for each in facts["distributions"] if each["role"] not in left_out and each["values"]]
+
+
+def search(facts: dict[str, Any]) -> tuple[Block, ...]:
+    """Tell what the search looked at."""
+    space, found = facts["space"], facts["summary"]
+    text = f"{space['evaluated']:,} of {space['size']:,} transformations were evaluated"
+    everything = space["evaluated"] == space["size"]
+    text += ", the others ruled out by proof." if found["proven_optimal"] and not everything else "."
+    blocks: list[Block] = [
+        Text(text),
+        Picture(
+            "space", "Evaluated transformations: their score if anonymous, and the records that they suppress"
+        ),
+    ]
+    if len(space["nodes"]) < space["evaluated"]:
+        blocks.append(Text(f"The picture shows {len(space['nodes']):,} of them, evenly drawn.", "note"))
+    if len(facts["curve"]) > 1:
+        blocks.append(Picture("quality", "Best score known over the time of the search"))
+    return tuple(blocks)

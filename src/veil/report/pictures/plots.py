@@ -1,0 +1,71 @@
+"""`release.plot`: the pictures of a report, one by one."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Literal
+
+from veil.errors import PlanError, did_you_mean
+from veil.report.content.measured import Findings
+from veil.report.pictures import draw as pictures
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from veil.api.face import Anonymized
+
+
+class Plots:
+    """Draws pictures of a release. Each method returns a matplotlib figure; most can draw into axes that exist.
+
+    Nothing that is drawn names an original value that the release does not show; how often values occur in the input
+    is drawn, though, so that the pictures of a differentially private release are for the data holder.
+
+    >>> import pyarrow as pa
+    >>> import veil
+    >>> people = pa.table({"sex": ["f", "f", "m"]})
+    >>> release = veil.anonymize(people, quasi_identifiers={"sex": "suppression"}, models=veil.KAnonymity(2))
+    >>> figure = release.plot.risks()
+    >>> [axes.get_ylabel() for axes in figure.axes]
+    ['share of the records']
+    """
+
+    def __init__(self, release: Anonymized) -> None:
+        self._release = release
+
+    @functools.cached_property
+    def _found(self) -> Findings:
+        return Findings(self._release)
+
+    def risks(self, *, ax: Axes | None = None) -> Figure:
+        """Which share of the records has which risk of re-identification, before and after."""
+        return pictures.risks(self._found.risks, ax)
+
+    def class_sizes(self, *, ax: Axes | None = None) -> Figure:
+        """Which share of the records is in classes of which size, before and after."""
+        return pictures.class_sizes(self._found.risks, ax)
+
+    def distribution(self, column: str, *, ax: Axes | None = None) -> Figure:
+        """How often the released values of a column occur, before and after."""
+        known = {each["column"]: each for each in self._found.distributions}
+        if column not in known:
+            raise PlanError(f"the release has no column {column!r} to draw.{did_you_mean(column, known)}")
+        return pictures.distribution(known[column], ax)
+
+    def distributions(self) -> Figure:
+        """The distributions of all columns."""
+        return pictures.distributions(self._found.distributions)
+
+    def correlations(self, *, table: Literal["before", "after"] = "after", ax: Axes | None = None) -> Figure:
+        """How strongly columns depend on each other: both tables or, into existing axes, one of them."""
+        found = self._found.associations
+        return pictures.correlations(found) if ax is None else pictures.correlation(found, table, ax)
+
+    def space(self, by: Literal["score", "suppressed"] = "score", *, ax: Axes | None = None) -> Figure:
+        """The transformations that the search evaluated, by the sum of their levels."""
+        return pictures.space(self._found.space, by, ax)
+
+    def quality(self, *, ax: Axes | None = None) -> Figure:
+        """The best score known over the time of the search."""
+        return pictures.quality(self._found.curve, ax)

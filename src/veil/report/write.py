@@ -1,0 +1,65 @@
+"""Writing a report: the facts once, then the page that the name of the file asks for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from veil.base.progress import following
+from veil.errors import OutputError
+from veil.report.content.facts import facts
+from veil.report.pages.html import html
+from veil.report.pages.pdf import pdf
+from veil.tables import atomic
+
+if TYPE_CHECKING:
+    from veil.api.face import Anonymized
+
+ProgressLike = bool | Callable[[str, int, int, str], None] | None
+_PHASES = 7
+
+
+def write_report(
+    release: Anonymized,
+    path: Path,
+    *,
+    private: bool | None = None,
+    progress: ProgressLike = None,
+    table: str | None = None,
+    certificate: str | None = None,
+) -> Path:
+    """Write the report of a release as HTML, PDF or JSON, by the ending of the name.
+
+    `private` leaves out every exact figure about the input; by default only for differentially private releases.
+    `table` and `certificate` are the names of files that are written along with it, for the report to tell how the one
+    is checked with the other.
+    """
+    kind = path.suffix.lower()
+    if kind not in (".html", ".htm", ".pdf", ".json"):
+        raise OutputError(
+            f"{path}: a report ends in .html, .pdf or .json, not in {path.suffix!r}. Choose another name"
+        )
+    with following(progress) as told:
+        told.phase("writing the report")
+        done = 0
+
+        def tell(what: str) -> None:
+            nonlocal done
+            told.advance(done, _PHASES, what)
+            done += 1
+
+        found = facts(release, private=private, tell=tell)
+        found |= {"report": path.name, "table_file": table, "certificate_file": certificate}
+        tell("pictures and pages")
+        if kind == ".json":
+            content = (json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+        elif kind == ".pdf":
+            content = pdf(found)
+        else:
+            content = html(found).encode()
+        with atomic(path) as temporary:
+            temporary.write_bytes(content)
+        told.advance(_PHASES, _PHASES)
+    return path

@@ -1,0 +1,131 @@
+"""What the values of a column look like: one test for each kind of identifier, on all different values at once.
+
+Differences from ARX: every text of five digits looks like a ZIP code, not only those of areas with few people, which
+are counted apart; there are tests for more categories, and for German forms.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.risk.identify.vocabulary import CITIES, FIRST_NAMES, LAST_NAMES, RESTRICTED_ZIP_AREAS, STATES
+from veil.tables.columns import encoded, is_text
+
+Hits = NDArray[np.bool_]
+
+_DAY, _MONTH, _YEAR = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])", r"(?:1[89]|20)\d\d"
+_TIME = r"(?:[t ]\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:[ap]m|z|[+-]\d\d:?\d\d))?)?"
+_MONTHS = r"(?:jan|feb|mar|maer|mrz|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-z]*\.?"  # and their long forms
+_BYTE = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
+
+PATTERNS = {
+    "identifier": r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+    "address": (
+        r"(?:\d+[a-z]? )?.+(?:strasse|str\.|weg|platz|allee|gasse|ring|ufer|damm) ?\d+ ?[a-z]?(?:[-/]\d+)?"
+        r"|\d+[a-z]? .+ (?:street|st|avenue|ave|road|rd|lane|ln|drive|dr|boulevard|blvd|court|ct|way|terrace)\.?"
+    ),
+    "geography": r"-?\d{1,2}\.\d{3,}[ ,;]+-?\d{1,3}\.\d{3,}",
+    "date": "|".join(
+        (
+            rf"{_YEAR}[-/.]{_MONTH}[-/.]{_DAY}{_TIME}",
+            rf"{_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])",
+            rf"{_DAY}[-/.] ?{_MONTH}[-/.] ?(?:{_YEAR}|\d\d){_TIME}",
+            rf"{_MONTH}/{_DAY}/(?:{_YEAR}|\d\d){_TIME}",
+            rf"{_DAY}\.? {_MONTHS},? {_YEAR}",
+            rf"{_MONTHS} {_DAY},? {_YEAR}",
+        )
+    ),
+    "age": r"(?:\d|[1-9]\d|1[0-2]\d|130)",
+    "phone": r"(?:\+|0|\()[\d ()/.\-]{6,20}\d|(?:1[ .-])?[2-9]\d\d[ .-]\d{3}[ .-]\d{4}",
+    "email": r"[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+",
+    "social security": r"\d{3}-\d\d-\d{4}|\d{9}|\d\d ?\d{6} ?[a-z] ?\d{3}",
+    "health plan": r"[a-z]\d{9}",
+    "account": r"[a-z]{2}\d\d(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,3})?|\d{4}(?:[ -]\d{4}){3}",
+    "vehicle": r"[a-hj-npr-z0-9]{17}|[a-z]{1,3}[- ][a-z]{1,2}[- ]?\d{1,4}[eh]?",
+    "device": r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}",
+    "url": r"(?:https?|ftp)://\S+|www\.\S+\.[a-z]{2,}\S*",
+    "ip address": rf"{_BYTE}(?:\.{_BYTE}){{3}}|(?:[0-9a-f]{{0,4}}:){{2,7}}[0-9a-f]{{0,4}}",
+    "zip": r"(?:d-?|de-?)?\d{5}(?:-\d{4})?",
+}
+"""Patterns for whole values in plain spelling: lower case, ae for ä."""
+
+_ELDERLY, _OLDEST = 89, 130
+"""Ages between which the year of birth alone is an identifier."""
+
+
+def different_texts(column: pa.ChunkedArray, marker: str | None) -> pa.Array:
+    """Return the different values of a column in plain spelling; missing and suppressed ones are none.
+
+    >>> different_texts(pa.chunked_array([[" Köln", None, "*", "Ulm"]]), "*").to_pylist()
+    ['koeln', 'ulm']
+    """
+    values, _ = encoded(column)
+    if not (pa.types.is_primitive(values.type) or is_text(values.type)):
+        return pa.array([], pa.string())
+    texts = pc.utf8_lower(pc.utf8_trim_whitespace(values.drop_null().cast(pa.string())))
+    for letter, spelling in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss")):
+        texts = pc.replace_substring(texts, letter, spelling)
+    kept = (
+        pc.not_equal(texts, "")
+        if marker is None
+        else pc.invert(pc.is_in(texts, pa.array(["", marker.lower()])))
+    )
+    return pc.unique(texts.filter(kept))
+
+
+def content_hits(values: pa.Array, kind: pa.DataType, today: date) -> dict[str, Hits]:
+    """Tell for each category which values look like it. `kind` is the type of the column."""
+    if pa.types.is_temporal(kind):
+        return {"date": np.ones(len(values), np.bool_)}
+    # What was read as a number may be any amount; a few kinds of identifiers are numbers all the same.
+    asked = PATTERNS if is_text(kind) else ("date", "age", "social security")
+    hits = {category: matching(values, PATTERNS[category]) for category in asked}
+    hits["date"] |= _born_long_ago(values, today)
+    if not is_text(kind):
+        return hits
+    # Digits with signs between them are many things; what is one of the others is no phone number.
+    hits["phone"] &= ~(hits["social security"] | hits["date"] | hits["ip address"] | hits["geography"])
+    hits["ip address"] &= ~hits["device"]
+    # Both letters and digits make a vehicle identification number; one of them alone, anything.
+    letters, digits = matching(values, ".*[a-z].*"), matching(values, r".*\d.*")
+    hits["vehicle"] &= letters & digits & ~hits["account"]
+    hits["first name"], hits["last name"] = _listed(values, FIRST_NAMES), _listed(values, LAST_NAMES)
+    hits["name"] = _full_names(values)
+    hits["city"], hits["state"] = _listed(values, CITIES), _listed(values, STATES)
+    return hits
+
+
+def restricted(values: pa.Array) -> int:
+    """Count the ZIP codes in areas of the USA with few people."""
+    return int(
+        np.count_nonzero(matching(values, rf"(?:{'|'.join(sorted(RESTRICTED_ZIP_AREAS))})\d\d(?:-\d{{4}})?"))
+    )
+
+
+def matching(values: pa.Array, pattern: str) -> Hits:
+    """Tell which values match a pattern from beginning to end."""
+    return np.array(pc.match_substring_regex(values, rf"^(?:{pattern})$"), dtype=np.bool_)
+
+
+def _listed(values: pa.Array, words: frozenset[str]) -> Hits:
+    return np.array(pc.is_in(values, pa.array(sorted(words))), dtype=np.bool_)
+
+
+def _full_names(values: pa.Array) -> Hits:
+    """Tell which values are two to four words, a first name among them and nothing but letters, dots and hyphens."""
+    shaped = matching(values, r"(?:(?:dr|prof|mr|mrs|ms|herr|frau)\.? )*[a-z'-]+,?(?: [a-z'.-]+){1,3}")
+    words = pc.split_pattern_regex(values, "[ ,]+")
+    owner = np.array(pc.list_parent_indices(words), dtype=np.int64)
+    first = np.bincount(owner, _listed(pc.list_flatten(words), FIRST_NAMES), len(values)) > 0
+    made: Hits = shaped & first
+    return made
+
+
+def _born_long_ago(values: pa.Array, today: date) -> Hits:
+    years = [str(today.year - age) for age in range(_ELDERLY + 1, _OLDEST)]
+    return np.array(pc.is_in(values, pa.array(years)), dtype=np.bool_)

@@ -1,0 +1,153 @@
+"""Columns that identify people, found by their name and by their content: the categories of HIPAA's Safe Harbor.
+
+Every column takes two tests. By *name*: what it is called is, but for a typing error or two, what such columns are
+called in English or German, or contains that as words. By *content*: more than a share `threshold` of its different
+values look like that. The lists of names and places (`veil.risk.identify.vocabulary`) are Veil's own.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from veil.errors import ParameterError
+from veil.risk.grouping import table_of
+from veil.risk.identify.content import content_hits, different_texts, restricted
+from veil.risk.identify.vocabulary import COLUMN_NAMES, plain
+
+
+@dataclass(frozen=True)
+class Identifier:
+    """A column that looks like an identifier.
+
+    `confidence` is the share of the column's different values that match, or of the letters of its name.
+    """
+
+    column: str
+    category: str
+    test: Literal["name", "content"]
+    confidence: float
+    reason: str
+
+
+def detect_identifiers(
+    source: Any, *, threshold: float = 0.5, today: date | None = None, marker: str | None = "*"
+) -> tuple[Identifier, ...]:
+    """Find the columns of a table that identify people, by name and by content.
+
+    Parameters
+    ----------
+    source
+        A table, as for `analyze`.
+    threshold
+        Share of the different values of a column that has to be exceeded by those that match.
+    today
+        The day that ages are reckoned from.
+    marker
+        Text of suppressed cells, which are no values.
+
+    >>> table = pa.table({"Vorname": ["x", "y"], "contact": ["a@example.org", "b@example.org"]})
+    >>> [(each.column, each.category, each.test) for each in detect_identifiers(table)]
+    [('Vorname', 'first name', 'name'), ('contact', 'email', 'content')]
+    """
+    if not 0 <= threshold < 1:
+        raise ParameterError(f"`threshold` should be at least 0 and below 1, not {threshold:g}")
+    table = table_of(source)
+    found: list[Identifier] = []
+    for name in table.column_names:
+        by_name = named_like(name, COLUMN_NAMES)
+        if by_name is not None:
+            category, likeness, word = by_name
+            found.append(Identifier(name, category, "name", likeness, f"its name is like {word!r}"))
+        found += by_content(name, table[name], threshold, today or date.today(), marker)
+    return tuple(found)
+
+
+# --- by name --------------------------------------------------------------------------------------
+
+
+def named_like(column: str, lists: dict[str, frozenset[str]]) -> tuple[str, float, str] | None:
+    """Return the list that a column's name is on, how well it fits, and the word; None if it is on none.
+
+    A name fits if it lies within a few typing errors of a word (one from 6 letters on, two from 10) or contains
+    it as a word, which explains a share of its letters.
+
+    >>> named_like("Geburts-Datum", COLUMN_NAMES)
+    ('date', 1.0, 'geburtsdatum')
+    >>> named_like("patientFirstNmae", {"first": frozenset({"patient first name"})})
+    ('first', 0.875, 'patient first name')
+    >>> named_like("home_phone", COLUMN_NAMES)[:2]
+    ('phone', 0.5555555555555556)
+    """
+    for words in _words(column), [each.rstrip("0123456789") for each in _words(column)]:
+        letters = "".join(words)
+        runs = {"".join(words[a:b]) for a in range(len(words)) for b in range(a + 1, len(words) + 1)}
+        best: tuple[str, float, str] | None = None
+        for category, entries in lists.items():
+            for entry in sorted(entries):
+                likeness = _likeness(letters, runs, entry.replace(" ", "").replace("-", ""))
+                if likeness > (best[1] if best else 0.0):
+                    best = category, likeness, entry
+        if best is not None:
+            return best
+    return None
+
+
+def _words(column: str) -> list[str]:
+    """Split a name where case or signs do; numbers alone say nothing.
+
+    >>> _words("dateOfBirth_2")
+    ['date', 'of', 'birth']
+    """
+    apart = re.sub(r"(?<=[a-zäöüß])(?=[A-ZÄÖÜ])", " ", column)
+    return [each for each in re.findall(r"[a-z0-9]+", plain(apart)) if not each.isdigit()]
+
+
+def _likeness(letters: str, runs: set[str], entry: str) -> float:
+    errors = 0 if len(entry) < 6 else 1 if len(entry) < 10 else 2
+    if abs(len(letters) - len(entry)) <= errors:
+        distance = levenshtein(letters, entry)
+        if distance <= errors:
+            return 1 - distance / len(letters)
+    return len(entry) / len(letters) if entry in runs else 0.0
+
+
+def levenshtein(a: str, b: str) -> int:
+    """Return how many letters have to be changed, added or left out to make one text of another.
+
+    >>> levenshtein("kitten", "sitting")
+    3
+    """
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        diagonal, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            diagonal, row[j] = row[j], min(diagonal + (x != y), row[j] + 1, row[j - 1] + 1)
+    return row[-1]
+
+
+# --- by content -----------------------------------------------------------------------------------
+
+
+def by_content(
+    name: str, column: pa.ChunkedArray, threshold: float, today: date, marker: str | None
+) -> list[Identifier]:
+    """Return what more than a share of the different values of a column look like."""
+    values = different_texts(column, marker)
+    if not len(values):
+        return []
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    found = []
+    for category, hits in content_hits(values, kind, today).items():
+        share = int(np.count_nonzero(hits)) / len(values)
+        if share > threshold:
+            reason = f"{share:.0%} of {len(values):,} different values look like that"
+            if category == "zip" and (small := restricted(values)):
+                reason += f", {small:,} of them in US areas of 20,000 people or fewer"
+            found.append(Identifier(name, category, "content", share, reason))
+    return found

@@ -1,0 +1,128 @@
+"""Proposals for the roles of columns, with the reasons; somebody who knows the data has to have the last word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.risk.grouping import table_of
+from veil.risk.identify.content import different_texts, matching
+from veil.risk.identify.detection import Identifier, detect_identifiers, named_like
+from veil.risk.identify.vocabulary import QUASI_IDENTIFYING_NAMES, SENSITIVE_NAMES
+from veil.tables.columns import encoded
+
+Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive"]
+
+_SHARED = frozenset({"city", "zip", "state", "geography", "date", "age"})
+"""Categories that single people out together with others; all the other ones name a person."""
+
+_KNOWN: dict[Role, frozenset[str]] = {
+    "quasi-identifying": QUASI_IDENTIFYING_NAMES,
+    "sensitive": SENSITIVE_NAMES,
+}
+
+_OWN_VALUE = 0.95
+"""Different values for each record from which on a column is as good as a key."""
+
+_MANY_RECORDS = 20
+"""Records from which on that means something."""
+
+_DIAGNOSIS = r"[a-z]\d\d(?:\.?\d{1,4}[a-z]?)?"
+"""ICD-10 codes."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A role for a column. `confidence` is that of the strongest reason, 0 if nothing speaks for any role."""
+
+    column: str
+    role: Role
+    confidence: float
+    reasons: tuple[str, ...]
+
+
+def propose_roles(
+    source: Any, *, threshold: float = 0.5, today: date | None = None, marker: str | None = "*"
+) -> tuple[Proposal, ...]:
+    """Propose a role for each column of a table.
+
+    Names, numbers and addresses of persons, and columns in which nearly every record has its own value, are
+    identifying. Places, dates, ages and what else people know of each other are quasi-identifying, and so are
+    measurements and amounts that nearly every record has to itself; what people would not tell, such as diagnoses and
+    incomes, is sensitive. What is none of these is proposed as insensitive, with no confidence: nothing is known against
+    it. Parameters are those of `detect_identifiers`.
+
+    >>> table = pa.table({"Name": ["Anna Huber"], "age": [34], "Diagnose": ["flu"], "x": [1]})
+    >>> [(each.column, each.role) for each in propose_roles(table)]
+    [('Name', 'identifying'), ('age', 'quasi-identifying'), ('Diagnose', 'sensitive'), ('x', 'insensitive')]
+    """
+    table = table_of(source)
+    found: dict[str, list[Identifier]] = {name: [] for name in table.column_names}
+    for each in detect_identifiers(table, threshold=threshold, today=today, marker=marker):
+        found[each.column].append(each)
+    return tuple(_proposed(name, table[name], found[name], threshold, marker) for name in table.column_names)
+
+
+def _proposed(
+    name: str, column: pa.ChunkedArray, found: list[Identifier], threshold: float, marker: str | None
+) -> Proposal:
+    evidence = _evidence(name, column, found, threshold, marker)
+    values = encoded(column)[0]
+    own = len(values) / max(1, len(column))
+    if len(column) >= _MANY_RECORDS and own >= _OWN_VALUE:
+        # What is known for something else is no key; a measurement that nobody else has singles out, but names nobody.
+        told = f"{own:.0%} of the records have a value of their own"
+        unknown: Role = "identifying"
+        if _has_fractions(values):
+            unknown = "quasi-identifying"
+            told += ", as measurements and amounts do: sensitive if nobody else can know them"
+        role = max(evidence, key=lambda each: evidence[each][0], default=unknown)
+        confidence, reasons = evidence.get(role, (own, []))
+        evidence[role] = confidence, [*reasons, told]
+    if not evidence:
+        return Proposal(name, "insensitive", 0.0, ("nothing speaks for another role, which is not much",))
+    best = max(evidence, key=lambda each: evidence[each][0])
+    confidence, reasons = evidence[best]
+    return Proposal(name, best, confidence, tuple(reasons))
+
+
+def _has_fractions(values: pa.Array) -> bool:
+    """Whether numbers are not all whole ones, as those of keys are even where gaps have made floats of them."""
+    if not (pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
+        return False
+    return bool(pc.any(pc.not_equal(values, pc.floor(values))).as_py())
+
+
+def _evidence(
+    name: str, column: pa.ChunkedArray, found: list[Identifier], threshold: float, marker: str | None
+) -> dict[Role, tuple[float, list[str]]]:
+    """Return what name and values speak for: reasons and the confidence of the best one, identifying roles first."""
+    spoken: dict[Role, list[tuple[float, str]]] = {
+        "identifying": [],
+        "quasi-identifying": [],
+        "sensitive": [],
+    }
+    for each in found:
+        if each.category == "age" and each.test == "content":
+            continue  # as every small number looks like one
+        role: Role = "quasi-identifying" if each.category in _SHARED else "identifying"
+        spoken[role].append((each.confidence, f"{each.category}: {each.reason}"))
+    for role, words in _KNOWN.items():
+        likely = named_like(name, {role: words})
+        if likely is not None:
+            spoken[role].append((likely[1], f"its name is like {likely[2]!r}"))
+    values = different_texts(column, marker)
+    codes = int(np.count_nonzero(matching(values, _DIAGNOSIS))) / max(1, len(values))
+    if codes > threshold:
+        reason = f"{codes:.0%} of {len(values):,} different values look like diagnosis codes"
+        spoken["sensitive"].append((codes, reason))
+    return {
+        role: (max(reasons)[0], [reason for _, reason in sorted(reasons, key=lambda each: -each[0])])
+        for role, reasons in spoken.items()
+        if reasons
+    }

@@ -1,0 +1,273 @@
+"""The independent verifier: reads the output table, and the plan, and trusts neither engine nor search."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.base.wording import plural
+from veil.hierarchies import Hierarchy
+from veil.models import PrivacyModel
+from veil.plan.plan import Plan
+from veil.published.finding import Finding, Verification
+from veil.published.table import Published
+from veil.tables.columns import Encoded, encoded, is_text
+from veil.tables.text import canonical_text
+from veil.verification.aggregates import verify_aggregates
+
+_FEW = 1 << 22
+"""Combinations that are counted in an array with room for all of them."""
+
+
+def verify_models(published: Published, models: Sequence[PrivacyModel]) -> list[Finding]:
+    """Check each privacy model on a published table."""
+    return [model.verify(published) for model in models]
+
+
+def verify_roles(released: pa.Table, plan: Plan) -> list[Finding]:
+    """Check that nothing that names a person is in the table."""
+    findings = []
+    for name, treatment in plan.identifying.items():
+        columns = [released.column(i) for i, found in enumerate(released.column_names) if found == name]
+        if treatment == "remove" or not columns:
+            promise = f"identifying column {name!r} is {'removed' if treatment == 'remove' else 'masked'}"
+            findings.append(Finding(promise, not columns, "there" if columns else "gone"))
+            continue
+        values = {value for column in columns for value in column.unique().to_pylist()}
+        promise = f"identifying column {name!r} is masked"
+        findings.append(Finding(promise, values <= {plan.marker}, f"{len(values)} distinct value(s)"))
+    return findings
+
+
+def verify_release(
+    original: pa.Table,
+    released: pa.Table,
+    plan: Plan,
+    levels: dict[str, int],
+    hierarchies: dict[str, Hierarchy],
+    *,
+    rows: NDArray[np.int64] | None,
+    subset: NDArray[np.bool_] | None = None,
+    flag: str | None,
+    over_limit: bool = False,
+    weights: NDArray[np.int64] | None = None,
+) -> Verification:
+    """Check a release against the table it was made from.
+
+    `rows` are the rows of the original that are in the release, None if all are. With `over_limit` the
+    suppression limit was knowingly passed by the caller. `weights` tells how many records each row of the original
+    stands for, if not one.
+    """
+    before = original if rows is None else original.take(pa.array(rows))
+    shape = _verify_shape(original, before, released, plan, flag, condensed=weights is not None)
+    if not all(finding.holds for finding in shape):
+        return Verification((*shape, *verify_roles(released, plan)))
+    published = as_published(
+        original,
+        released,
+        plan,
+        levels,
+        hierarchies,
+        subset=subset,
+        flag=flag,
+        weights=weights,
+        released_weights=weights if weights is None or rows is None else weights[rows],
+    )
+    findings = verify_models(published, plan.models) + verify_roles(released, plan) + shape
+    columns = [name for name in hierarchies if name not in plan.microaggregated]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+
+        def verified(name: str) -> tuple[NDArray[np.bool_], list[Finding]]:
+            column = _Column(encoded(before[name]), published, name, hierarchies[name], levels[name])
+            return column.generalized_to_nothing, column.verify(plan)
+
+        nothing, of_columns = zip(*pool.map(verified, columns), strict=True) if columns else ((), ())
+    if not over_limit:
+        findings.append(_verify_limit(published, nothing, plan))
+    if flag is not None:
+        wrong = int(np.count_nonzero(published.flags != published.suppressed))
+        promise = f"column {flag!r} tells which rows are suppressed"
+        findings.append(Finding(promise, wrong == 0, f"{wrong} rows differ" if wrong else "every row"))
+    findings += [finding for found in of_columns for finding in found]
+    if plan.microaggregated:
+        labels = _generalized(before, levels, hierarchies)
+        findings += verify_aggregates(before, pa.table(labels), published, plan)
+    treated = {*hierarchies, *plan.microaggregated, *plan.identifying, flag}
+    for name in released.column_names:
+        if name not in treated:
+            same = _same(before[name], released[name])
+            findings.append(Finding(f"column {name!r} is unchanged", same, "equal" if same else "different"))
+    return Verification(tuple(findings))
+
+
+def as_published(
+    original: pa.Table,
+    released: pa.Table,
+    plan: Plan,
+    levels: dict[str, int],
+    hierarchies: dict[str, Hierarchy],
+    *,
+    subset: NDArray[np.bool_] | None,
+    flag: str | None,
+    weights: NDArray[np.int64] | None,
+    released_weights: NDArray[np.int64] | None,
+) -> Published:
+    """See a released table from outside, together with what the models compare it with."""
+    return Published(
+        released,
+        [*hierarchies, *plan.aggregated],
+        marker=plan.marker,
+        flag=flag,
+        weights=released_weights,
+        baseline=original if subset is None else original.filter(pa.array(subset)),
+        baseline_weights=weights if weights is None or subset is None else weights[subset],
+        population=None if subset is None else _population(original, plan, levels, hierarchies),
+        population_weights=weights,
+        members=subset,
+        hierarchies=hierarchies,
+        levels=levels,
+    )
+
+
+def _verify_shape(
+    original: pa.Table, before: pa.Table, released: pa.Table, plan: Plan, flag: str | None, *, condensed: bool
+) -> list[Finding]:
+    """Check that the table has the columns and rows it should have, so that cells can be compared."""
+    planned = [
+        name
+        for name in original.column_names
+        if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
+    ]
+    planned += [flag] if flag is not None else []
+    found = released.column_names
+    lacking = [name for name in planned if name not in found]
+    further = [name for name in found if name not in planned]
+    measured = f"{len(found)} columns{' that the plan looks at' if condensed else ''}"
+    if lacking or further:
+        measured = "; ".join(
+            f"{what} {', '.join(map(repr, names))}"
+            for what, names in (("without", lacking), ("also", further))
+            if names
+        )
+    fits = sorted(found) == sorted(planned)
+    what = "combinations of cells" if condensed else "rows"
+    promise = f"the table has the {before.num_rows} {what} that stay"
+    same_length = released.num_rows == before.num_rows
+    return [
+        Finding("the table has the columns of the plan and no others", fits, measured),
+        Finding(promise, same_length, f"{released.num_rows} {what}"),
+    ]
+
+
+def _verify_limit(published: Published, nothing: Sequence[NDArray[np.bool_]], plan: Plan) -> Finding:
+    """Count suppressed records.
+
+    Where no flag tells them apart, those of which generalization alone leaves `nothing` are not suppressed.
+    """
+    suppressed = published.suppressed
+    # A record of a class is never blank where an aggregate of the class is shown.
+    if published.flag is None and suppressed.any() and not plan.microaggregated:
+        suppressed = suppressed & ~np.logical_and.reduce(nothing)
+    records, weights = published.baseline_records, published.weights
+    count = int(suppressed.sum() if weights is None else weights[suppressed].sum())
+    count += records - published.records
+    allowed = int(Fraction(str(plan.suppression_limit)) * records)
+    what = plural(allowed, "record is", "records are")
+    return Finding(f"at most {what} suppressed", count <= allowed, str(count))
+
+
+class _Column:
+    """A quasi-identifier before and after. Looks at distinct pairs of cells, not at rows."""
+
+    def __init__(
+        self, before: Encoded, published: Published, name: str, hierarchy: Hierarchy, level: int
+    ) -> None:
+        self.published, self.name = published, name
+        self.level, self.height = level, hierarchy.height
+        values, self.codes = before
+        # What the hierarchy's own table says; a value that it does not list has no business in the release.
+        label = {row[0]: row[level] for row in hierarchy.to_rows()}
+        self.expected = [label.get(text, _NOWHERE) for text in canonical_text(values)]
+        self.released, self.released_codes = published.encoded(name)
+        self.blank = published.marker if is_text(self.released.type) else None
+
+    @property
+    def generalized_to_nothing(self) -> NDArray[np.bool_]:
+        """Tell for each record whether its generalized value looks like a suppressed cell."""
+        return np.array([label == self.blank for label in self.expected], dtype=np.bool_)[self.codes]
+
+    def verify(self, plan: Plan) -> list[Finding]:
+        """Check the level and every cell."""
+        findings = []
+        least, most = plan.minimum_levels.get(self.name, 0), plan.maximum_levels.get(self.name, self.height)
+        if (least, most) != (0, self.height):
+            promise = f"column {self.name!r} is generalized to a level from {least} to {most}"
+            findings.append(Finding(promise, least <= self.level <= most, f"level {self.level}"))
+        wrong = self._wrong_cells()
+        promise = f"column {self.name!r} holds its values generalized to level {self.level}"
+        findings.append(Finding(promise, wrong == 0, f"{wrong} cells differ" if wrong else "every cell"))
+        return findings
+
+    def _wrong_cells(self) -> int:
+        texts = canonical_text(self.released)
+        width = max(1, len(texts))
+        pairs = self.codes.astype(np.int64)
+        pairs *= width
+        pairs += self.released_codes
+        pairs *= 2
+        pairs += self.published.suppressed
+        room = 2 * width * len(self.expected)
+        if room <= _FEW:
+            counts = np.bincount(pairs, minlength=room)
+            found = np.flatnonzero(counts)
+            counts = counts[found]
+        else:
+            found, counts = np.unique(pairs, return_counts=True)
+        wrong = 0
+        for pair, count in zip(found.tolist(), counts.tolist(), strict=True):
+            cells, hidden = divmod(pair, 2)
+            old, new = divmod(cells, width)
+            wrong += count if texts[new] != (self.blank if hidden else self.expected[old]) else 0
+        return wrong
+
+
+_NOWHERE = object()
+"""Equal to no text."""
+
+
+def _population(
+    table: pa.Table, plan: Plan, levels: dict[str, int], hierarchies: dict[str, Hierarchy]
+) -> pa.Table:
+    """Everybody, with generalized quasi-identifiers: every value looked up in the hierarchy's own rows."""
+    sensitive = {name: table[name] for name in plan.sensitive if name in table.column_names}
+    return pa.table(sensitive | _generalized(table, levels, hierarchies))
+
+
+def _generalized(
+    table: pa.Table, levels: dict[str, int], hierarchies: dict[str, Hierarchy]
+) -> dict[str, pa.Array]:
+    columns = {}
+    for name, hierarchy in hierarchies.items():
+        label = {row[0]: row[levels[name]] for row in hierarchy.to_rows()}
+        values, codes = encoded(table[name])
+        texts = [label.get(text, text) for text in canonical_text(values)]
+        columns[name] = pa.array(texts, pa.string()).take(pa.array(codes))
+    return columns
+
+
+def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
+    """Whether two columns hold the same cells. Not-a-number equals itself here, unlike in Arrow."""
+    if before.equals(after):
+        return True
+    if before.type != after.type or not pa.types.is_floating(before.type):
+        return False
+    return pc.is_null(before).equals(pc.is_null(after)) and np.array_equal(
+        before.to_numpy(), after.to_numpy(), equal_nan=True
+    )

@@ -20,9 +20,10 @@ from veil import hierarchies as h
 from veil import models as m
 from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError, VeilError, VerificationError
+from veil.masking.partition import mondrian
 from veil.masking.partition.mondrian import Mondrian, partition
 from veil.masking.partition.mondrian_kernels import _median
-from veil.masking.partition.workpiece import Workpiece, mondrian
+from veil.masking.partition.workpiece import Workpiece
 from veil.models.subset import Rows
 from veil.outcome.outcome import Outcome
 

@@ -36,11 +36,11 @@ from veil.classes.encoding import Encoding
 from veil.classes.sample import Attribute, Sample
 from veil.classes.table import Histogram, keep, roll_up
 from veil.errors import HierarchyError, ParameterError, PlanError
+from veil.models.closeness import criteria as closeness_criteria
+from veil.models.closeness import distance as distances
 from veil.models.closeness.bound import foresee_cells, foresee_groups
 from veil.models.closeness.criteria import Grouped, Ordered
 from veil.models.closeness.model import TCloseness
-from veil.models.closeness.model import criteria as closeness_criteria
-from veil.models.closeness.model import distance as distances
 from veil.models.value_counts import count
 from veil.published.table import Published
 from veil.report import check_certificate

@@ -15,7 +15,7 @@ from utility.test_quality import E1, TABLES
 from veil import EntropyLDiversity, KAnonymity, TCloseness
 from veil import hierarchies as h
 from veil import quality as q
-from veil.api.anonymize import frontier
+from veil.api.frontier import frontier
 from veil.dp import SafePub
 from veil.errors import MissingDependencyError, ParameterError, PlanError
 from veil.plan.plan import Plan

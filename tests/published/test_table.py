@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import veil.published.table
 from veil.errors import InputError
 from veil.published.table import Published
 from veil.tables import read
@@ -119,7 +118,7 @@ def test_results_are_shared_and_therefore_read_only() -> None:
 def test_long_columns_are_encoded_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = [pa.chunked_array([["b", "a"], ["b"]]), pa.chunked_array([[1, 2, None]])]
     alone = encoded_columns(columns)
-    monkeypatch.setattr(veil.published.table, "_LONG", 1)
+    monkeypatch.setattr("veil.tables.columns._LONG", 1)
     for (values, codes), (others, other_codes) in zip(alone, encoded_columns(columns), strict=True):
         assert values.equals(others)
         assert codes.tolist() == other_codes.tolist()

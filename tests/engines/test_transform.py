@@ -10,13 +10,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-import oracle
-import strategies
 import veil
-from engines.people import records
-from quality.support import names_of
-from test_condensed import WITH_SUBSET, drawn_plan
-from test_local_recoding import any_models, modes, table_of
+from support import oracle, strategies
+from support.engines.people import records
+from support.plans import WITH_SUBSET, any_models, drawn_plan, modes, table_of
+from support.samples import names_of
 from veil.api.anonymize import carry_out
 from veil.api.face import Anonymized
 from veil.engines.dialects.rows import collect

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from report.reading import FORMATS, everything_in, squeezed, words_of_html
+from support.report import FORMATS, everything_in, squeezed, words_of_html
 from veil import hierarchies as h
 from veil.base.randomness import Randomness
 from veil.dp import SafePub

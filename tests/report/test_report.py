@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
-from realdata.support import hierarchies, needs_data, source
-from report.reading import everything_in, squeezed, texts_of_pdf
+from support.realdata import hierarchies, needs_data, source
+from support.report import everything_in, squeezed, texts_of_pdf
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.api.face import Anonymized

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import veil
-from realdata.support import QUASI_IDENTIFIERS, hierarchies, needs_data, source
-from utility.test_quality import E1, TABLES
+from support.realdata import QUASI_IDENTIFIERS, hierarchies, needs_data, source
+from support.utility.example import E1, TABLES
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil import quality as q

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
-from utility import twins
-from utility.cases import Case, cases
-from utility.test_quality import E1, TABLES, e1
+from support.utility import twins
+from support.utility.cases import Case, cases
+from support.utility.example import E1, TABLES, e1
 from veil import KAnonymity
 from veil.errors import ParameterError
 from veil.utility import Comparison, query_error

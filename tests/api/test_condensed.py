@@ -97,7 +97,7 @@ def columns_of(plan: Plan, table: pa.Table) -> list[str]:
 
 def released(release: Anonymized, names: Sequence[str]) -> Counter[tuple[Any, ...]]:
     """The released records, each as often as it is there."""
-    weights = release._prepared.weights_of(release._rows)
+    weights = release.outcome.prepared.weights_of(release.outcome.rows)
     rows = zip(*(release.arrow[name].to_pylist() for name in names), strict=True)
     found: Counter[tuple[Any, ...]] = Counter()
     for place, row in enumerate(rows):
@@ -117,7 +117,7 @@ def assert_same(whole: Anonymized, small: Anonymized) -> None:
     assert released(small, names) == released(whole, names)
     assert small.records == whole.records
     assert small.suppressed == whole.suppressed
-    assert small._flag == whole._flag
+    assert small.outcome.flag == whole.outcome.flag
     assert small.risk() == whole.risk()
     assert small.measures() == pytest.approx(whole.measures())
     assert findings(small, names) == findings(whole, names)
@@ -127,8 +127,8 @@ def assert_same_release(whole: Release, small: Release) -> None:
     assert small.transformation == whole.transformation
     assert small.score == whole.score
     assert small.classes == whole.classes
-    assert (small.within_limit, small.proven_optimal) == (whole.within_limit, whole.proven_optimal)
-    assert sorted(map(str, small.mapping().to_pylist())) == sorted(map(str, whole.mapping().to_pylist()))
+    assert (small.within_limit, small.search.proven_optimal) == (whole.within_limit, whole.search.proven_optimal)
+    assert sorted(map(str, small.search.mapping().to_pylist())) == sorted(map(str, whole.search.mapping().to_pylist()))
     assert_same(whole, small)
 
 
@@ -197,18 +197,18 @@ def test_local_recoding_makes_the_same_passes(data: st.DataObject) -> None:
     plan = drawn_plan(data, problem, models, quality, suppression_limit=1.0)
     whole, small = both(plan, table_of(problem), data.draw(shuffled()))
     worst = max(
-        (node for node in whole.nodes(state="anonymous") if node.suppressed is not None),
+        (node for node in whole.search.nodes(state="anonymous") if node.suppressed is not None),
         key=lambda node: node.suppressed,
         default=None,
     )
     if worst is not None:
-        whole, small = whole.apply(worst.levels), small.apply(worst.levels)
+        whole, small = whole.search.apply(worst.levels), small.search.apply(worst.levels)
     mode = data.draw(modes())
     recoded, again = (each.local_recoding(mode, threads=1) for each in (whole, small))
     assert again.passes == recoded.passes
     assert again.ending == recoded.ending
-    assert [(part.levels, again._prepared.records(part.rows)) for part in again._parts] == [
-        (part.levels, part.rows.size) for part in recoded._parts
+    assert [(part.levels, again.outcome.prepared.records(part.rows)) for part in again.outcome.parts] == [
+        (part.levels, part.rows.size) for part in recoded.outcome.parts
     ]
     assert_same(recoded, again)
 
@@ -328,7 +328,7 @@ def test_weights_are_records_beyond_what_fits_in_memory() -> None:
     assert (release.records, release.suppressed, release.classes) == (2**34 + 2, 1, 1)
     assert release.transformation == {"age": 1}
     assert "at most 17 records are suppressed (found: 1)" in str(release.verification)
-    assert release._published.sizes.tolist() == [2**34 + 1]
+    assert release.outcome.published.sizes.tolist() == [2**34 + 1]
     before, after = release.risk()
     assert before.highest == 1
     assert after.highest == 1 / (2**34 + 1)

@@ -59,7 +59,7 @@ def release(**changes: Any) -> Release:
 )
 def test_worked_value_8_of_the_reference(how: str, first: Any, second: Any) -> None:
     """G on level 0, Z on level 1, 3-anonymity: classes {0, 1, 9} and {2, 3, 7}; the others are suppressed."""
-    made = release(microaggregated={"A": how}).apply({"G": 0, "Z": 1})
+    made = release(microaggregated={"A": how}).search.apply({"G": 0, "Z": 1})
     shown = made.arrow["A"].to_pylist()
     assert [shown[row] for row in (0, 1, 9)] == [first] * 3
     assert [shown[row] for row in (2, 3, 7)] == [second] * 3
@@ -82,7 +82,7 @@ def test_a_column_with_a_hierarchy_forms_classes_and_shows_their_mean() -> None:
     for labels, rows in groups.items():
         mean = int(statistics.mean(original[row] for row in rows) + 0.5)
         assert [shown[row] for row in rows] == [None if labels == ("*",) * 3 else mean] * len(rows)
-    assert "A" not in made.mapping()["column"].to_pylist()
+    assert "A" not in made.search.mapping()["column"].to_pylist()
     assert made.risk()[1].highest <= 0.5
 
 

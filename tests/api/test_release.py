@@ -163,29 +163,29 @@ def test_the_marker_can_be_changed() -> None:
 
 def test_another_node_can_be_applied() -> None:
     release = anonymize(pa.table(PATIENTS))
-    other = release.apply({"age": 2})
+    other = release.search.apply({"age": 2})
     assert other.transformation == {"age": 2, "zip": 2}
-    assert not other.is_optimum
-    assert release.apply((3, 5)).suppressed == 0
-    over = release.apply((0, 0))
+    assert not other.search.is_optimum
+    assert release.search.apply((3, 5)).suppressed == 0
+    over = release.search.apply((0, 0))
     assert over.suppressed == 6
     assert not over.within_limit
     with pytest.raises(PlanError, match="not a node of this search"):
-        release.apply((9, 9))
+        release.search.apply((9, 9))
     with pytest.raises(PlanError, match="'aeg' is no quasi-identifier. Did you mean 'age'"):
-        release.apply({"aeg": 1})
+        release.search.apply({"aeg": 1})
 
 
 def test_nodes_can_be_listed_sorted_and_filtered() -> None:
     release = anonymize(pa.table(PATIENTS))
-    nodes = release.nodes()
-    assert len(nodes) == release.explored.size == 4 * 6
-    best = release.nodes(state="anonymous", limit=1)[0]
+    nodes = release.search.nodes()
+    assert len(nodes) == release.search.explored.size == 4 * 6
+    best = release.search.nodes(state="anonymous", limit=1)[0]
     assert dict(zip(["age", "zip"], best.levels, strict=True)) == release.transformation
     assert best.score == (release.score,)
-    assert sum(release.explored.counts().values()) == 24
-    assert [sum(node.levels) for node in release.nodes(sort="levels")] == sorted(sum(n.levels) for n in nodes)
-    assert release.explored[(0, 0)].state in ("not anonymous", "pruned")
+    assert sum(release.search.explored.counts().values()) == 24
+    assert [sum(node.levels) for node in release.search.nodes(sort="levels")] == sorted(sum(n.levels) for n in nodes)
+    assert release.search.explored[(0, 0)].state in ("not anonymous", "pruned")
 
 
 def test_the_mapping_says_what_each_value_became() -> None:
@@ -230,8 +230,8 @@ def test_impossible_tables_and_plans() -> None:
 def test_level_ranges_are_kept() -> None:
     release = anonymize(pa.table(PATIENTS), minimum_levels={"zip": 3}, maximum_levels={"age": 2})
     assert release.transformation["zip"] >= 3
-    assert release.explored.minimum == (0, 3)
-    assert release.explored.maximum == (2, 5)
+    assert release.search.explored.minimum == (0, 3)
+    assert release.search.explored.maximum == (2, 5)
 
 
 def test_all_records_may_be_suppressed() -> None:
@@ -299,18 +299,18 @@ def many_columns(columns: int, rows: int = 300) -> tuple[pa.Table, dict[str, Any
 def test_sixty_quasi_identifiers() -> None:
     table, hierarchies = many_columns(60)
     release = veil.anonymize(table, quasi_identifiers=hierarchies, models=KAnonymity(5), check_limit=800)
-    assert release.explored.size > 10**30
+    assert release.search.explored.size > 10**30
     assert release.ending == "check limit"
-    assert not release.proven_optimal
-    assert release.lower_bound is not None
-    assert release.lower_bound[0] <= release.score
-    assert 0 < release.gap <= 1
+    assert not release.search.proven_optimal
+    assert release.search.lower_bound is not None
+    assert release.search.lower_bound[0] <= release.score
+    assert 0 < release.search.gap <= 1
     assert "at most" in repr(release)
     assert release.verification.holds
     # Too many to list: what has been looked at is listed, the rest is counted.
-    assert 0 < len(release.nodes()) == len(release.explored.evaluated) <= 800
-    assert sum(release.explored.counts().values()) == release.explored.size
-    checks = [checks for _, checks, _ in release.curve]
+    assert 0 < len(release.search.nodes()) == len(release.search.explored.evaluated) <= 800
+    assert sum(release.search.explored.counts().values()) == release.search.explored.size
+    checks = [checks for _, checks, _ in release.search.curve]
     assert checks == sorted(checks)
 
 
@@ -326,7 +326,7 @@ def test_cancelled_at_any_moment() -> None:
     )
     assert release.ending == "cancelled"
     assert release.verification.holds
-    assert release.gap is None
+    assert release.search.gap is None
 
 
 def test_nothing_found_in_time_is_not_called_impossible() -> None:
@@ -343,17 +343,17 @@ def test_nothing_found_in_time_is_not_called_impossible() -> None:
 
 def test_the_explored_part_can_be_expanded() -> None:
     release = anonymize(pa.table(PATIENTS), strategy="data_fly")
-    assert not release.proven_optimal
-    unseen = next(record.levels for record in release.explored if record.state == "unseen")
-    around = release.explore(unseen)
+    assert not release.search.proven_optimal
+    unseen = next(record.levels for record in release.search.explored if record.state == "unseen")
+    around = release.search.explore(unseen)
     assert around[0].levels == unseen
     assert all(record.evaluated for record in around)
     distances = [sum(abs(a - b) for a, b in zip(unseen, record.levels, strict=True)) for record in around]
     assert distances == [0] + [1] * (len(around) - 1)
-    assert release.explored[unseen].evaluated
-    assert release.apply(unseen).transformation == dict(zip(release.transformation, unseen, strict=True))
+    assert release.search.explored[unseen].evaluated
+    assert release.search.apply(unseen).transformation == dict(zip(release.transformation, unseen, strict=True))
     with pytest.raises(PlanError, match="is not a node of this search"):
-        release.explore((99, 0))
+        release.search.explore((99, 0))
 
 
 @pytest.mark.parametrize(

@@ -62,15 +62,15 @@ def released(table: Any, *models: Any, seed: int | None = 3, **options: Any) -> 
 def test_a_release_holds_only_generalized_records_of_large_classes():
     table = people()
     release = released(table)
-    k = release.model.parameters().k
-    assert release.model.delta == 1e-4
+    k = release.search.model.parameters().k
+    assert release.search.model.delta == 1e-4
     times = Counter(zip(*(column.to_pylist() for column in release.arrow.columns), strict=True))
     assert min(times.values()) >= k
     assert release.verification.holds
     assert release.arrow.num_rows == release.records - release.suppressed < table.num_rows
     assert release.transformation["age"] in (1, 2)
     levels = tuple(release.transformation.values())
-    assert levels in release.walk.scores
+    assert levels in release.search.walk.scores
     # Every row is the generalization of a record, no more often than there are such records.
     rows = list(zip(*(map(str, column.to_pylist()) for column in table.columns), strict=True))
     all_ = Counter(definitions.generalize(rows, [AGE.to_rows(), SEX.to_rows()], levels))
@@ -177,7 +177,7 @@ def test_a_seed_marks_the_release_as_not_private():
         people(), SafePub(1.0, generalization={"age": 1, "sex": 0}, final="as_published"), seed=None
     )
     assert fixed.is_private
-    assert fixed.walk is None
+    assert fixed.search.walk is None
 
 
 def test_an_accountant_pays_before_anything_is_drawn():
@@ -197,7 +197,7 @@ def test_an_accountant_pays_before_anything_is_drawn():
 def test_the_transformation_cannot_be_changed_afterwards():
     release = released(people())
     with pytest.raises(PlanError, match="cannot be changed afterwards"):
-        release.apply({"age": 0})
+        release.search.apply({"age": 0})
     with pytest.raises(PlanError, match="cannot be changed afterwards"):
         release.local_recoding()
 
@@ -211,7 +211,7 @@ def test_microaggregated_columns_are_refused():
 
 def test_bounds_on_levels_hold():
     release = released(people(), minimum_levels={"age": 1}, maximum_levels={"sex": 0})
-    assert all(levels[0] >= 1 and levels[1] == 0 for levels in release.walk.scores)
+    assert all(levels[0] >= 1 and levels[1] == 0 for levels in release.search.walk.scores)
 
 
 def test_k_anonymity_can_be_asked_for_as_well():
@@ -357,8 +357,8 @@ def test_adult_with_nine_attributes(measure):
         maximum_levels={"salary-class": 0} if isinstance(measure, quality.Classification) else {},
     )
     release = publish(source("adult"), plan, randomness=SEED(1))
-    assert release.model.parameters().k == 58
-    assert len(release.walk.pivots) == 41
+    assert release.search.model.parameters().k == 58
+    assert len(release.search.walk.pivots) == 41
     assert release.arrow.num_rows > 8000
     assert release.verification.holds
 
@@ -406,7 +406,7 @@ def test_what_was_taken_from_the_account_for_a_cancelled_search_stays_taken():
 
 def test_not_cancelling_changes_nothing():
     left = publish(read(people()), plan_with(), randomness=SEED(3), cancel=lambda: False)
-    assert left.walk == released(people(), seed=3).walk
+    assert left.search.walk == released(people(), seed=3).walk
 
 
 def test_an_interrupted_search_ends_between_its_steps():

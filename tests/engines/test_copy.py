@@ -102,7 +102,7 @@ def test_only_what_is_released_is_brought_over(scratch: Path) -> None:
     table = people(blob=pa.array([[1]] * 20), secret=pa.array(["x"] * 20))
     options = plan(insensitive=["cost"], identifying={"name": "mask", "secret": "remove"}, others="drop")
     release = veil.anonymize(unknown(table), **options, engine=Settings(temporary=scratch))
-    copy = release._source.relation
+    copy = release.outcome.source.relation
     assert copy.table.columns == ("age", "city", "name", "cost", "diagnosis")
     assert set(rows(copy)["name"].to_pylist()) == {None}  # shown as * anyway
     assert set(release.table.to_pyarrow()["name"].to_pylist()) == {"*"}
@@ -376,7 +376,7 @@ def test_engines_by_choice(sqlite: Make, duckdb: Make, tmp_path: Path, scratch: 
         others="keep",
         engine=Settings(temporary=scratch, bring_over=True),
     )
-    assert (release._source.relation.kind, release.classes) == ("duckdb", 2)
+    assert (release.outcome.source.relation.kind, release.classes) == ("duckdb", 2)
     with pytest.raises(OutputError, match="stays of .* is what is being read"):
         release.save(f"{source}#stays", overwrite=True)
     with pytest.raises(OutputError, match="is the database that is being read"):

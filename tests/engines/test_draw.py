@@ -100,10 +100,10 @@ def test_safepub_of_an_engine(people: Any) -> None:
     written = release.table.to_pyarrow()
     assert written.column_names == ["sex", "age"]
     kept = Counter(zip(written["sex"].to_pylist(), written["age"].to_pylist(), strict=True))
-    smallest = release.model.parameters().k
+    smallest = release.search.model.parameters().k
     assert min(kept.values()) >= smallest
     assert written.num_rows == release.records - release.suppressed
-    beta = float(release.model.parameters().beta)
+    beta = float(release.search.model.parameters().beta)
     deviation = (ROWS * beta * (1 - beta)) ** 0.5
     assert abs(release.records - ROWS * beta) < 6 * deviation
     assert not veil.anonymize(people, **plan, for_testing_seed=1).is_private

@@ -42,7 +42,7 @@ def staged(connection: Any, options: dict[str, Any], *, recode: bool = False) ->
 
 
 def broken(connection: Any, release: Any) -> list[str]:
-    found = verify_output(release, release._source, connection.table("staged"))
+    found = verify_output(release, release.outcome.source, connection.table("staged"))
     return [finding.promise for finding in found.findings if not finding.holds]
 
 
@@ -62,7 +62,7 @@ def connection() -> Any:
 )
 def test_what_is_right_is_found_right(connection: Any, options: dict[str, Any], recode: bool) -> None:
     release = staged(connection, options | ({"quality": Loss(factor=0)} if recode else {}), recode=recode)
-    found = verify_output(release, release._source, connection.table("staged"))
+    found = verify_output(release, release.outcome.source, connection.table("staged"))
     assert found.holds, str(found)
     assert {COUNTS, COLUMNS, MASKED} <= {finding.promise for finding in found.findings}
 
@@ -136,7 +136,7 @@ def test_tampering_is_found_where_an_engine_knows_no_hashes(tmp_path: Path) -> N
 )
 def test_a_false_flag_is_found(connection: Any, statement: str) -> None:
     release = staged(connection, KEPT)
-    assert release._flag == "suppressed"
+    assert release.outcome.flag == "suppressed"
     connection.raw_sql(statement)
     assert COUNTS in broken(connection, release)
 
@@ -324,7 +324,7 @@ def test_a_certificate_names_the_flag_that_the_engine_writes(connection: Any, tm
     taken = people(suppressed=[False] * 20)
     connection.create_table("people", taken, overwrite=True)
     release = veil.anonymize(connection.table("people"), **KEPT)
-    assert release._flag == "suppressed"
+    assert release.outcome.flag == "suppressed"
     connection.create_table("staged", obj=collect(connection, release.table), overwrite=True)
     release.certificate(tmp_path / "certificate.json")
     found = check_certificate(tmp_path / "certificate.json", connection.table("staged"))

@@ -50,7 +50,7 @@ def occupations(found: Anonymized) -> list[Counter[str]]:
 @pytest.mark.parametrize("k", [2, 5, 10, 50])
 def test_more_is_kept_than_by_the_best_transformation_for_all(k: int) -> None:
     best = anonymize(m.KAnonymity(k))
-    assert best.proven_optimal
+    assert best.search.proven_optimal
     assert best.measures()["loss"] == pytest.approx(best.score, abs=1e-9)
     local = anonymize_locally(
         adult(),

@@ -179,16 +179,16 @@ def drawn_release(
     some = [
         node.levels
         for levels in oracle.nodes((0,) * problem.width, problem.heights)
-        for node in release.explore(levels)[:1]
+        for node in release.search.explore(levels)[:1]
         if node.state == "anonymous" and node.suppressed
     ]
     assume(some)
     limit = data.draw(st.sampled_from([0.9, 1.0, 0.75, 0.6, 0.5, 0.33, 0.1, 0.0]))
     limited = dataclasses.replace(plan, suppression_limit=limit)
-    prepared = dataclasses.replace(release._prepared, plan=limited)
+    prepared = dataclasses.replace(release.outcome.prepared, plan=limited)
     evaluator = Evaluator(prepared.sample, limited.models, limited.quality, limited.suppression_limit)
     levels = data.draw(st.sampled_from(some[:6]))
-    return Release(release._source, prepared, evaluator, release._found, levels)
+    return Release(release.outcome.source, prepared, evaluator, release._found, levels)
 
 
 class Lockstep:
@@ -204,7 +204,7 @@ class Lockstep:
     ) -> None:
         self.problem, self.models, self.quality = problem, models, quality
         self.limit = oracle.exact(release.plan.suppression_limit)
-        self.parts = recoded._parts[1:]
+        self.parts = recoded.outcome.parts[1:]
         self.passes = list(recoded.passes)
         assert len(self.parts) == len(self.passes)
         levels = tuple(release.transformation.values())
@@ -448,14 +448,14 @@ def test_a_pass_that_would_break_a_promise_is_not_taken() -> None:
     )
     # The pass itself is what the models accept: it is the class that it becomes one with.
     broken = assemble(
-        release._prepared,
-        [*release._parts, Part((1,), np.flatnonzero(release.suppressed_rows))],
+        release.outcome.prepared,
+        [*release.outcome.parts, Part((1,), np.flatnonzero(release.suppressed_rows))],
         np.zeros(release.records, np.bool_),
     )
     findings = verify_recoded(
-        release._prepared,
+        release.outcome.prepared,
         broken,
-        [*release._parts, Part((1,), np.flatnonzero(release.suppressed_rows))],
+        [*release.outcome.parts, Part((1,), np.flatnonzero(release.suppressed_rows))],
         np.zeros(release.records, np.bool_),
         None,
     ).findings
@@ -529,7 +529,7 @@ def test_too_few_are_suppressed() -> None:
 
 def test_everything_is_suppressed() -> None:
     """The transformation that was asked for keeps nobody: all records are recoded."""
-    release = e1(models=m.KAnonymity(3), suppression_limit=1).apply([0, 0, 0])
+    release = e1(models=m.KAnonymity(3), suppression_limit=1).search.apply([0, 0, 0])
     assert release.suppressed == 10
     recoded = release.local_recoding(SinglePass())
     assert recoded.suppressed < 10
@@ -537,7 +537,7 @@ def test_everything_is_suppressed() -> None:
 
 
 def test_a_release_without_rows() -> None:
-    release = e1(models=m.KAnonymity(8), suppression_limit=1, suppressed_rows="drop").apply([0, 0, 0])
+    release = e1(models=m.KAnonymity(8), suppression_limit=1, suppressed_rows="drop").search.apply([0, 0, 0])
     assert release.arrow.num_rows == 0
     recoded = release.local_recoding(FastIterative(0.1), time_limit=1e-9)
     assert recoded.arrow.schema == release.arrow.schema
@@ -546,7 +546,7 @@ def test_a_release_without_rows() -> None:
 
 
 def test_over_the_limit_knowingly() -> None:
-    release = e1(suppression_limit=0.1).apply([0, 0, 0])
+    release = e1(suppression_limit=0.1).search.apply([0, 0, 0])
     assert not release.within_limit
     recoded = release.local_recoding(FastIterative(0.2))
     assert recoded.within_limit
@@ -584,7 +584,7 @@ def test_a_model_without_factor_is_not_tried_with_others() -> None:
     """What adaptation changes does not exist, so a pass that recodes nothing is the last."""
     told: list[str] = []
     rows = [("a", "flu")] * 4 + [("b", "flu"), ("c", "flu"), ("d", "gout")]
-    release = places(rows, [m.KAnonymity(3)], quality="height", suppression_limit=1).apply([0])
+    release = places(rows, [m.KAnonymity(3)], quality="height", suppression_limit=1).search.apply([0])
     release.local_recoding(Iterative(), progress=lambda phase, *_: told.append(phase))
     assert len({phase for phase in told if phase.startswith("recoding")}) <= 2
 
@@ -715,7 +715,7 @@ def test_aggregates_are_those_of_each_pass() -> None:
         models=m.KAnonymity(2),
         quality=Loss(factor=0),
         suppression_limit=1,
-    ).apply([0])
+    ).search.apply([0])
     assert release.suppressed == 0
     release = veil.anonymize(
         table,
@@ -724,7 +724,7 @@ def test_aggregates_are_those_of_each_pass() -> None:
         models=m.KAnonymity(3),
         quality=Loss(factor=0),
         suppression_limit=1,
-    ).apply([0])
+    ).search.apply([0])
     assert release.suppressed == 6
     recoded = release.local_recoding(FastIterative(0.1))
     assert recoded.arrow["place"].to_pylist() == ["*", "*", "cd", "cd", "cd", "cd"]
@@ -751,8 +751,8 @@ def tampered(recoded: RecodedRelease, column: str, row: int, value: str) -> list
     cells = recoded.arrow[column].to_pylist()
     cells[row] = value
     place = recoded.arrow.column_names.index(column)
-    made = Assembled(recoded.arrow.set_column(place, column, pa.array(cells)), recoded._rows, recoded._flag)
-    found = verify_recoded(recoded._prepared, made, recoded._parts, recoded.suppressed_rows, 8)
+    made = Assembled(recoded.arrow.set_column(place, column, pa.array(cells)), recoded.outcome.rows, recoded.outcome.flag)
+    found = verify_recoded(recoded.outcome.prepared, made, recoded.outcome.parts, recoded.suppressed_rows, 8)
     return [finding.promise for finding in found.findings if not finding.holds]
 
 
@@ -784,8 +784,8 @@ def test_the_verifier_looks_at_the_columns() -> None:
     assert (kept[shape].holds, kept[shape].measured) == (True, f"{recoded.arrow.num_columns} columns")
 
     def broken(released: pa.Table) -> dict[str, str]:
-        made = Assembled(released, recoded._rows, recoded._flag)
-        found = verify_recoded(recoded._prepared, made, recoded._parts, recoded.suppressed_rows, 6)
+        made = Assembled(released, recoded.outcome.rows, recoded.outcome.flag)
+        found = verify_recoded(recoded.outcome.prepared, made, recoded.outcome.parts, recoded.suppressed_rows, 6)
         return {finding.promise: finding.measured for finding in found.findings if not finding.holds}
 
     assert broken(recoded.arrow) == {}
@@ -795,12 +795,12 @@ def test_the_verifier_looks_at_the_columns() -> None:
 
 def test_the_verifier_counts_rows_and_suppressed_records() -> None:
     recoded = e1().local_recoding(SinglePass())
-    made = Assembled(recoded.arrow, recoded._rows, recoded._flag)
-    short = verify_recoded(recoded._prepared, made, recoded._parts[:-1], recoded.suppressed_rows, 8)
+    made = Assembled(recoded.arrow, recoded.outcome.rows, recoded.outcome.flag)
+    short = verify_recoded(recoded.outcome.prepared, made, recoded.outcome.parts[:-1], recoded.suppressed_rows, 8)
     assert "every row that stays is there once" in str(
         [finding.promise for finding in short.findings if not finding.holds]
     )
-    strict = verify_recoded(recoded._prepared, made, recoded._parts, recoded.suppressed_rows, 1)
+    strict = verify_recoded(recoded.outcome.prepared, made, recoded.outcome.parts, recoded.suppressed_rows, 1)
     with pytest.raises(VerificationError, match="at most 1 records are suppressed"):
         strict.require()
 

@@ -129,14 +129,14 @@ def test_measures_agree_with_the_scores_of_the_search(levels):
         models=KAnonymity(2),
         suppression_limit=1.0,
         quality=q.Loss("arithmetic_mean"),
-    ).apply(levels)
+    ).search.apply(levels)
     found = quality_measures(Comparison.of(release))
     assert 1 - found.aggregate("granularity", normalized=True) == pytest.approx(release.score, abs=1e-9)
     for model, measure in ((q.Discernibility(), found.discernibility), (q.Ambiguity(), found.ambiguity)):
         again = veil.anonymize(
             E1, quasi_identifiers=TABLES, models=KAnonymity(2), suppression_limit=1.0, quality=model
         )
-        assert measure.value == pytest.approx(again.apply(levels).score)
+        assert measure.value == pytest.approx(again.search.apply(levels).score)
 
 
 # --- aggregates and messages ------------------------------------------------------------------------------

@@ -49,16 +49,16 @@ def anonymize(frame: Any = None, **changes: Any) -> Release:
 
 def check(release: Release, table: pa.Table | None = None, **changes: Any) -> Verification:
     """Verify a table that claims to be a release."""
-    prepared = release._prepared
+    prepared = release.outcome.prepared
     arguments: dict[str, Any] = {
         "original": prepared.table,
         "released": release.arrow if table is None else table,
         "plan": release.plan,
         "levels": release.transformation,
         "hierarchies": dict(zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True)),
-        "rows": release._rows,
+        "rows": release.outcome.rows,
         "subset": prepared.subset,
-        "flag": release._flag,
+        "flag": release.outcome.flag,
     }
     return verify_release(**(arguments | changes))
 
@@ -184,7 +184,7 @@ def test_missing_values_without_suppression_need_no_flag() -> None:
 def test_not_a_number_equals_itself() -> None:
     costs = pa.array([1.5, float("nan"), None, 2.0, 3.0, 4.0, 5.0, 6.0])
     made = anonymize()
-    before = made._prepared.table.append_column("cost", costs)
+    before = made.outcome.prepared.table.append_column("cost", costs)
     after = made.arrow.append_column("cost", costs)
     plan = Plan(**(PLAN | {"insensitive": ["visit", "cost"]}))
     assert not broken(check(made, after, original=before, plan=plan))
@@ -235,7 +235,7 @@ def test_a_changed_other_value(release: Release, column: str, value: Any) -> Non
 
 def test_a_level_that_is_not_the_one(release: Release) -> None:
     """Each label is right on its level, and classes are larger than needed: still not what was said."""
-    hierarchy = release._prepared.encoding.hierarchies[0]
+    hierarchy = release.outcome.prepared.encoding.hierarchies[0]
     labels = {row[1]: row[2] for row in hierarchy.to_rows()} | {"*": "*"}
     coarser = with_column(release.arrow, "age", [labels[cell] for cell in release.arrow["age"].to_pylist()])
     found = broken(check(release, coarser))
@@ -246,7 +246,7 @@ def test_a_level_that_is_not_the_one(release: Release) -> None:
 def test_a_level_outside_the_bounds_of_the_plan(release: Release) -> None:
     bounded = Plan(**PLAN, minimum_levels={"age": 2}, maximum_levels={"zip": 1})
     assert broken(check(release, plan=bounded)) == [
-        f"BROKEN: column 'age' is generalized to a level from 2 to {release.explored.maximum[0]} (found: level 1)"
+        f"BROKEN: column 'age' is generalized to a level from 2 to {release.search.explored.maximum[0]} (found: level 1)"
     ]
 
 
@@ -379,7 +379,7 @@ def test_a_flag_that_is_gone(flagged: Release) -> None:
 
 def test_a_value_that_the_hierarchy_does_not_know(release: Release) -> None:
     """The original is not what the hierarchies were made for: nothing may slip through as it is."""
-    original = with_cell(release._prepared.table, "age", 0, 99)
+    original = with_cell(release.outcome.prepared.table, "age", 0, 99)
     found = broken(check(release, with_cell(release.arrow, "age", 0, "99"), original=original))
     assert "BROKEN: column 'age' holds its values generalized to level 1 (found: 1 cells differ)" in found
 

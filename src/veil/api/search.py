@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from veil.classes.encoding import Levels
 from veil.dp.publish import PrivateChoice
+from veil.dp.safepub import SafePub
+from veil.dp.walk import Walk
 from veil.errors import PlanError, did_you_mean
 from veil.lattice.space import NodeRecord, Space, State
 from veil.outcome.generalize import Choice, generalize
@@ -44,8 +46,8 @@ class SearchResult:
         Why the search ended: "finished", "time limit", "check limit" or "cancelled".
     explored : Space
         Every node of the search space with what is known about it.
-    walk : Walk, optional
-        Where a private search went.
+    model, walk : SafePub and Walk, optional
+        Of a private search: the model with the `delta` that was used, and where the search went.
     """
 
     def __init__(self, outcome: Outcome, prepared: Prepared, choice: Choice) -> None:
@@ -58,7 +60,9 @@ class SearchResult:
         self.lower_bound = found.bound
         self.ending = found.ending
         self.explored: Space = found.space
-        self.walk: Any = choice.walk if isinstance(choice, PrivateChoice) else None
+        private = isinstance(choice, PrivateChoice)
+        self.model: SafePub | None = choice.model if private else None
+        self.walk: Walk | None = choice.walk if private else None
 
     @property
     def level_names(self) -> dict[str, str]:

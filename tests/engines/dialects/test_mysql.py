@@ -294,7 +294,7 @@ def test_a_release_is_verified_where_it_is(in_mysql: Holder, mysql: MySQL) -> No
     mysql.execute("DROP TABLE IF EXISTS shown")
     in_mysql(people())
     release = veil.anonymize(mysql.url("people"), **plan(["age", "city"], **LEVELS))
-    assert release._flag is not None
+    assert release.outcome.flag is not None
     release.save(mysql.url("shown"))
     assert veil.verify(mysql.url("shown"), release.plan).holds
     stricter = dataclasses.replace(release.plan, models=m.KAnonymity(5))

@@ -67,9 +67,9 @@ def test_each_part_is_anonymized_as_a_table_of_its_own(
     rows = Rows(table, Mondrian(case.hierarchies, models))
     expected: Counter[tuple[Any, ...]] = Counter()
     suppressed = 0
-    for part, transformation in zip(found._parts, found.transformations, strict=True):
+    for part, transformation in zip(found.outcome.parts, found.transformations, strict=True):
         alone = carry_out(asked, table.take(pa.array(rows.rows(part.box))))
-        release = alone.apply(transformation)
+        release = alone.search.apply(transformation)
         assert release.score == alone.score
         suppressed += release.suppressed
         expected += records(release.arrow.select(table.column_names))

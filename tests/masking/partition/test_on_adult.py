@@ -56,7 +56,7 @@ def test_mondrian_keeps_k_and_more_than_the_optimal_transformation(k: int, relax
     optimum = veil.anonymize(
         adult(), quasi_identifiers=trees, models=m.KAnonymity(k), others="keep", progress=False
     )
-    assert optimum.proven_optimal
+    assert optimum.search.proven_optimal
     assert outcome.facts["loss"] < optimum.score
     assert outcome.facts["average class size"] < optimum.records / optimum.classes
 

@@ -42,4 +42,4 @@ def e1(levels: tuple[int, ...], names: str = "AGZ", **options: object) -> Compar
         suppression_limit=1.0,
         **options,
     )
-    return Comparison.of(release.apply(levels))
+    return Comparison.of(release.search.apply(levels))

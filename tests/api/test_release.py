@@ -184,7 +184,9 @@ def test_nodes_can_be_listed_sorted_and_filtered() -> None:
     assert dict(zip(["age", "zip"], best.levels, strict=True)) == release.transformation
     assert best.score == (release.score,)
     assert sum(release.search.explored.counts().values()) == 24
-    assert [sum(node.levels) for node in release.search.nodes(sort="levels")] == sorted(sum(n.levels) for n in nodes)
+    assert [sum(node.levels) for node in release.search.nodes(sort="levels")] == sorted(
+        sum(n.levels) for n in nodes
+    )
     assert release.search.explored[(0, 0)].state in ("not anonymous", "pruned")
 
 
@@ -351,7 +353,9 @@ def test_the_explored_part_can_be_expanded() -> None:
     distances = [sum(abs(a - b) for a, b in zip(unseen, record.levels, strict=True)) for record in around]
     assert distances == [0] + [1] * (len(around) - 1)
     assert release.search.explored[unseen].evaluated
-    assert release.search.apply(unseen).transformation == dict(zip(release.transformation, unseen, strict=True))
+    assert release.search.apply(unseen).transformation == dict(
+        zip(release.transformation, unseen, strict=True)
+    )
     with pytest.raises(PlanError, match="is not a node of this search"):
         release.search.explore((99, 0))
 

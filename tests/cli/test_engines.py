@@ -345,7 +345,7 @@ def test_a_password_on_the_command_line_is_not_written_down(folder: Path) -> Non
 # Pieces of 200 rows, and a long pause in the middle of the second.
 STOPPED = """
 import sys, time
-from veil.engines import writing
+from veil.engines.write import writing
 from veil.engines.write.files import FolderTarget
 writing.write.__kwdefaults__["chunk_rows"] = 200
 append = FolderTarget.append

@@ -18,7 +18,7 @@ from masking.partition_support import Case, cases
 from veil import hierarchies as h
 from veil import models as m
 from veil.api.anonymize import carry_out
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
 from veil.engines.parts.check import check_staged
 from veil.engines.parts.recode import anonymize_by_part
 from veil.errors import InputError, NoSolutionError, PlanError, VeilError

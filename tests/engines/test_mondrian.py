@@ -19,7 +19,7 @@ from masking.partition_support import Case, cases, promises
 from veil import hierarchies as h
 from veil import models as m
 from veil.engines import Settings
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
 from veil.engines.parts.check import check_staged
 from veil.engines.parts.mondrian import EngineMasked
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError, VeilError, VerificationError

@@ -16,7 +16,7 @@ from veil import models as m
 from veil.engines import relation_of
 from veil.engines.parts.divide import divided
 from veil.engines.parts.labels import Labelled
-from veil.engines.parts.ranked import Box, Marginals, Numbered, coupled, entries
+from veil.engines.parts.ranked import Marginals, Numbered, RankRange, coupled, entries
 from veil.errors import InputError, VeilError
 from veil.masking import Mondrian
 from veil.masking.partition.columns import Scheme
@@ -45,25 +45,27 @@ class Rows:
         self.work = Workpiece(table, method.quasi_identifiers, method.models)
         self.scheme = Scheme.of(self.work.columns)
         self.domains = [len(each.values) for each in self.work.attributes]
-        self.whole = Box((0,) * len(self.work.columns), tuple(each.size - 1 for each in self.work.columns))
+        self.whole = RankRange(
+            (0,) * len(self.work.columns), tuple(each.size - 1 for each in self.work.columns)
+        )
         self.whole_marginals = Marginals(self.work.ranks, self.work.weights)
         self.ranks = self.work.ranks[self.work.item_of_row].tolist()
         self.codes = [each.codes.tolist() for each in self.work.attributes]
         self.asked = 0
 
-    def rows(self, box: Box) -> list[int]:
+    def rows(self, box: RankRange) -> list[int]:
         return [
             row
             for row, ranks in enumerate(self.ranks)
             if all(low <= rank <= high for low, rank, high in zip(box.lows, ranks, box.highs, strict=True))
         ]
 
-    def marginals(self, boxes: list[Box]) -> list[Marginals]:
+    def marginals(self, boxes: list[RankRange]) -> list[Marginals]:
         self.asked += 1
         made = [np.array([self.ranks[row] for row in self.rows(box)], np.int32) for box in boxes]
         return [Marginals(each, np.ones(len(each), np.int64)) for each in made]
 
-    def histograms(self, boxes: list[Box]) -> Any:
+    def histograms(self, boxes: list[RankRange]) -> Any:
         pairs = [(p, row) for p, box in enumerate(boxes) for row in self.rows(box)]
         part, ones = np.array([p for p, _ in pairs]), np.ones(len(pairs), np.int64)
         return tuple(
@@ -71,13 +73,13 @@ class Rows:
             for codes, domain in zip(self.codes, self.domains, strict=True)
         )
 
-    def combinations(self, boxes: list[Box]) -> Any:
+    def combinations(self, boxes: list[RankRange]) -> Any:
         return np.array([len({self.cells(row) for row in self.rows(box)}) for box in boxes])
 
     def cells(self, row: int) -> tuple[int, ...]:
         return (*self.ranks[row], *(codes[row] for codes in self.codes))
 
-    def classes(self, box: Box) -> list[frozenset[int]]:
+    def classes(self, box: RankRange) -> list[frozenset[int]]:
         """The classes that Mondrian makes of a part in memory; every row is an item."""
         rows = self.rows(box)
         ones = np.ones(len(rows), np.int64)
@@ -140,9 +142,9 @@ def connection() -> Any:
 
 
 @st.composite
-def boxes(draw: st.DrawFn, sizes: list[int]) -> Box:
+def boxes(draw: st.DrawFn, sizes: list[int]) -> RankRange:
     pairs = [sorted(draw(st.tuples(*[st.integers(0, size - 1)] * 2))) for size in sizes]
-    return Box(tuple(low for low, _ in pairs), tuple(high for _, high in pairs))
+    return RankRange(tuple(low for low, _ in pairs), tuple(high for _, high in pairs))
 
 
 @seldom

@@ -22,7 +22,7 @@ from engines.people import TYPED, people, plan, records
 from veil import hierarchies as h
 from veil import models as m
 from veil.api.face import Anonymized
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
 from veil.local_recoding import FastIterative
 from veil.models.subset import Where
 from veil.quality import Ambiguity, EntropyBased, KullbackLeibler, Loss, PublisherPayout, QualityModel

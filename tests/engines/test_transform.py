@@ -19,7 +19,7 @@ from test_condensed import WITH_SUBSET, drawn_plan
 from test_local_recoding import any_models, modes, table_of
 from veil.api.anonymize import carry_out
 from veil.api.face import Anonymized
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
 from veil.engines.verify import verify_output
 
 often = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))

@@ -22,7 +22,7 @@ from veil.api.mask import Masked
 from veil.base.progress import Progress, following
 from veil.engines.copy import brought
 from veil.engines.parts.check import check_staged, together
-from veil.engines.parts.divide import Part, divided
+from veil.engines.parts.divide import Block, divided
 from veil.engines.parts.labels import Labelled
 from veil.engines.parts.ranked import Numbered
 from veil.engines.relation import Relation
@@ -110,7 +110,7 @@ class EngineMasked(Masked):
     dropped: frozenset[str] = frozenset()
     """Columns that are not released."""
 
-    def __init__(self, numbered: Numbered, parts: list[Part], most: int, told: Progress) -> None:
+    def __init__(self, numbered: Numbered, parts: list[Block], most: int, told: Progress) -> None:
         self._numbered, self._parts, self._most = numbered, parts, most
         self.method = numbered.method
         self._only = None if len(parts) > 1 else self._labelled(parts[0])
@@ -132,7 +132,7 @@ class EngineMasked(Masked):
         source = Source(numbered.sketch, "engine", weights=numbered.weights)
         super().__init__(source, classes, (), {}, frozenset(), None, True)
 
-    def _labelled(self, part: Part) -> Labelled:
+    def _labelled(self, part: Block) -> Labelled:
         """Make the classes of a part."""
         return Labelled.by_mondrian(self._numbered, part)
 
@@ -218,7 +218,7 @@ class EngineMasked(Masked):
             made = write_pieces(numbered.relation, lambda: pieces, pieces[0].make, path, **common)
             return replace(made, note=note)
 
-    def _expression(self, part: Part, table: ibis.Table) -> ibis.Table:
+    def _expression(self, part: Block, table: ibis.Table) -> ibis.Table:
         return (self._only or self._labelled(part))(table)
 
     def _token(self) -> str:

@@ -26,7 +26,7 @@ from veil.base.progress import Progress, following
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Attribute, Sample
 from veil.engines.copy import brought
-from veil.engines.parts.divide import Part, divided
+from veil.engines.parts.divide import Block, divided
 from veil.engines.parts.labels import Labelled
 from veil.engines.parts.mondrian import EngineMasked, most_that_fit
 from veil.engines.parts.ranked import Combinations, Numbered
@@ -137,7 +137,7 @@ class RecodedByPart(EngineMasked):
         self,
         plan: Plan,
         numbered: Numbered,
-        parts: list[Part],
+        parts: list[Block],
         most: int,
         threads: int | None,
         told: Progress,
@@ -148,7 +148,7 @@ class RecodedByPart(EngineMasked):
         self._encoding = Encoding(numbered.names, hierarchies)
         self._codes_of_ranks = [np.argsort(each.rank_of).astype(np.int32) for each in columns]
         self._range = _level_range(plan, numbered.names, hierarchies)
-        self._levels: dict[Part, Levels] = {}
+        self._levels: dict[Block, Levels] = {}
         self.suppressed = 0
         self.dropped = frozenset(
             name
@@ -163,7 +163,7 @@ class RecodedByPart(EngineMasked):
         """Generalization levels of each part."""
         return [dict(zip(self._numbered.names, self._levels[part], strict=True)) for part in self._parts]
 
-    def _labelled(self, part: Part) -> Labelled:
+    def _labelled(self, part: Block) -> Labelled:
         found = self._numbered.fetch(part.box)
         codes = [code_of_rank[found.work.ranks[:, j]] for j, code_of_rank in enumerate(self._codes_of_ranks)]
         rejected, class_of_item = self._searched(part, found, codes)
@@ -171,7 +171,7 @@ class RecodedByPart(EngineMasked):
         return Labelled(self._numbered, part.box, found, named, self.dropped)
 
     def _searched(
-        self, part: Part, found: Combinations, codes: list[NDArray[np.int32]]
+        self, part: Block, found: Combinations, codes: list[NDArray[np.int32]]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Find the best levels of a part. Return which of its classes are suppressed, and the class of each item."""
         plan, whole = self.plan, self._numbered.work.sample

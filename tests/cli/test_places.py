@@ -388,7 +388,7 @@ def test_progress_is_shown_on_a_terminal(folder: Path) -> None:
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     script = STOPPED.replace("SLOW", "False").replace(
-        "import sys, time", "import sys, time, veil.base.progress\nveil.progress.PATIENCE = 0"
+        "import sys, time", "import sys, time, veil.base.progress\nveil.base.progress.PATIENCE = 0"
     )
     running = python(
         "-c", script, "anonymize", "data", *PLAN, "-o", "release/", stderr=theirs, stdout=subprocess.DEVNULL

@@ -32,7 +32,6 @@ from veil.errors import InputError, OutputError, VeilError
 @pytest.fixture
 def in_mysql(mysql: MySQL) -> Iterator[Holder]:
     """The table as Ibis knows it, in a database whose own character set could not hold it."""
-
     connection: Any = connect(Database(mysql.url()))
     ours: Any = dialect_of(connection)
 

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from veil.engines.dialects.connections import closed_at_the_end, import_ibis, within
 from veil.engines.dialects.quoting import quoted
@@ -339,6 +338,8 @@ class Dialect:
 
     def write_parquet(self, rows: ibis.Table, place: Path, name: str) -> list[Path]:
         """Write rows to a Parquet file, or several in a folder; return them. `name` is the target in messages."""
+        import pyarrow.parquet as pq
+
         batches = self.batches(rows)
         with pq.ParquetWriter(place, batches.schema, compression="zstd") as writer:
             for batch in batches:

@@ -13,7 +13,7 @@ import veil
 from support.engines.people import people, plan, records
 from veil import hierarchies as h
 from veil import models as m
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
 from veil.engines.verify import verify_output
 from veil.errors import VerificationError
 from veil.local_recoding import FastIterative

@@ -21,7 +21,7 @@ from veil.base.progress import Progress, following
 from veil.engines.condense import condense
 from veil.engines.held import EngineHeld
 from veil.engines.parts.check import check_staged, together
-from veil.engines.parts.divide import Part
+from veil.engines.parts.divide import Block
 from veil.engines.parts.labels import Labelled
 from veil.engines.parts.ranked import Numbered
 from veil.engines.settings import available_memory
@@ -63,11 +63,11 @@ class Blocks(ABC):
     passes: tuple[Pass, ...] = ()
     """How each part was transformed, if each has its own way."""
 
-    def __init__(self, numbered: Numbered, parts: Sequence[Part], most: int) -> None:
+    def __init__(self, numbered: Numbered, parts: Sequence[Block], most: int) -> None:
         self.numbered, self.parts, self.most = numbered, list(parts), most
 
     @abstractmethod
-    def labelled(self, part: Part) -> Labelled:
+    def labelled(self, part: Block) -> Labelled:
         """Make the classes of a part."""
 
     @functools.cached_property
@@ -91,7 +91,7 @@ class Blocks(ABC):
         domains = [each.domain_size for each in self.numbered.work.columns]
         return {**quality(shown.sizes, covered, domains), "parts": len(self.parts)}
 
-    def expression(self, part: Part, table: ibis.Table) -> ibis.Table:
+    def expression(self, part: Block, table: ibis.Table) -> ibis.Table:
         """The released rows of a part."""
         return (self.only or self.labelled(part))(table)
 

@@ -45,12 +45,12 @@ _BYTES = 1000
 """What a combination takes in memory at most while it is partitioned, of up to some twenty columns."""
 
 
-def most_that_fit(asked: int | None) -> int:
+def most_that_fit(asked: int | None, parameter: str = "most_combinations") -> int:
     """Return how many combinations to have in memory: as many as asked for, or as fit into half of what is free."""
     if asked is None:
         return max(1, available_memory() // 2 // _BYTES)
     if asked < 1:
-        raise ParameterError(f"a part should have at least 1 combination of cells, not {asked}")
+        raise ParameterError(f"`{parameter}` should be at least 1, not {asked}")
     return asked
 
 

@@ -70,7 +70,7 @@ def anonymize_in_parts(
     progress.phase("counting the values of each column")
     numbered = Numbered(relation, Mondrian(dict(plan.quasi_identifiers), plan.models))
     progress.phase("cutting on the engine")
-    most = most_that_fit(most_combinations)
+    most = most_that_fit(most_combinations, "parts")
     blocks = RecodedBlocks(plan, numbered, divided(numbered, most), most, threads)
     return outcome_in_blocks(blocks, plan, progress)
 

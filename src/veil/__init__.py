@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from veil.api.locally import anonymize_locally
     from veil.api.mask import Masked, mask
     from veil.api.release import Release
+    from veil.api.run import run
     from veil.api.verify import verify
     from veil.dp.safepub import SafePub
     from veil.errors import VeilError
@@ -78,6 +79,7 @@ __all__ = [
     "quality",
     "report",
     "risk",
+    "run",
     "utility",
     "verify",
 ]
@@ -103,6 +105,7 @@ _HOMES = {
     "quality": "veil",
     "report": "veil",
     "risk": "veil",
+    "run": "veil.api.run",
     "utility": "veil",
     "verify": "veil.api.verify",
 }

@@ -16,7 +16,7 @@ import pytest
 
 from cli.support import PATIENTS, RECIPE, contents, process, veil
 from veil import risk as risks
-from veil.api.anonymize import frontier
+from veil.api.frontier import frontier
 from veil.recipe import Recipe
 from veil.synthetic import patients
 from veil.tables import write

@@ -19,9 +19,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from veil.api.face import Anonymized
+
 from analysis_risk import made
 from analysis_utility import SHARED, adult, generated
-from veil.api.face import Anonymized
 from veil.report.content import facts
 from veil.report.pages.html import html
 from veil.report.pages.pdf import pdf

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
-from cli.support import PATIENTS, RECIPE, contents
-from cli.support import veil as command
+from support.cli import PATIENTS, RECIPE, contents
+from support.cli import veil as command
 from veil.errors import InputError, OutputError, PlanError, VeilError
 from veil.recipe import Recipe
 from veil.recipe.masking import MaskingRecipe
@@ -107,8 +107,9 @@ class Renames:
         rename = os.replace
 
         def replace(made: Any, target: Any) -> None:
-            # Within its own folder, a file is still being made; what was set aside comes back.
-            if Path(made).parent != Path(target).parent and not str(made).endswith(".before"):
+            # In a folder of its own, a file is still being made; what was set aside comes back.
+            is_making = Path(target).parent.name.endswith(".tmp") or Path(made).parent == Path(target).parent
+            if not is_making and not str(made).endswith(".before"):
                 if len(self.targets) == fail_at:
                     raise error()
                 self.targets.append(Path(target).name)

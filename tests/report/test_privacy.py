@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from veil.api.face import Anonymized
 
 import veil
-from report.reading import FORMATS, everything_in, squeezed
+from support.report import FORMATS, everything_in, squeezed
 from veil import KAnonymity
 from veil import hierarchies as h
-from veil.api.face import Anonymized
 from veil.models import AlphaKAnonymity, DeltaPresence, Inclusion, TCloseness
 from veil.report.content.facts import facts
 

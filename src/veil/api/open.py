@@ -7,13 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from veil.engines import source
+from veil.base.progress import Progress
 from veil.engines.database import Database, is_url
 from veil.engines.relation import Engine as EngineName
 from veil.engines.relation import Relation, relation_of
 from veil.engines.scan.files import is_pattern
 from veil.engines.settings import Settings
 from veil.errors import InputError, OutputError, Say, VeilError
+from veil.outcome.outcome import outcome_of
+from veil.plan.plan import Plan
 from veil.recipe.places import is_folder
 from veil.tables import Csv, Format, Parquet, Source, read
 from veil.tables.formats import format_of
@@ -26,19 +28,30 @@ Place = Path | Database
 """Where a table is."""
 
 
-def _opened(
-    source: Any, format: Format | None, engine: Engine, condensed: Callable[[Relation], Source]
+def open_source(
+    source: Any, format: Format | None, engine: Engine, condense: Callable[[Relation], Source]
 ) -> Source:
-    """Read a table into memory, or let the engine that holds it condense it."""
+    """Read a table into memory, or let the engine that holds it condense it. What a release publishes is a table."""
     if isinstance(source, Source):
         return source
+    released = outcome_of(source)
+    if released is not None:
+        return Source(released.table, "pyarrow", weights=released.weights)
     relation = find_relation(source, format, engine)
-    return read(source, format=format) if relation is None else condensed(relation)
+    return read(source, format=format) if relation is None else condense(relation)
 
 
-def _engine() -> Any:
-    """What condenses relations, which needs Ibis."""
-    return source
+def open_for_plan(
+    source: Any, plan: Plan, format: Format | None, engine: Engine, progress: Progress
+) -> Source:
+    """Open a table that a plan is to be carried out on."""
+
+    def condense(relation: Relation) -> Source:
+        from veil.engines.source import for_plan  # which needs Ibis
+
+        return for_plan(relation, plan, progress)
+
+    return open_source(source, format, engine, condense)
 
 
 def find_relation(

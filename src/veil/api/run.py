@@ -9,9 +9,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from veil.api.anonymize import anonymize
+from veil.api.deliver import file_name
+from veil.api.mask import mask
 from veil.api.open import Engine, Place, find_relation, place_of, target_place
+from veil.api.release import Release
 from veil.api.targets import (
     Together,
     check_ending,
@@ -21,11 +25,12 @@ from veil.api.targets import (
     require,
     written_format,
 )
-from veil.base.progress import following
+from veil.base.progress import ProgressLike, following
 from veil.dp.accountant import Accountant
 from veil.engines.database import Database
 from veil.engines.relation import Relation
 from veil.errors import OutputError, PlanError, Say
+from veil.outcome.written import Written
 from veil.recipe import Recipe
 from veil.recipe.base import Located
 from veil.recipe.document import document_text
@@ -33,10 +38,6 @@ from veil.recipe.masking import MaskingRecipe, read_recipe
 from veil.recipe.places import CERTIFICATES, REPORTS
 from veil.tables import Format, output_format
 from veil.tables.formats import similar_format
-
-if TYPE_CHECKING:
-    from veil.api.anonymize import ProgressLike
-    from veil.engines.write.writing import Written
 
 AnyPlace = str | os.PathLike[str] | Database
 AnyPath = str | os.PathLike[str]
@@ -57,7 +58,7 @@ def run(
     threads: int | None = None,
     progress: ProgressLike = None,
     accountant: Accountant | None = None,
-) -> Any:
+) -> Release:
     r"""Carry out a recipe, and write all that it asks for: table, report, certificate, or nothing.
 
     Parameters
@@ -144,12 +145,12 @@ class Job:
 class Done(NamedTuple):
     """What has become of a job."""
 
-    release: Any
+    release: Release
     relation: Relation | None
     """The table that an engine holds."""
-    written: Written | None
-    """What the engine has written."""
+    written: Written
     apart: list[Path]
+    """Where the tables are that do not belong into the release."""
 
 
 def settle(
@@ -236,22 +237,18 @@ def _anonymize(
     threads: int | None,
     progress: ProgressLike,
     accountant: Accountant | None,
-) -> Any:
-    from veil.api import anonymize
-
+) -> Release:
     plan = recipe.plan()
-    made: Any = anonymize.carry_out(
-        plan,
+    return anonymize(
         job.input if relation is None else _condensed(relation, plan, progress),
+        plan,
+        local=recipe.local_recoding,
         format=job.format if relation is None else None,
         engine="memory",  # what an engine should read has been opened already
         threads=threads,
         progress=progress,
         accountant=accountant,
     )
-    if recipe.local_recoding is not None and made.suppressed:
-        made = made.local_recoding(recipe.local_recoding, threads=threads, progress=progress)
-    return made
 
 
 def _condensed(relation: Relation, plan: Any, progress: ProgressLike) -> Any:
@@ -263,9 +260,7 @@ def _condensed(relation: Relation, plan: Any, progress: ProgressLike) -> Any:
         return for_plan(relation, plan, told)
 
 
-def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike) -> Any:
-    from veil.api.mask import mask
-
+def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike) -> Release:
     return mask(job.input, recipe.methods(), format=job.format, engine=job.engine, progress=progress)
 
 
@@ -326,11 +321,9 @@ def _check_apart(job: Job, secret: list[str]) -> None:
         )
 
 
-def _apart_files(made: Any, job: Job) -> list[Path]:
+def _apart_files(made: Release, job: Job) -> list[Path]:
     """Return where the tables go that do not belong into the release."""
-    from veil.api.mask import file_name
-
-    names = list(getattr(made, "apart", ()))
+    names = list(made.apart)
     if not names:
         return []
     if job.apart is None:
@@ -351,16 +344,14 @@ def _apart_files(made: Any, job: Job) -> list[Path]:
 # Writing
 
 
-def _write(made: Any, job: Job, relation: Relation | None, progress: ProgressLike) -> Done:
+def _write(made: Release, job: Job, relation: Relation | None, progress: ProgressLike) -> Done:
     """Write the table, and with it all else: together or not at all.
 
     The files are put in place in their order here: what turns pseudonyms back is safe before there are any.
     """
-    apart, written = _apart_files(made, job), None
+    apart = _apart_files(made, job)
     with Together() as files:
-        options: dict[str, Any] = {}
-        if apart and job.apart is not None:
-            options["apart"] = files.staged_folder(job.apart)
+        kept = files.staged_folder(job.apart) if apart and job.apart is not None else None
         if job.report is not None:
             with files.making(job.report) as path:
                 _write_report(made, job, path, progress)
@@ -374,7 +365,7 @@ def _write(made: Any, job: Job, relation: Relation | None, progress: ProgressLik
                 )
         if relation is None:
             with files.making(Path(str(job.output))) as path:
-                made.save(path, **options)
+                written = made.save(path, apart=kept, progress=progress)
         else:
             written = made.save(
                 job.output,
@@ -386,11 +377,11 @@ def _write(made: Any, job: Job, relation: Relation | None, progress: ProgressLik
     return Done(made, relation, written, apart)
 
 
-def _write_report(made: Any, job: Job, path: Path, progress: ProgressLike) -> None:
+def _write_report(made: Release, job: Job, path: Path, progress: ProgressLike) -> None:
     from veil import report
 
     report.write_report(
-        made,
+        made.outcome,
         path,
         progress=progress,
         table=Path(job.output).name if isinstance(job.output, str) else None,

@@ -158,9 +158,12 @@ class Together:
                 shutil.rmtree(each.folder, ignore_errors=True)
 
     @contextlib.contextmanager
-    def making(self, target: Path) -> Iterator[Path]:
-        """Yield where to make a file, under its own name; errors are told about its target."""
-        staged = self.staged(target)
+    def making(self, target: Path, mode: int | None = None) -> Iterator[Path]:
+        """Yield where to make a file, under its own name; errors are told about its target.
+
+        Without a mode, it has that of the file it replaces.
+        """
+        staged = self.staged(target, mode)
         try:
             yield staged
         except OutputError as error:
@@ -172,14 +175,14 @@ class Together:
         except OSError as error:
             raise not_written(target, error) from error
 
-    def staged(self, target: Path) -> Path:
+    def staged(self, target: Path, mode: int | None = None) -> Path:
         """Return where to make a file, under its own name."""
         real = Path(
             os.path.realpath(target)
         )  # behind a symbolic link, the file that it points to is replaced
         with _explained(target):
-            mode = replaceable(target, real)
-        return self._folder(target, real.parent, real, mode) / target.name
+            before = replaceable(target, real)
+        return self._folder(target, real.parent, real, before if mode is None else mode) / target.name
 
     def staged_folder(self, target: Path) -> Path:
         """Return where to make files, under their own names, that go into a folder that exists."""

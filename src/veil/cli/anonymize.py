@@ -81,11 +81,11 @@ def _show(done: Done, job: Job) -> None:
     show.risks(console, ("before", before), ("after", after))
     show.statement(console, made)
     targets = job.targets
-    if relation is not None and done.written is not None:
+    if relation is not None:
         show.written(console, made, done.written, relation)
         targets.pop("release", None)
     show.files(console, targets.items())
-    if relation is None:
-        source = made._source
+    if relation is None and made.plan is not None:
+        source = made.outcome.source
         for note in notes(source.table, made.plan.quasi_identifiers, source.format):
             failures.say(f"note: {note}")

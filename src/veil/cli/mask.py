@@ -16,7 +16,7 @@ from veil.recipe.masking import MaskingRecipe
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from veil.api.mask import Step
+    from veil.utility.step import Step
 
 
 def mask_and_show(

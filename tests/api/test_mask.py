@@ -11,7 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from veil.api.mask import Masked, mask
+from veil.api.mask import mask
+from veil.api.release import Release
 from veil.base.randomness import Randomness
 from veil.errors import InputError, OutputError, PlanError, VerificationError
 from veil.masking import (
@@ -81,7 +82,7 @@ def test_steps_tell_what_they_did():
     assert second.findings[0].holds
     assert "records kept: 3" in str(first)
     assert "holds: no value moved by more than 1 ranks" in str(second)
-    assert repr(made) == "Masked(4 records, 3 released, by RandomSampling, RankSwapping)"
+    assert repr(made) == "Release(4 records, 3 released, 3 classes, by RandomSampling, RankSwapping)"
     assert made.is_private
 
 
@@ -195,4 +196,4 @@ def test_every_method_is_declared_and_documented():
         assert fields["kind"].default == method.__name__
         assert all(field.description for name, field in fields.items() if name != "kind"), method
         assert method.__doc__
-    assert isinstance(mask(pa.table(COLUMNS), KeyedPseudonyms("name", key=bytes(16))), Masked)
+    assert isinstance(mask(pa.table(COLUMNS), KeyedPseudonyms("name", key=bytes(16))), Release)

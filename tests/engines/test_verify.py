@@ -42,7 +42,7 @@ def staged(connection: Any, options: dict[str, Any], *, recode: bool = False) ->
 
 
 def broken(connection: Any, release: Any) -> list[str]:
-    found = verify_output(release, release.outcome.source, connection.table("staged"))
+    found = verify_output(release.outcome, release.outcome.source, connection.table("staged"))
     return [finding.promise for finding in found.findings if not finding.holds]
 
 
@@ -62,7 +62,7 @@ def connection() -> Any:
 )
 def test_what_is_right_is_found_right(connection: Any, options: dict[str, Any], recode: bool) -> None:
     release = staged(connection, options | ({"quality": Loss(factor=0)} if recode else {}), recode=recode)
-    found = verify_output(release, release.outcome.source, connection.table("staged"))
+    found = verify_output(release.outcome, release.outcome.source, connection.table("staged"))
     assert found.holds, str(found)
     assert {COUNTS, COLUMNS, MASKED} <= {finding.promise for finding in found.findings}
 

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 
 import veil
+from support.publishing import publish
 from support.realdata import QUASI_IDENTIFIERS, hierarchies, needs_data, source
 from support.utility.example import E1, TABLES
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil import quality as q
 from veil.base.randomness import Randomness
-from veil.dp.publish import publish
 from veil.dp.safepub import SafePub
 from veil.local_recoding import FastIterative
 from veil.models import DeltaPresence

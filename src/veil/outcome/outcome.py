@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
+from veil.errors import InputError
 from veil.hierarchies import Hierarchy
 from veil.models.base import PrivacyModel
 from veil.plan.plan import Plan
@@ -262,6 +263,16 @@ def outcome_of(result: object) -> Outcome | None:
     """Return the outcome of a release, or an outcome itself; None if it is something else."""
     found = getattr(result, "outcome", result)
     return found if isinstance(found, Outcome) else None
+
+
+def require_outcome(result: object) -> Outcome:
+    """Return the outcome of a release, or an outcome itself; refuse anything else."""
+    found = outcome_of(result)
+    if found is None:
+        raise InputError(
+            f"a {type(result).__name__} is not a release: give what `veil.anonymize` or `veil.mask` made"
+        )
+    return found
 
 
 def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:

@@ -13,7 +13,7 @@ from veil.base.version import __version__
 from veil.models.base import monotonicity
 from veil.outcome.generalize import Choice
 from veil.outcome.measures import measures_of
-from veil.outcome.outcome import Outcome
+from veil.outcome.outcome import Outcome, require_outcome
 from veil.plan.plan import Plan
 from veil.recipe.document import document_text
 from veil.recipe.parts import spelled
@@ -38,7 +38,7 @@ EXACT = (
 
 
 def collect_facts(
-    outcome: Outcome, *, private: bool | None = None, tell: Tell = lambda _: None
+    release: object, *, private: bool | None = None, tell: Tell = lambda _: None
 ) -> dict[str, Any]:
     """Collect everything a reader needs in order to understand, judge and repeat a release.
 
@@ -49,6 +49,7 @@ def collect_facts(
     tell
         Called with the name of each phase.
     """
+    outcome = require_outcome(release)
     is_dp = outcome.statement is not None
     private = is_dp if private is None else private
     found = Findings(outcome, private=private)

@@ -215,6 +215,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no ending": ({"output": "release"}, "or end it with / for a folder of Parquet files"),
     "no report": ({"report": "report.txt"}, "the name of a report should end in"),
     "a device": ({"output": "/dev/null", "overwrite": True}, "/dev/null"),
+    "over the input by an engine": (
+        {"output": "patients.csv", "engine": "duckdb", "overwrite": True},
+        "patients.csv",
+    ),
+    "the place of the release": (
+        {"output": "r.json/", "report": "r.json", "engine": "duckdb"},
+        "the report would replace another file of the same run",
+    ),
     "there already": ({"output": "there.csv"}, "there.csv: exists already. Choose another path, or say "),
 }
 

@@ -283,7 +283,7 @@ def test_unexpected_errors_are_apologized_for(folder: Path, monkeypatch: pytest.
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("the engine came off")
 
-    monkeypatch.setattr("veil.api.anonymize.anonymize", broken)
+    monkeypatch.setattr("veil.api.run.anonymize", broken)
     before = contents(folder)
     ran = veil("anonymize", "recipe.yaml")
     assert ran.code == 70

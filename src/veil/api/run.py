@@ -7,6 +7,7 @@ writes itself.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -269,27 +270,36 @@ def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike) -> Release:
 
 def _check(job: Job, relation: Relation | None) -> None:
     """Refuse targets that cannot be written to, before hours are spent on what goes there."""
-    targets, keep = job.targets, job.kept
+    targets, release = job.targets, None
     if relation is None:
         _check_format(Path(str(job.output)), job.format)
     else:
-        release = targets.pop("release", None)
-        keep += [] if release is None else [release]
         check_output(job.output, relation, overwrite=job.overwrite)
-        for what, path in targets.items():
-            if release is not None and release.resolve() in path.resolve().parents:
-                raise OutputError(
-                    f"{path}: the {what} would lie in the folder of the release. Choose another path"
-                )
-    check_targets(targets, keep=keep, overwrite=job.overwrite)
+        release = targets.pop("release", None)
+    check_targets(targets, keep=job.kept, overwrite=job.overwrite)
     if job.report is not None:
         check_ending(job.report, "report", REPORTS)
         if job.report.suffix.lower() == ".pdf":
             require("Reports as PDF", "reportlab", "matplotlib", extra="report")
     if job.certificate is not None:
         check_ending(job.certificate, "certificate", CERTIFICATES)
+    if release is not None:
+        _check_beside(release.resolve(), targets)
     if isinstance(job.recipe, MaskingRecipe):
         _check_apart(job, [type(each).__name__ for each in job.recipe.steps if each.apart_is_secret])
+
+
+def _check_beside(release: Path, targets: Mapping[str, Path]) -> None:
+    """Refuse files in the place of what an engine writes."""
+    for what, path in targets.items():
+        if release == path.resolve():
+            raise OutputError(
+                f"{path}: the {what} would replace another file of the same run. Choose another path"
+            )
+        if release in path.resolve().parents:
+            raise OutputError(
+                f"{path}: the {what} would lie in the folder of the release. Choose another path"
+            )
 
 
 def _check_format(output: Path, format: Format | None) -> None:

@@ -42,7 +42,7 @@ def check_targets(targets: Mapping[str, Path], *, keep: Collection[Path], overwr
 
 def check_target(path: Path, *, overwrite: bool) -> None:
     """Refuse a path to which nothing can be written, or at which there is something already."""
-    if _DATABASE.match(str(path)):  # which is not repeated, as it may hold a password
+    if is_database(path):  # which is not repeated, as it may hold a password
         raise OutputError("this goes into a file, not into a database. Give the path of one")
     folder = path.resolve().parent
     if path.is_dir():
@@ -55,7 +55,13 @@ def check_target(path: Path, *, overwrite: bool) -> None:
         raise OutputError(f"{path}: the directory cannot be written to. Choose another path")
 
 
-_DATABASE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[/\\#]")  # what becomes of the URL of a database as a path
+def is_database(path: Path) -> bool:
+    """Whether somebody gave the URL of a database for a path.
+
+    >>> is_database(Path("postgres://host/clinic#patients")), is_database(Path("C:/patients.csv"))
+    (True, False)
+    """
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:[/\\#]", str(path)) is not None
 
 
 def check_ending(path: Path, what: str, endings: Collection[str]) -> None:

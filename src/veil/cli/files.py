@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 
+from veil.api.targets import is_database
 from veil.cli import failures
 from veil.engines.write.writing import AGAIN
 from veil.errors import InputError
@@ -23,13 +23,10 @@ def is_recipe(path: Path) -> bool:
     return path.suffix.lower() in (".yaml", ".yml", ".json")
 
 
-_DATABASE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[/\\#]")  # what becomes of the URL of a database as a path
-
-
 def no_databases(*paths: Path | None) -> None:
     """Refuse URLs where a file is needed. They are not repeated, as they may hold a password."""
     for path in paths:
-        if path is not None and _DATABASE.match(str(path)):
+        if path is not None and is_database(path):
             raise InputError(
                 "this command works on files, not on databases. `veil anonymize`, `assess`, `risk` and `verify` work on "
                 "both; for the others, write the table to a file first"

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ import typer
 
 from veil.api.open import count_combinations, find_relation, place_of, read_into_memory
 from veil.api.run import table_of
-from veil.api.targets import check_ending, check_targets, require
+from veil.api.targets import Together, check_ending, check_targets, require
 from veil.base.progress import following
 from veil.base.wording import plural
 from veil.cli import failures, figures, files, grammar, show
@@ -25,7 +24,7 @@ from veil.engines.relation import Engine
 from veil.engines.settings import Settings
 from veil.errors import InputError, PlanError, VeilError, did_you_mean
 from veil.recipe import Recipe
-from veil.tables import Format, atomic, read
+from veil.tables import Format, read
 from veil.tables.formats import format_of
 
 if TYPE_CHECKING:
@@ -68,13 +67,13 @@ class Telling:
         """Write all files, or none, and print."""
         text = json.dumps(_plain(found), indent=2, allow_nan=False) + "\n"
         with files.honest_about(self.targets.values()):
-            with ExitStack() as all_or_none:
+            with Together() as made:
                 if self.picture is not None and drawn is not None:
-                    ending = self.picture.suffix.lower().removeprefix(".")
-                    temporary = all_or_none.enter_context(atomic(self.picture))
-                    drawn().savefig(temporary, format=ending, dpi=150)
+                    with made.making(self.picture) as path:
+                        drawn().savefig(path, dpi=150)
                 if self.output is not None:
-                    all_or_none.enter_context(atomic(self.output)).write_text(text, encoding="utf-8")
+                    with made.making(self.output) as path:
+                        path.write_text(text, encoding="utf-8")
             if self.json:
                 typer.echo(text, nl=False)
                 return

@@ -33,7 +33,13 @@ class Say:
             return f"`{self.field}`"
         if not self.parameters:
             return f"{self.field}={in_quotes(self.value)}"
-        return f"{self.value}({', '.join(f'{name}={in_quotes(each)}' for name, each in self.parameters.items())})"
+        given = [f"{name}={in_quotes(each)}" for name, each in self.parameters.items()]
+        return f"{self.value}({', '.join([*self.beside, *given])})"
+
+    @property
+    def beside(self) -> list[str]:
+        """What stands for parameters that stay as they are: hierarchies have others beside the one to change."""
+        return ["…"] if self.field == "quasi_identifiers" else []
 
 
 def in_quotes(value: Any) -> str:

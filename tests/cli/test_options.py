@@ -77,7 +77,7 @@ def test_the_list_of_commands_knows_the_command_without_its_options() -> None:
         (Say("format", "Csv", quote=None), "Csv(quote=None)", "--format csv:quote=null"),
         (Say("format", "Csv", quote='"'), "Csv(quote='\"')", '--format csv:quote="'),
         (Say("format", "Excel", skip=3), "Excel(skip=3)", "--format excel:skip=3"),
-        (Say("quasi_identifiers", "dates", format="%Y"), 'dates(format="%Y")', "--qi 'COLUMN=dates:…,format=%Y'"),
+        (Say("quasi_identifiers", "dates", format="%Y"), 'dates(…, format="%Y")', "--qi 'COLUMN=dates:…,format=%Y'"),
         (Say("apart", "FOLDER"), 'apart="FOLDER"', "--apart FOLDER"),
     ],
 )  # fmt: skip

@@ -87,14 +87,13 @@ def spelled(way: Say) -> str:
     >>> spelled(Say("format", "Csv", encoding="latin-1")), spelled(Say("engine", "Settings", memory=...))
     ('--format csv:encoding=latin-1', '--memory ...')
     """
-    given = [(name, _as_text(value)) for name, value in way.parameters.items()]
+    given = {name: _as_text(value) for name, value in way.parameters.items()}
     if way.value == "Settings":
-        return " ".join(f"--{name} {value}" for name, value in given)
+        return " ".join(f"--{name} {value}" for name, value in given.items())
     if given:
-        parameters = ",".join(f"{name}={value}" for name, value in given)
-        if way.field == "quasi_identifiers":
-            return f"{flag_of(way.field)} 'COLUMN={way.value}:…,{parameters}'"
-        return f"{flag_of(way.field)} {grammar.kebab(str(way.value))}:{parameters}"
+        parameters = ",".join([*way.beside, *(f"{name}={value}" for name, value in given.items())])
+        spec = f"{grammar.kebab(str(way.value))}:{parameters}"
+        return f"{flag_of(way.field)} " + (f"'COLUMN={spec}'" if way.field == "quasi_identifiers" else spec)
     return flag_of(way.field) if way.value in (None, True) else f"{flag_of(way.field)} {way.value}"
 
 

@@ -143,7 +143,8 @@ def _spelled(way: Say) -> str:
     others: keep {kind: dates, …, format: "%d.%m.%Y"}
     """
     if way.parameters:
-        return f"{{kind: {way.value}, …, {', '.join(f'{name}: {in_quotes(each)}' for name, each in way.parameters.items())}}}"
+        given = [f"{name}: {in_quotes(each)}" for name, each in way.parameters.items()]
+        return f"{{{', '.join([f'kind: {way.value}', *way.beside, *given])}}}"
     return f"`{way.field}`" if way.value is None else f"{way.field}: {way.value}"
 
 

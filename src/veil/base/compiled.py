@@ -20,11 +20,11 @@ def light_kernel(function: Function) -> Function:
     return cast("Function", numba.njit(cache=True)(function))
 
 
-def look_for_scipy() -> None:
-    """Let Numba look for SciPy's linear algebra now, which it does when it first compiles something otherwise."""
-    import numba.np.arraymath  # noqa: F401
-
-
 def numeric(function: Function) -> Function:
     """Compile a function in which division by zero is infinite or undefined, as IEEE 754 says, not an error."""
     return cast("Function", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def load_numba() -> None:
+    """Import what Numba imports when the first kernel is compiled."""
+    import numba.np.arraymath  # noqa: F401

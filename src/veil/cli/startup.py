@@ -22,9 +22,9 @@ def quick() -> None:
     try:
         import pyarrow as pa
 
-        from veil.base.compiled import look_for_scipy
+        from veil.base.compiled import load_numba
 
-        look_for_scipy()
+        load_numba()  # looks for SciPy's linear algebra
         pa.array([0])  # looks for pandas, and remembers what it has found
     finally:
         sys.meta_path.remove(hidden)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from veil.engines.dialects import dialect_of, is_of_driver
 from veil.engines.scan.csv import csv_fault
-from veil.errors import InputError, VeilError
+from veil.errors import InputError, Say, VeilError, Words
 
 if TYPE_CHECKING:
     from veil.engines.database import Database
@@ -38,7 +38,7 @@ def told(
             raise
         if not isinstance(place, str):
             secrets = place.secrets()
-        raise error(f"{place}: {_query_reason(raised, str(place), secrets or {})}") from None
+        raise error(f"{place}: ", *_query_reason(raised, str(place), secrets or {})) from None
 
 
 def interrupted(error: BaseException) -> bool:
@@ -62,6 +62,7 @@ def reason(database: Database, error: Exception, secrets: dict[str, str]) -> str
     return why or f"cannot be opened. {_said(error, secrets)}"
 
 
+_ON_DISK = Say("engine", "Settings", temporary=...)
 _STATES = {
     "42501": "no right to do this. Ask the owner of the table to grant it (GRANT SELECT ON ... TO ...)",
     "42P01": "the table is gone. Check whether somebody dropped or renamed it",
@@ -71,24 +72,23 @@ _STATES = {
 }
 
 
-def _query_reason(error: Exception, place: str, secrets: dict[str, str]) -> str:
+def _query_reason(error: Exception, place: str, secrets: dict[str, str]) -> Words:
     state = str(getattr(error, "sqlstate", None) or "")
     said = str(error).lower()
     if (fault := csv_fault(str(error), place)) is not None:
         return fault
     if state in _STATES:
-        return _STATES[state]
+        return (_STATES[state],)
     if state.startswith(("08", "57P")) or re.search(r"connection .*(closed|lost)|server has gone away", said):
-        return "the connection to the server was lost. Check that it is running, and try again"
+        return ("the connection to the server was lost. Check that it is running, and try again",)
     if re.search(r"permission (was )?denied|command denied|insufficient_permissions", said):
-        return _STATES["42501"]
+        return (_STATES["42501"],)
     if "no space left" in said or "disk is full" in said:
-        return (
-            "the disk is full. Free some space, or name a folder on another disk with Settings(temporary=...)"
-        )
+        return "the disk is full. Free some space, or name a folder on another disk with ", _ON_DISK
     if "out of memory" in said:
-        return "the engine is out of memory. Give it more with Settings(memory=...), and room in Settings(temporary=...)"
-    return _said(error, secrets)
+        more = Say("engine", "Settings", memory=...)
+        return "the engine is out of memory. Give it more with ", more, ", and room in ", _ON_DISK
+    return (_said(error, secrets),)
 
 
 def _said(error: Exception, secrets: dict[str, str]) -> str:

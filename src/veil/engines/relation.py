@@ -96,7 +96,7 @@ class Relation:
             try:
                 chunked = self.scan.typed(column, chunked)
             except InputError as error:
-                raise InputError(f"{self.name}: {error}") from None
+                raise error.after(f"{self.name}: ") from None
         elif column in self.table.columns and _is_unbounded(self.held.table.schema()[column]):
             chunked = _with_few_places(chunked)
         made = chunked.combine_chunks()

@@ -482,7 +482,8 @@ def test_a_full_disk_says_what_is_kept(small_disk: Path, tmp_path: Path) -> None
     pq.write_table(pa.table({"t": noise}), tmp_path / "in.parquet")
     source = opened(str(tmp_path / "in.parquet"), engine="duckdb")
     with pytest.raises(
-        OutputError, match=r"[1-9] of 10 pieces are done and kept in .*; the same call continues"
+        OutputError,
+        match=r"[1-9] of 10 pieces are done and kept in .*; doing the same again goes on from there",
     ):
         sent(source, small_disk / "release", chunk_rows=2_000)
 

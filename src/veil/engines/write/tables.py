@@ -64,7 +64,7 @@ def _backend(database: Database, relation: Relation) -> Any:
     try:
         return connect(database)
     except InputError as error:
-        raise OutputError(str(error)) from None
+        raise OutputError(*error.words) from None
 
 
 def _same(database: Database, relation: Relation) -> bool:

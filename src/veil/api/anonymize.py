@@ -84,7 +84,7 @@ def anonymize(
         optimal where the space allows that in time, and otherwise returns the best that can be found.
     time_limit, check_limit
         Seconds, and number of checked transformations, after which the search returns the best so far.
-        Without a time limit, optimal search goes on to its end and every other strategy for at most 30 seconds.
+        Without either, optimal search goes on to its end and every other strategy for at most 30 seconds.
     suppressed_rows
         Keep suppressed rows in place with their quasi-identifiers blanked, or drop them.
     marker
@@ -198,7 +198,7 @@ def _search(
     cancel: Callable[[], bool] | None,
 ) -> Found:
     plan = prepared.plan
-    seconds = plan.strategy.time_limit if plan.time_limit is None else plan.time_limit
+    seconds = plan.seconds
     limits = Limits(seconds, plan.check_limit or math.inf, cancel or (lambda: False))
 
     def tell(search: Search) -> None:

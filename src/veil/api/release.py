@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -14,6 +13,7 @@ from veil.api.face import Anonymized
 from veil.classes.encoding import Levels
 from veil.errors import PlanError, did_you_mean
 from veil.lattice.evaluator import Evaluator
+from veil.lattice.optimality import gap_in_words, gap_to_optimum
 from veil.lattice.search import Found
 from veil.lattice.space import NodeRecord, Space, State
 from veil.outcome.apply import applied
@@ -127,16 +127,11 @@ class Release(Anonymized):
 
     @property
     def gap(self) -> float | None:
-        """How far the score may be from the best one, as a share of itself; None where nothing is known.
+        """The share of the score by which the best one may lie below it; None where nothing is known.
 
         0.05 means that no transformation has a score more than 5 % below this one.
         """
-        score = self.score[0] if isinstance(self.score, tuple) else self.score
-        if self.proven_optimal or score == 0:
-            return 0.0
-        if self.lower_bound is None or not math.isfinite(self.lower_bound[0]):
-            return None
-        return max(0.0, (score - self.lower_bound[0]) / abs(score))
+        return 0.0 if self.proven_optimal else gap_to_optimum(self.score, self.lower_bound)
 
     @property
     def curve(self) -> list[tuple[float, int, tuple[float, ...]]]:
@@ -245,7 +240,7 @@ class Release(Anonymized):
     def __repr__(self) -> str:
         optimum = "proven optimal" if self.proven_optimal else "not proven optimal"
         if self.is_optimum and not self.proven_optimal and self.gap is not None:
-            optimum += f" (at most {self.gap:.1%} above the optimum)"
+            optimum += f" ({gap_in_words(self.gap)})"
         return (
             f"Release({self.records} records, {self.suppressed} suppressed, {self.classes} classes, "
             f"score {self.score}, {optimum}, {self.transformation})"

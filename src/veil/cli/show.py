@@ -131,7 +131,9 @@ def statement(console: Console, made: Anonymized) -> None:
 
 def _distance(made: Release) -> str:
     """Say what is known about a transformation that is not proven optimal."""
-    known = "no" if made.gap is None else f"no; at most {made.gap:.1%} above the optimum"
+    from veil.lattice.optimality import gap_in_words
+
+    known = "no" if made.gap is None else f"no; {gap_in_words(made.gap)}"
     return known if made.ending == "finished" else f"{known} ({made.ending})"
 
 

@@ -107,7 +107,9 @@ def anonymize(
     time_limit: Annotated[
         float | None,
         _planned(
-            "--time-limit", "SECONDS", "Then the best so far is taken. Default: 30, except for optimal."
+            "--time-limit",
+            "SECONDS",
+            "Then the best so far is taken. Default: 30, except for optimal and with --check-limit.",
         ),
     ] = None,
     check_limit: Annotated[

@@ -188,8 +188,7 @@ class RecodedByPart(EngineMasked):
         )
         evaluator = Evaluator(sample, plan.models, plan.quality, plan.suppression_limit)
         if part not in self._levels:
-            seconds = plan.strategy.time_limit if plan.time_limit is None else plan.time_limit
-            limits = Limits(seconds, plan.check_limit or math.inf)
+            limits = Limits(plan.seconds, plan.check_limit or math.inf)
             best = (
                 Search(evaluator, *self._range, limits=limits, threads=self._threads).run(plan.strategy).best
             )

@@ -41,7 +41,7 @@ def check_killed(
     for number in range(KILLS):
         old = number % 2 == 1
         set_up(old)
-        step = 1 + int((number + chance.random()) / KILLS * steps)
+        step = min(steps, 1 + int((number + chance.random()) / (KILLS - 2) * steps))  # twice it is the last
         later = chance.random() * took / steps
         Writer(source, target, CHUNK, step).kill(later)
         found = content()

@@ -11,13 +11,12 @@ if TYPE_CHECKING:
     from veil import dp, engines, hierarchies, lattice, masking, quality, report, risk, utility
     from veil.api.anonymize import anonymize
     from veil.api.assess import assess
-    from veil.api.locally import anonymize_locally
-    from veil.api.mask import Masked, mask
+    from veil.api.frontier import frontier
+    from veil.api.mask import mask
     from veil.api.release import Release
     from veil.api.verify import verify
     from veil.dp.safepub import SafePub
     from veil.errors import VeilError
-    from veil.local_recoding import RecodedRelease
     from veil.models import (
         AlphaKAnonymity,
         AverageReidentificationRisk,
@@ -53,12 +52,10 @@ __all__ = [
     "KAnonymity",
     "KMAnonymity",
     "KMap",
-    "Masked",
     "Plan",
     "PopulationUniqueness",
     "Profitability",
     "Recipe",
-    "RecodedRelease",
     "RecursiveCLDiversity",
     "Release",
     "SafePub",
@@ -67,10 +64,10 @@ __all__ = [
     "TCloseness",
     "VeilError",
     "anonymize",
-    "anonymize_locally",
     "assess",
     "dp",
     "engines",
+    "frontier",
     "hierarchies",
     "lattice",
     "mask",
@@ -84,18 +81,16 @@ __all__ = [
 
 # Names are fetched from their homes when first used: `veil --help` should not wait for the engine.
 _HOMES = {
-    "Masked": "veil.api.mask",
     "Plan": "veil.plan.plan",
     "Recipe": "veil.recipe",
-    "RecodedRelease": "veil.local_recoding",
     "Release": "veil.api.release",
     "SafePub": "veil.dp.safepub",
     "VeilError": "veil.errors",
     "anonymize": "veil.api.anonymize",
-    "anonymize_locally": "veil.api.locally",
     "assess": "veil.api.assess",
     "dp": "veil",
     "engines": "veil",
+    "frontier": "veil.api.frontier",
     "hierarchies": "veil",
     "lattice": "veil",
     "mask": "veil.api.mask",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import PATIENTS, PLAN, RECIPE, SOURCES, contents, process, veil
+from support.cli import PATIENTS, PLAN, RECIPE, SOURCES, contents, process, veil
 
 TABLES: dict[str, tuple[bytes, list[str]]] = {
     "empty file": (b"", ["patients.csv", "the file is empty"]),

@@ -10,13 +10,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-import oracle
-import strategies
 import veil
-from engines.people import records
-from quality.support import names_of
-from test_condensed import WITH_SUBSET, drawn_plan
-from test_local_recoding import any_models, modes, table_of
+from support import oracle, strategies
+from support.engines.people import records
+from support.plans import WITH_SUBSET, any_models, drawn_plan, modes, table_of
+from support.samples import names_of
 from veil.api.anonymize import carry_out
 from veil.api.face import Anonymized
 from veil.engines.dialects.rows import collect
@@ -50,7 +48,7 @@ def assert_same(connection: Any, held: Anonymized, memory: Anonymized) -> None:
     assert (held.records, held.suppressed) == (memory.records, memory.suppressed)
     assert held.risk() == memory.risk()
     connection.create_table("staged", shown, overwrite=True)
-    found = verify_output(held, held._source, connection.table("staged"))
+    found = verify_output(held, held.outcome.source, connection.table("staged"))
     assert found.holds, str(found)
 
 
@@ -62,12 +60,12 @@ def test_any_problem(connection: Any, data: st.DataObject) -> None:
     plan = drawn_plan(data, problem, models, data.draw(strategies.qualities(problem)))
     held, memory = held_and_memory(connection, plan, table_of(problem))
     assert (held.transformation, held.score) == (memory.transformation, memory.score)
-    levels = data.draw(st.sampled_from([memory._levels, data.draw(strategies.nodes(problem))]))
+    levels = data.draw(st.sampled_from([tuple(memory.transformation.values()), data.draw(strategies.nodes(problem))]))
     try:
-        memory = memory.apply(levels)
+        memory = memory.search.apply(levels)
     except veil.VeilError:  # no release
         return
-    assert_same(connection, held.apply(levels), memory)
+    assert_same(connection, held.search.apply(levels), memory)
 
 
 @often
@@ -93,10 +91,10 @@ def test_any_local_recoding(connection: Any, data: st.DataObject) -> None:
     held, memory = held_and_memory(connection, plan, table_of(problem))
     bottom = dict.fromkeys(names_of(problem), 0)
     try:
-        memory = memory.apply(bottom)
+        memory = memory.search.apply(bottom)
     except veil.VeilError:  # no release
         return
     mode = data.draw(modes())
-    held, memory = (each.local_recoding(mode, threads=1) for each in (held.apply(bottom), memory))
+    held, memory = (each.local_recoding(mode, threads=1) for each in (held.search.apply(bottom), memory))
     assert held.passes == memory.passes
     assert_same(connection, held, memory)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from report.reading import FORMATS, everything_in, squeezed, words_of_html
+from support.report import FORMATS, everything_in, squeezed, words_of_html
 from veil import hierarchies as h
 from veil.base.randomness import Randomness
 from veil.dp import SafePub
@@ -59,7 +59,7 @@ def test_the_data_holder_gets_them(release: PrivateRelease, tmp_path: Path) -> N
 def test_the_facts_are_a_function_of_the_table_and_the_plan(release: PrivateRelease) -> None:
     """Two inputs that lead to the same release lead to the same report."""
     found = facts(release)
-    release._source = read(people(10))
+    release.outcome.source = read(people(10))
     release.suppressed, release.score = -1, -1.0
     release.suppressed_rows[:] = True
     other = facts(release)

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import veil
-from report.reading import FORMATS, everything_in, squeezed
+from support.report import FORMATS, everything_in, squeezed
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.api.face import Anonymized

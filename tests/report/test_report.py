@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
-from realdata.support import hierarchies, needs_data, source
-from report.reading import everything_in, squeezed, texts_of_pdf
+from support.realdata import hierarchies, needs_data, source
+from support.report import everything_in, squeezed, texts_of_pdf
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.api.face import Anonymized
@@ -106,7 +106,7 @@ def test_the_summary_is_that_of_the_release(release: Anonymized, found: dict[str
     assert summary["records"] == 600
     assert summary["suppressed"] == int(release.suppressed_rows.sum()) > 0
     assert summary["score"] == release.score  # type: ignore[attr-defined]
-    assert summary["nodes"]["checked"] == len(release.explored.evaluated)  # type: ignore[attr-defined]
+    assert summary["nodes"]["checked"] == len(release.search.explored.evaluated)  # type: ignore[attr-defined]
     page = html(found)
     told = (
         f"Of 600 records, {600 - summary['suppressed']} are released and {summary['suppressed']} suppressed."
@@ -150,9 +150,9 @@ def test_the_transformation_is_told_with_its_names(release: Anonymized, found: d
     for name, level in release.transformation.items():  # type: ignore[attr-defined]
         assert (rows[name]["level"], rows[name]["of"]) == (
             level,
-            release.explored.maximum[list(release.transformation).index(name)],
+            release.search.explored.maximum[list(release.transformation).index(name)],
         )  # type: ignore[attr-defined]
-        assert rows[name]["name"] == release.transformation_names[name]  # type: ignore[attr-defined]
+        assert rows[name]["name"] == release.search.level_names[name]  # type: ignore[attr-defined]
     assert rows["name"]["treatment"] == "removed"
     assert rows["cost"]["treatment"] == "published as it is"
 
@@ -596,7 +596,7 @@ ODD: dict[str, Any] = {
         few(a=["x", "x", "y", "y"], b=[1, 2, 3, 4], c=[1.5, 2.5, 3.5, 4.5]), {"a": "suppression"},
         microaggregated={"b": "mean", "c": "interval"},
     ),
-    "over the limit": lambda: anonymized(few(a=["x", "x", "y", "z"]), {"a": "suppression"}).apply({"a": 0}),
+    "over the limit": lambda: anonymized(few(a=["x", "x", "y", "z"]), {"a": "suppression"}).search.apply({"a": 0}),
     "a flag": lambda: anonymized(few(a=["*", "*", "q"]), {"a": "identity"}, suppression_limit=0.5),
     "lists": lambda: anonymized(few(a=["x", "x"], b=[["p"], ["q", "r"]]), {"a": "identity"}, sensitive=["b"]),
     "local recoding": lambda: anonymized(
@@ -638,7 +638,7 @@ def test_odd_releases_have_a_report(name: str) -> None:
     check_markup(page)
     assert found["summary"]["suppressed"] == release.suppressed
     assert all(each["holds"] for each in found["verification"])
-    sizes = release._published.sizes
+    sizes = release.outcome.published.sizes
     assert found["summary"]["classes"] == sizes.size
     assert found["risks"]["after"]["class_sizes"]["records"] == sizes.sum()
     assert not re.search(r"\b(nan|inf|None)\b", re.sub(r"base64,[^\"]+", "", page))
@@ -697,7 +697,7 @@ def test_a_huge_space_is_drawn_from_what_was_evaluated(tmp_path: Path) -> None:
         suppression_limit=0.2,
         check_limit=200,
     )
-    assert not release.explored.is_listable
+    assert not release.search.explored.is_listable
     found = facts(release)
     assert 0 < len(found["space"]["nodes"]) <= 2000
     assert sum(each["evaluated"] for each in found["space"]["by_level_sum"]) == found["space"]["evaluated"]

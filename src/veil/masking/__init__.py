@@ -7,7 +7,6 @@ from typing import Annotated, Any, get_args
 
 from pydantic import Field
 
-from veil.api.mask import Masked, mask
 from veil.masking.microaggregation.closeness import TClosenessThroughMicroaggregation
 from veil.masking.microaggregation.methods import (
     GeneticMicroaggregation,
@@ -93,7 +92,6 @@ __all__ = [
     "KWard",
     "KeyedPseudonyms",
     "LocalSuppression",
-    "Masked",
     "Masking",
     "MaximumDistanceToAverageVector",
     "MaximumDistanceToAverageVectorSwapping",
@@ -114,5 +112,4 @@ __all__ = [
     "UnivariateMicroaggregation",
     "UnkeyedHash",
     "VariableMaximumDistanceToAverageVector",
-    "mask",
 ]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from veil.api.face import Anonymized
+    from veil.outcome.outcome import Outcome
 
 
 class Plots:
@@ -31,12 +31,12 @@ class Plots:
     ['share of the records']
     """
 
-    def __init__(self, release: Anonymized) -> None:
-        self._release = release
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
 
     @functools.cached_property
     def _found(self) -> Findings:
-        return Findings(self._release)
+        return Findings(self._outcome)
 
     def risks(self, *, ax: Axes | None = None) -> Figure:
         """Which share of the records has which risk of re-identification, before and after."""

@@ -145,8 +145,7 @@ class RecodedBlocks(Blocks):
         )
         evaluator = Evaluator(sample, plan.models, plan.quality, plan.suppression_limit)
         if part not in self.levels:
-            seconds = plan.strategy.time_limit if plan.time_limit is None else plan.time_limit
-            limits = Limits(seconds, plan.check_limit or math.inf)
+            limits = Limits(plan.seconds, plan.check_limit or math.inf)
             search = Search(evaluator, *self.range, limits=limits, threads=self.threads).run(plan.strategy)
             best = search.best
             if best is None or best.score is None:

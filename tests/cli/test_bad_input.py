@@ -232,7 +232,7 @@ def test_a_target_that_cannot_be_written(folder: Path, option: str, name: str) -
 
 
 def test_a_target_is_looked_at_before_the_work(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("veil.api.anonymize.read", None)  # not called, so it may be anything
+    monkeypatch.setattr("veil.api.open.read", None)  # not called, so it may be anything
     _refused(folder, ("anonymize", "recipe.yaml", "--output", "nowhere/release.csv"), "nowhere/release.csv")
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from veil.api.frontier import frontier
     from veil.api.mask import mask
     from veil.api.release import Release
+    from veil.api.run import run
     from veil.api.verify import verify
     from veil.dp.safepub import SafePub
     from veil.errors import VeilError
@@ -75,6 +76,7 @@ __all__ = [
     "quality",
     "report",
     "risk",
+    "run",
     "utility",
     "verify",
 ]
@@ -98,6 +100,7 @@ _HOMES = {
     "quality": "veil",
     "report": "veil",
     "risk": "veil",
+    "run": "veil.api.run",
     "utility": "veil",
     "verify": "veil.api.verify",
 }

@@ -372,7 +372,7 @@ def test_what_was_stopped_goes_on_with_the_same_command(folder: Path, number: in
     _, err = running.communicate(timeout=60)
     assert running.returncode == code
     assert err.startswith("stopped; 1 of 3 pieces are done and kept in ")
-    assert err.endswith("; the same command goes on from there\n")
+    assert err.endswith("; doing the same again goes on from there\n")
     assert "Traceback" not in err
     assert not Path("release").exists()
     again = python("-c", STOPPED.replace("SLOW", "False"), *command)

@@ -141,7 +141,7 @@ def anonymize(
         )
     with following(progress) as shown:
         shown.phase("reading the table")
-        if parts:
+        if parts is not None and parts is not False:
             outcome = _in_parts(source, plan, local, parts, format, engine, threads, shown)
         else:
             if local is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import re
 from collections.abc import Mapping
@@ -12,14 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from veil.api.targets import Together
 from veil.base.progress import ProgressLike
 from veil.engines.held import EngineHeld
-from veil.errors import OutputError, PlanError
+from veil.errors import OutputError, PlanError, Say
 from veil.outcome.outcome import Outcome
 from veil.outcome.written import Written
-from veil.tables import Csv, atomic, output_format, write
+from veil.tables import Csv, output_format, write
 from veil.tables.arrow import only_used_categories
-from veil.tables.csv.writer import write_csv
 from veil.tables.frames import PandasFrame
 
 
@@ -61,14 +59,12 @@ def save(
     format = output_format(path, outcome.source.format)
     check_target(outcome, path, overwrite=overwrite)
     places = [] if apart is None else _places(outcome, Path(apart), path)
-    with contextlib.ExitStack() as stack:
+    with Together() as files:
         for place, table in zip(places, outcome.apart.values(), strict=False):
-            temporary = stack.enter_context(atomic(place))
-            temporary.chmod(0o600)  # before anything is in it
-            content = io.BytesIO()
-            write_csv(table, content, Csv())
-            temporary.write_bytes(content.getvalue())
-        write(outcome.table, path, format=format)
+            with files.making(place, mode=0o600) as staged:
+                write(table, staged, format=Csv())
+        with files.making(path) as staged:
+            write(outcome.table, staged, format=format)
     return Written(str(path), apart=tuple(places), verification=outcome.verification)
 
 
@@ -78,7 +74,7 @@ def check_target(outcome: Outcome, path: Path, *, overwrite: bool) -> None:
     if given is not None and path.exists() and given.exists() and path.samefile(given):
         raise OutputError(f"{path}: is the input, which would be lost. Choose another name")
     if path.is_file() and not overwrite:
-        raise OutputError(f"{path}: is there already. Choose another name, or say overwrite=True")
+        raise OutputError(f"{path}: is there already. Choose another name, or say ", Say("overwrite", True))
 
 
 def _places(outcome: Outcome, folder: Path, target: Path) -> list[Path]:

@@ -32,7 +32,7 @@ from veil.hierarchies._labels import (
     make_label,
     unique_labels,
 )
-from veil.hierarchies._partition import Level, Line, Piece, Range, Side
+from veil.hierarchies._partition import Level, Line, Range, Segment, Side
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
 from veil.tables.text import canonical_text
 
@@ -203,7 +203,7 @@ class Intervals:
                 sides.append(Side.unlisted(*given))
         return Range(*sides)
 
-    def _label(self, piece: Piece, axis: Axis, column: str) -> str:
+    def _label(self, piece: Segment, axis: Axis, column: str) -> str:
         if piece.where == "below" and piece.upper is not None:
             return f"<{axis.show(piece.upper)}"
         if piece.where == "above" and piece.lower is not None:

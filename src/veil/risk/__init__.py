@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from veil.risk.analysis import RiskAnalysis, analyze
     from veil.risk.attackers import Attack, Attackers, Marketer, attacker_risks
-    from veil.risk.attributes import AttributeRisk, attribute_risks
+    from veil.risk.column_sets import AttributeRisk, attribute_risks
     from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
     from veil.risk.identify.detection import Identifier, detect_identifiers
     from veil.risk.identify.roles import Proposal, propose_roles
@@ -71,7 +71,7 @@ __all__ = [
 _HOMES = {
     "analysis": ("RiskAnalysis", "analyze"),
     "attackers": ("Attack", "Attackers", "Marketer", "attacker_risks"),
-    "attributes": ("AttributeRisk", "attribute_risks"),
+    "column_sets": ("AttributeRisk", "attribute_risks"),
     "identify.detection": ("Identifier", "detect_identifiers"),
     "distribution": ("ClassSizes", "RiskBin", "class_sizes", "risk_distribution"),
     "individual": ("HouseholdRisk", "IndividualRisk", "household_risk", "individual_risk"),

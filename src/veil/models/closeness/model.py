@@ -18,7 +18,7 @@ from veil.errors import HierarchyError, InputError, PlanError
 from veil.hierarchies import Builder, Hierarchy, Table
 from veil.models.base import PrivacyModel, Strength
 from veil.models.closeness import distance as distances
-from veil.models.closeness.criteria import Criterion, Grouped, Ordered
+from veil.models.closeness.criteria import ByGroups, Criterion, Ordered
 from veil.models.value_counts import count
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -182,12 +182,12 @@ class TCloseness(PrivacyModel):
         if self.distance == "ordered":
             return Ordered(sample, self.attribute, t)
         if self.distance == "equal":
-            return Grouped(sample, self.attribute, t, [])
+            return ByGroups(sample, self.attribute, t, [])
         large = any(isinstance(value, int) and value >= 2**63 for value in attribute.values)
         levels = self._levels(
             pa.array(attribute.values, pa.uint64() if large else None), sample.distribution(self.attribute)
         )
-        return Grouped(sample, self.attribute, t, levels[1:-1])
+        return ByGroups(sample, self.attribute, t, levels[1:-1])
 
     def _levels(self, values: pa.Array, counts: Any) -> list[Any]:
         """For each level, number the labels of the values."""

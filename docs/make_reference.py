@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from veil import hierarchies, lattice, masking, models, quality
 from veil.base.describe import parameters
@@ -13,12 +13,6 @@ from veil.dp import SafePub
 from veil.models.base import monotonicity
 
 PAGE = Path(__file__).parent / "reference.md"
-
-
-def members(union: Any) -> list[type[Any]]:
-    """The classes of a discriminated union."""
-    inner = get_args(union)[0]
-    return list(get_args(inner)) or [inner]
 
 
 def text() -> str:
@@ -36,19 +30,19 @@ def text() -> str:
         "## Privacy models",
         "",
     ]
-    for model in (*models.MODELS, SafePub):
+    for model in (*models.MODELS.values(), SafePub):
         parts += section(model)
     parts += ["## Quality models", ""]
-    for measure in members(quality.Quality):
+    for measure in quality.QUALITIES.values():
         parts += section(measure)
     parts += ["## Search strategies", ""]
-    for strategy in members(lattice.AnyStrategy):
+    for strategy in lattice.STRATEGIES.values():
         parts += section(strategy)
     parts += ["## Masking methods", ""]
-    for method in masking.METHODS:
+    for method in masking.METHODS.values():
         parts += section(method)
     parts += ["## Hierarchies", ""]
-    for builder in members(hierarchies.Builder):
+    for builder in hierarchies.BUILDERS.values():
         parts += section(builder)
     return "\n".join(parts).rstrip() + "\n"
 

@@ -5,17 +5,17 @@ Targets are checked before the work begins, and written after it: all of them, o
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
 
+from veil.base.registry import find
 from veil.cli import failures, files, grammar
 from veil.errors import OutputError, ParameterError, PlanError, VeilError, did_you_mean
-from veil.masking import Method
-from veil.recipe.masking import MASKINGS, MaskingRecipe
+from veil.masking import METHODS, Method
+from veil.recipe.masking import MaskingRecipe
 from veil.tables import Format, output_format
 
 if TYPE_CHECKING:
@@ -94,10 +94,9 @@ def step(text: str) -> Method:
     {'age': 2.0, 'zip': 0.5}
     """
     name, _, rest = text.partition(":")
-    plain = re.sub(r"[\s_-]", "", name).lower()
-    cls: Any = next((each for kind, each in MASKINGS.items() if kind.lower() == plain), None)
+    cls: Any = find(METHODS, name)
     if cls is None:
-        hint = did_you_mean(name, [grammar.kebab(kind) for kind in MASKINGS])
+        hint = did_you_mean(name, [grammar.kebab(kind) for kind in METHODS])
         raise ParameterError(f"--step {text!r}: there is no {name!r}.{hint}")
     try:
         given = grammar.arguments(rest, cls)

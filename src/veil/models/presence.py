@@ -28,7 +28,7 @@ from veil.tables.columns import counted
 Chance = Annotated[float, Field(ge=0, le=1)]
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class DeltaPresence(PrivacyModel):
     """Of everybody who looks the same, at least a share `minimum` and at most a share `maximum` is in the release.
 
@@ -130,7 +130,7 @@ class DeltaPresence(PrivacyModel):
         ]
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class Inclusion(PrivacyModel):
     """Releases a research subset, and demands nothing of it: the rest of the table is there as the population."""
 

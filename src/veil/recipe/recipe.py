@@ -10,22 +10,20 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from veil import quality as qualities
+from veil.base.spell import spelled
 from veil.engines.database import Database, is_url
 from veil.engines.relation import Engine
 from veil.engines.settings import Settings
 from veil.errors import VeilError
-from veil.hierarchies import File
-from veil.lattice import Auto
+from veil.hierarchies import BUILDERS, File
+from veil.lattice import STRATEGIES, Auto
 from veil.models.subset import Matching
 from veil.plan.plan import Aggregation, Plan, Treatment
 from veil.recipe.base import Located, schema_of, with_file
 from veil.recipe.document import write_document
 from veil.recipe.parts import (
-    BUILDERS,
     MODELS,
-    QUALITIES,
     RECODINGS,
-    STRATEGIES,
     HierarchySpec,
     ModelSpec,
     QualitySpec,
@@ -33,7 +31,6 @@ from veil.recipe.parts import (
     StrategySpec,
     builder_of,
     shortened,
-    spelled,
 )
 from veil.recipe.places import (
     SOURCES,
@@ -145,7 +142,7 @@ class Recipe(Located):
     known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (
         BUILDERS,
         MODELS,
-        QUALITIES,
+        qualities.QUALITIES,
         STRATEGIES,
         RECODINGS,
         SOURCES,

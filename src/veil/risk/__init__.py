@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from veil.risk.identify.detection import Identifier, detect_identifiers
     from veil.risk.identify.roles import Proposal, propose_roles
     from veil.risk.individual import HouseholdRisk, IndividualRisk, household_risk, individual_risk
-    from veil.risk.limits import Limits, risk_limits
+    from veil.risk.limits import risk_limits
     from veil.risk.linkage import Linkage, linkage_experiment
     from veil.risk.reidentification import Risk, sample_risk
     from veil.risk.special_uniques import Suda, suda
@@ -38,7 +38,6 @@ __all__ = [
     "HouseholdRisk",
     "Identifier",
     "IndividualRisk",
-    "Limits",
     "Linkage",
     "Marketer",
     "PopulationUniques",
@@ -75,7 +74,7 @@ _HOMES = {
     "identify.detection": ("Identifier", "detect_identifiers"),
     "distribution": ("ClassSizes", "RiskBin", "class_sizes", "risk_distribution"),
     "individual": ("HouseholdRisk", "IndividualRisk", "household_risk", "individual_risk"),
-    "limits": ("Limits", "risk_limits"),
+    "limits": ("risk_limits",),
     "linkage": ("Linkage", "linkage_experiment"),
     "identify.roles": ("Proposal", "propose_roles"),
     "reidentification": ("Risk", "sample_risk"),

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.models import KAnonymity, Profitability
+from veil.models import KAnonymity
 from veil.outcome.assemble import Assembled
 from veil.outcome.outcome import Part
 from veil.plan.prepare import Prepared
@@ -19,20 +19,12 @@ from veil.verification.release import verify_release, verify_roles
 
 
 def verify_models_on(prepared: Prepared, made: Assembled, parts: Sequence[Part]) -> list[Finding]:
-    """Check each privacy model on the whole output.
-
-    What a class earns depends on the levels of its labels, so it is computed part by part: classes that become one
-    with others are attacked less, and earn no less.
-    """
+    """Check each privacy model on the whole output, or part by part where levels matter."""
     published = made.published(prepared)
     findings = []
     for model in prepared.plan.models:
-        if isinstance(model, Profitability) and not model.no_attack:
-            found = [model.verify(_part_of(prepared, made, part)) for part in parts if part.rows.size]
-            broken = [finding for finding in found if not finding.holds]
-            findings += broken[:1] or found[:1] or [model.verify(published)]
-        else:
-            findings.append(model.verify(published))
+        by_levels = (_part_of(prepared, made, part) for part in parts if part.rows.size)
+        findings.append(model.verify_parts(published, by_levels))
     return findings
 
 

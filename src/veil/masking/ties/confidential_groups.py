@@ -27,6 +27,7 @@ from veil.masking.ties.buckets import bucket_sizes, fitting_counts
 from veil.masking.ties.probabilistic import moved_within, swapped
 from veil.models.k_anonymity import KAnonymity
 from veil.outcome.aggregates import aggregated, ordered_places
+from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -43,7 +44,7 @@ GroupName = Annotated[
 ]
 
 
-@declared
+@declared(kind_of=Method)
 class ConfidentialAttributePartitioning(Measuring):
     """Groups of k records with similar confidential values.
 
@@ -85,7 +86,7 @@ class ConfidentialAttributePartitioning(Measuring):
         return _released(table, self.columns, groups, self.k, self.release, self.group, randomness, self)
 
 
-@declared
+@declared(kind_of=Method)
 class BucketizedTCloseness(Measuring):
     """Groups in which a confidential attribute, coarsened to t + 1 buckets, is within a factor t of the whole.
 

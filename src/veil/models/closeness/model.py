@@ -15,7 +15,7 @@ from veil.base.digits import beside, exactly
 from veil.base.exact import decimal_fraction, float_at_least
 from veil.classes.sample import Sample
 from veil.errors import HierarchyError, InputError, PlanError
-from veil.hierarchies import Builder, Hierarchy, Table
+from veil.hierarchies import AnyBuilder, Hierarchy, Table
 from veil.models.base import PrivacyModel, Strength
 from veil.models.closeness import distance as distances
 from veil.models.closeness.criteria import ByGroups, Criterion, Ordered
@@ -58,7 +58,7 @@ def _with_kind(value: Any, write: SerializerFunctionWrapHandler) -> Any:
     return None if value is None else {"kind": value.kind, **write(value)}
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class TCloseness(PrivacyModel):
     """In every class the distribution of a sensitive attribute is within a distance t of that in the table.
 
@@ -100,8 +100,8 @@ class TCloseness(PrivacyModel):
         Field(description="how far apart two values are: all alike, by their order, or by a hierarchy"),
     ] = "equal"
     hierarchy: Annotated[
-        Builder | None,
-        BeforeValidator(_builder, json_schema_input_type=str | Builder | None),
+        AnyBuilder | None,
+        BeforeValidator(_builder, json_schema_input_type=str | AnyBuilder | None),
         WrapSerializer(_with_kind),
         Field(description="hierarchy of the sensitive column, with one root, for the hierarchical distance"),
     ] = Field(default=None, repr=False)

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from veil.base.describe import definition, parameters
+from veil.base.spell import spelled
 from veil.base.version import __version__
 from veil.local_recoding import RecodedRelease
 from veil.models.base import monotonicity
 from veil.recipe.document import document_text
-from veil.recipe.parts import spelled
 from veil.report.certificate.certificate import certificate_of, roles_of
 from veil.report.certificate.digest import content_digest, file_digest
 from veil.report.content.measured import Findings

@@ -1,16 +1,18 @@
-"""Write docs/reference.md from the declarations themselves: `python docs/make_reference.py`."""
+"""Write docs/reference.md and the JSON schemas from the declarations themselves: `python docs/make_reference.py`."""
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from pathlib import Path
 from typing import Any
 
-from veil import hierarchies, lattice, masking, models, quality
+from veil import hierarchies, lattice, masking, models, quality, recipe
 from veil.base.describe import parameters
 from veil.dp import SafePub
 from veil.models.base import monotonicity
+from veil.recipe.masking import masking_schema
 
 PAGE = Path(__file__).parent / "reference.md"
 
@@ -79,3 +81,6 @@ def cell(content: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(text(), encoding="utf-8")
+    for name, schema in {"recipe": recipe.schema(), "masking": masking_schema()}.items():
+        made = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        (PAGE.parent / f"{name}.schema.json").write_text(made, encoding="utf-8")

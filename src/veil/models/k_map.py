@@ -76,6 +76,11 @@ class KMap(PrivacyModel):
                 "`population` of KMap should be left out if `subset` is given: the whole table is the population then"
             )
 
+    @property
+    def survives_union(self) -> bool:
+        """Whether k' is derived: people of the population are not in any part, so they cannot be counted by part."""
+        return self.population is not None
+
     def derived_class_size(self, records: int) -> int:
         """Return k', for a table of so many records in total.
 

@@ -79,6 +79,11 @@ class DeltaPresence(PrivacyModel):
             self, "monotone_generalization", self.minimum == 0 or self.empty_classes == "forbid"
         )
 
+    @property
+    def survives_union(self) -> bool:
+        """No: nobody can tell which part the people would be in who are not released."""
+        return False
+
     def minimal_class_size(self, sample: Sample) -> int:
         """Return the numerator of the simplest share that is allowed, for which no fraction has a smaller one."""
         return (

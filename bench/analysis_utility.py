@@ -125,7 +125,8 @@ def main() -> None:
         over = {"k": [2, 5, 10, 20, 50], "suppression_limit": [0.0, 0.05, 0.2]}
         print()
         found = timed(
-            "a frontier of 15 releases", lambda: frontier(release._source, release.plan, over=over, threads=2)
+            "a frontier of 15 releases",
+            lambda: frontier(release.outcome.source, release.plan, over=over, threads=2),
         )
         print(found)
 

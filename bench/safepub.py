@@ -127,8 +127,8 @@ def measure_time(name: str, source: Source, hierarchies: dict[str, h.Hierarchy],
             start = time.process_time()
             release = publish(source, plan)
             times.append(time.process_time() - start)
-            assert release.walk is not None
-            looked_at.append(len(release.walk.scores))
+            assert release.search.walk is not None
+            looked_at.append(len(release.search.walk.scores))
         print(f"  {label:15} {min(times):6.3f} {statistics.median(times):6.3f}   "
               f"{statistics.fmean(looked_at):6.0f} transformations looked at{target}")  # fmt: skip
 

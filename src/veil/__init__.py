@@ -19,14 +19,12 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil import utility as utility
     from veil.api.anonymize import anonymize as anonymize
     from veil.api.assess import assess as assess
-    from veil.api.locally import anonymize_locally as anonymize_locally
-    from veil.api.mask import Masked as Masked
+    from veil.api.frontier import frontier as frontier
     from veil.api.mask import mask as mask
     from veil.api.release import Release as Release
     from veil.api.verify import verify as verify
     from veil.dp.safepub import SafePub as SafePub
     from veil.errors import VeilError as VeilError
-    from veil.local_recoding import RecodedRelease as RecodedRelease
     from veil.models import AlphaKAnonymity as AlphaKAnonymity
     from veil.models import AverageReidentificationRisk as AverageReidentificationRisk
     from veil.models import BetaLikeness as BetaLikeness
@@ -50,18 +48,16 @@ if TYPE_CHECKING:  # names for editors and type checkers
 # Names are fetched from their homes when first used: `veil --help` should not wait for the engine. Besides these, every
 # privacy model is one of them.
 _HOMES = {
-    "Masked": "veil.api.mask",
     "Plan": "veil.plan.plan",
     "Recipe": "veil.recipe",
-    "RecodedRelease": "veil.local_recoding",
     "Release": "veil.api.release",
     "SafePub": "veil.dp.safepub",
     "VeilError": "veil.errors",
     "anonymize": "veil.api.anonymize",
-    "anonymize_locally": "veil.api.locally",
     "assess": "veil.api.assess",
     "dp": "veil",
     "engines": "veil",
+    "frontier": "veil.api.frontier",
     "hierarchies": "veil",
     "lattice": "veil",
     "mask": "veil.api.mask",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import PATIENTS, RECIPE
+from support.cli import PATIENTS, RECIPE
 
 
 @pytest.fixture

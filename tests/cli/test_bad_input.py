@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import PATIENTS, PLAN, RECIPE, SOURCES, contents, process, veil
+from support.cli import PATIENTS, PLAN, RECIPE, SOURCES, contents, process, veil
 
 TABLES: dict[str, tuple[bytes, list[str]]] = {
     "empty file": (b"", ["patients.csv", "the file is empty"]),
@@ -283,7 +283,7 @@ def test_unexpected_errors_are_apologized_for(folder: Path, monkeypatch: pytest.
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("the engine came off")
 
-    monkeypatch.setattr("veil.api.anonymize.carry_out", broken)
+    monkeypatch.setattr("veil.api.anonymize.anonymize", broken)
     before = contents(folder)
     ran = veil("anonymize", "recipe.yaml")
     assert ran.code == 70

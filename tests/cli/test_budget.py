@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import veil
+from support.cli import veil
 
 
 @pytest.fixture

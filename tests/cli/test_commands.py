@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import PATIENTS, RECIPE, SOURCES, contents, python, veil
+from support.cli import PATIENTS, RECIPE, SOURCES, contents, python, veil
 from veil import __version__
 from veil.cli.demo import check_folder
 from veil.hierarchies import Hierarchy

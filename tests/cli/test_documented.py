@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import veil
+from support.cli import veil
 from veil.cli.demo import RECIPE
 from veil.synthetic import patients
 from veil.tables import write

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import RECIPE, contents, process, python, veil
+from support.cli import RECIPE, contents, process, python, veil
 from veil.synthetic import patients
 from veil.tables import write
 

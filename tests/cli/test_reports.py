@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import PATIENTS, PLAN, RECIPE, contents, process, veil
+from support.cli import PATIENTS, PLAN, RECIPE, contents, process, veil
 from veil.errors import OutputError
 from veil.synthetic import patients
 from veil.tables import write

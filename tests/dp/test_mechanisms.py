@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dp.stochastic import find_violation, neighbouring_pairs
+from support.dp.stochastic import find_violation, neighbouring_pairs
 from veil.base.randomness import Randomness
 from veil.dp.mechanisms import ExponentialChoice, exponential, gaussian, geometric, laplace
 from veil.dp.symbolic import Symbolic

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, chi2
 
-from dp import definitions
-from dp.definitions import Hierarchies, Output, Table
-from dp.stochastic import find_violation, neighbouring_pairs
-from dp.test_scores import TWO, encoding_of, scores_of
+from support.dp import definitions
+from support.dp.definitions import Hierarchies, Output, Table
+from support.dp.scores import TWO, encoding_of, scores_of
+from support.dp.stochastic import find_violation, neighbouring_pairs
 from veil import quality
 from veil.base.randomness import Randomness
 from veil.dp.publish import Mechanism

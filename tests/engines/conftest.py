@@ -6,17 +6,22 @@ come first, `--dist worksteal` hands each worker one stretch of the tests, and w
 
 from __future__ import annotations
 
+import datetime as dt
 import gc
 import importlib.util
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from engines import servers
+from support.engines import servers
+from support.engines.answers import Holder
 
 # What pyspark leaves open or does with pandas is not ours to correct.
 _SPARK_NOISE = ("unclosed:ResourceWarning", "The copy keyword is deprecated")
@@ -117,3 +122,78 @@ def sqlite(tmp_path: Path) -> Callable[..., str]:
         return f"sqlite://{tmp_path / name}"
 
     return make
+
+
+# --- where a table can be ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def in_duckdb() -> Holder:
+    import ibis
+
+    connection = ibis.duckdb.connect()
+    return lambda table: connection.create_table("people", table, overwrite=True)
+
+
+@pytest.fixture
+def in_a_folder(tmp_path: Path) -> Holder:
+    def hold(table: pa.Table) -> str:
+        folder = tmp_path / "people"
+        folder.mkdir(exist_ok=True)
+        for number, start in enumerate(range(0, table.num_rows, 7)):
+            pq.write_table(table.slice(start, 7), folder / f"{number}.parquet")
+        return str(folder)
+
+    return hold
+
+
+_SQLITE_TYPES = {
+    pa.int64(): "BIGINT",
+    pa.float64(): "REAL",
+    pa.string(): "TEXT",
+    pa.bool_(): "BOOLEAN",
+    pa.date32(): "DATE",
+    pa.timestamp("us"): "TIMESTAMP",
+    pa.decimal128(8, 2): "DECIMAL(8, 2)",
+}
+
+
+@pytest.fixture
+def in_sqlite(tmp_path: Path) -> Holder:
+    def hold(table: pa.Table) -> str:
+        columns = ", ".join(f'"{each.name}" {_SQLITE_TYPES[each.type]}' for each in table.schema)
+        cells = [
+            [str(cell) if isinstance(cell, dt.date | Decimal) else cell for cell in column.to_pylist()]
+            for column in table.columns
+        ]
+        connection = sqlite3.connect(tmp_path / "people.sqlite")
+        connection.execute("DROP TABLE IF EXISTS people")
+        connection.execute(f"CREATE TABLE people ({columns})")
+        slots = ", ".join("?" * table.num_columns)
+        connection.executemany(f"INSERT INTO people VALUES ({slots})", zip(*cells, strict=True))
+        connection.commit()
+        connection.close()
+        return f"sqlite://{tmp_path}/people.sqlite#people"
+
+    return hold
+
+
+@pytest.fixture
+def in_postgres(postgres: Any) -> Iterator[Holder]:
+    import ibis
+
+    connection = ibis.connect(postgres.url())
+    yield lambda table: connection.create_table("people", table, overwrite=True)
+    connection.disconnect()
+
+
+@pytest.fixture
+def in_spark(spark: Any) -> Holder:
+    def hold(table: pa.Table) -> Any:
+        frame = spark.createDataFrame(table)
+        # Arrow's timestamps are without time zone, and so must be those of Spark.
+        return (
+            frame.withColumn("seen", frame.seen.cast("timestamp_ntz")) if "seen" in frame.columns else frame
+        )
+
+    return hold

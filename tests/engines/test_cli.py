@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
-from cli.support import SOURCES, Ran, process, veil
-from engines.servers import OWNER, PASSWORD, Postgres
+from support.cli import SOURCES, Ran, process, veil
+from support.engines.servers import OWNER, PASSWORD, Postgres
 
 PLAN = shlex.split(
     "--qi age=intervals:10,20 --qi sex=suppression --sensitive diagnosis --identifying name --model k-anonymity:3 "

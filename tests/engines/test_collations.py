@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import veil
-from engines.people import records
+from support.engines.people import records
 from veil import hierarchies as h
 from veil import models as m
 from veil.engines import Settings, relation_of

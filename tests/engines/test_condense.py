@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import veil
-from engines.people import people, plan
+from support.engines.people import people, plan
 from veil import hierarchies as h
 from veil import models as m
 from veil.engines.condense import Condensed, condense

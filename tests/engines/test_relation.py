@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engines.servers import Postgres
+from support.engines.servers import Postgres
 from veil.engines import Database, Files, Relation, relation_of
 from veil.engines.dialects.rows import batches, collect
 from veil.engines.relation import Handed, check_columns, no_rows

@@ -3,146 +3,38 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 import random
-import sqlite3
-from collections.abc import Callable, Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import veil
-from engines.people import TYPED, people, plan, records
+from support.engines.answers import (
+    LEVELS,
+    RECODING,
+    SUBSET,
+    TRAPS,
+    WAYS,
+    Holder,
+    all_types,
+    assert_same,
+    compared,
+    recoded,
+)
+from support.engines.people import TYPED, people, plan, records
 from veil import hierarchies as h
 from veil import models as m
-from veil.api.face import Anonymized
-from veil.engines.dialects.rows import collect
-from veil.local_recoding import FastIterative
-from veil.models.subset import Where
 from veil.quality import Ambiguity, EntropyBased, KullbackLeibler, Loss, PublisherPayout, QualityModel
-
-Source = Any
-Holder = Callable[[pa.Table], Source]
-
-
-# --- where a table can be ---------------------------------------------------------------------------
-
-
-@pytest.fixture
-def in_duckdb() -> Holder:
-    import ibis
-
-    connection = ibis.duckdb.connect()
-    return lambda table: connection.create_table("people", table, overwrite=True)
-
-
-@pytest.fixture
-def in_a_folder(tmp_path: Path) -> Holder:
-    def hold(table: pa.Table) -> str:
-        folder = tmp_path / "people"
-        folder.mkdir(exist_ok=True)
-        for number, start in enumerate(range(0, table.num_rows, 7)):
-            pq.write_table(table.slice(start, 7), folder / f"{number}.parquet")
-        return str(folder)
-
-    return hold
-
-
-_SQLITE_TYPES = {
-    pa.int64(): "BIGINT",
-    pa.float64(): "REAL",
-    pa.string(): "TEXT",
-    pa.bool_(): "BOOLEAN",
-    pa.date32(): "DATE",
-    pa.timestamp("us"): "TIMESTAMP",
-    pa.decimal128(8, 2): "DECIMAL(8, 2)",
-}
-
-
-@pytest.fixture
-def in_sqlite(tmp_path: Path) -> Holder:
-    def hold(table: pa.Table) -> str:
-        columns = ", ".join(f'"{each.name}" {_SQLITE_TYPES[each.type]}' for each in table.schema)
-        cells = [
-            [str(cell) if isinstance(cell, dt.date | Decimal) else cell for cell in column.to_pylist()]
-            for column in table.columns
-        ]
-        connection = sqlite3.connect(tmp_path / "people.sqlite")
-        connection.execute("DROP TABLE IF EXISTS people")
-        connection.execute(f"CREATE TABLE people ({columns})")
-        slots = ", ".join("?" * table.num_columns)
-        connection.executemany(f"INSERT INTO people VALUES ({slots})", zip(*cells, strict=True))
-        connection.commit()
-        connection.close()
-        return f"sqlite://{tmp_path}/people.sqlite#people"
-
-    return hold
-
-
-@pytest.fixture
-def in_postgres(postgres: Any) -> Iterator[Holder]:
-    import ibis
-
-    connection = ibis.connect(postgres.url())
-    yield lambda table: connection.create_table("people", table, overwrite=True)
-    connection.disconnect()
-
-
-@pytest.fixture
-def in_spark(spark: Any) -> Holder:
-    def hold(table: pa.Table) -> Any:
-        frame = spark.createDataFrame(table)
-        # Arrow's timestamps are without time zone, and so must be those of Spark.
-        return (
-            frame.withColumn("seen", frame.seen.cast("timestamp_ntz")) if "seen" in frame.columns else frame
-        )
-
-    return hold
 
 
 @pytest.fixture(params=["in_duckdb", "in_a_folder", "in_sqlite"])
 def holder(request: pytest.FixtureRequest) -> Holder:
     found: Holder = request.getfixturevalue(request.param)
     return found
-
-
-# --- what is compared ---------------------------------------------------------------------------------
-
-
-def shown(release: Anonymized) -> pa.Table:
-    """What a release of any source shows, in memory."""
-    frame = release.table
-    if isinstance(frame, pa.Table):
-        return frame
-    if hasattr(frame, "toArrow"):
-        return frame.toArrow()
-    return collect(frame._find_backend(), frame)
-
-
-def assert_same(held: Anonymized, memory: Anonymized) -> None:
-    table = shown(held)
-    assert sorted(table.column_names) == sorted(memory.arrow.column_names)
-    assert records(table.select(memory.arrow.column_names)) == records(memory.arrow)
-    assert (held.records, held.suppressed) == (memory.records, memory.suppressed)
-    assert held.risk() == memory.risk()
-    assert held.measures() == pytest.approx(memory.measures())
-    assert held.verification.holds
-
-
-def compared(holder: Holder, table: pa.Table, options: dict[str, Any]) -> tuple[Any, Any]:
-    memory = veil.anonymize(table, **options)
-    held = veil.anonymize(holder(table), **options)
-    assert held.transformation == memory.transformation
-    assert held.score == memory.score
-    assert held.classes == memory.classes
-    assert_same(held, memory)
-    return held, memory
 
 
 # --- every type ---------------------------------------------------------------------------------------
@@ -156,11 +48,6 @@ def test_every_type(holder: Holder, column: str, level: int) -> None:
     options = plan([column], minimum_levels={column: level}, maximum_levels={column: level})
     held, _ = compared(holder, people(), options)
     assert held.classes > 1
-
-
-def all_types(*generalized: str) -> dict[str, Any]:
-    levels = {name: int(name in generalized) for name in TYPED}
-    return plan(TYPED, minimum_levels=levels, maximum_levels=levels)
 
 
 @pytest.mark.parametrize("generalized", [(), ("age", "height", "born", "seen", "fee")])
@@ -213,45 +100,6 @@ def test_text_of_a_file_is_what_it_is_in_memory(tmp_path: Path) -> None:
 
 
 # --- every way to release -----------------------------------------------------------------------------
-
-TRAPS = {
-    "suppressed": pa.array(["x", None] * 10),
-    "Veil_suppressed": pa.array(["x", "y"] * 10),
-    "veil_part": pa.array(range(20)),
-    "veil_0": pa.array(range(20)),
-    "veil_0_l1": pa.array(["y"] * 20),
-    "veil_k0_hit": pa.array(range(20)),
-    "veil_records": pa.array(range(20)),
-    "Order by": pa.array(range(20)),
-    "veil_0_right": pa.array(range(20)),
-}
-LEVELS = {"maximum_levels": {"age": 0, "city": 0}}
-SUBSET = Where("smoker = true or (`age` is missing and diagnosis != 'gout') or city = 'Zürich'")
-
-WAYS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "suppressed rows stay": ({}, LEVELS),
-    "suppressed rows go": ({}, LEVELS | {"suppressed_rows": "drop"}),
-    "no marker": ({}, LEVELS | {"marker": None}),
-    "another marker": ({}, LEVELS | {"marker": 'it\'s "hidden"'}),
-    "identifying column removed": ({}, LEVELS | {"identifying": {"name": "remove"}}),
-    "masked without a marker": ({}, LEVELS | {"marker": None, "suppressed_rows": "drop"}),
-    "others dropped": ({}, LEVELS | {"others": "drop"}),
-    "others dropped and generalized": ({}, {"others": "drop", "minimum_levels": {"age": 1}}),
-    "columns with names of ours": (TRAPS, LEVELS),
-    "columns with names of ours, generalized": (TRAPS, {"minimum_levels": {"age": 1}}),
-    "all suppressed": ({}, LEVELS | {"models": m.KAnonymity(20)}),
-    "all suppressed and gone": ({}, LEVELS | {"models": m.KAnonymity(20), "suppressed_rows": "drop"}),
-    "nothing suppressed": ({}, {"suppression_limit": 0.0}),
-    "one class": ({}, {"minimum_levels": {"age": 3, "city": 1}}),
-    "diversity": ({}, {"models": [m.KAnonymity(2), m.DistinctLDiversity("diagnosis", 2)]}),
-    "closeness": ({}, {"models": m.TCloseness("diagnosis", 0.4)}),
-    "a research subset": ({}, LEVELS | {"models": m.KMap(3, subset=SUBSET)}),
-    "a research subset, generalized": (
-        {},
-        {"models": [m.KAnonymity(2), m.DeltaPresence(0, 0.8, subset=SUBSET)]},
-    ),
-    "a research subset, rows gone": (TRAPS, {"models": m.KMap(3, subset=SUBSET), "suppressed_rows": "drop"}),
-}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -317,17 +165,6 @@ def test_scores_that_are_sums_over_classes(holder: Holder, quality: QualityModel
 
 
 # --- local recoding -----------------------------------------------------------------------------------
-
-
-def recoded(holder: Holder, table: pa.Table, options: dict[str, Any]) -> Any:
-    memory = veil.anonymize(table, **options).local_recoding(FastIterative(0.05))
-    held = veil.anonymize(holder(table), **options).local_recoding(FastIterative(0.05))
-    assert held.passes == memory.passes
-    assert_same(held, memory)
-    return held
-
-
-RECODING = {"quality": Loss(factor=0), "models": m.KAnonymity(3)}
 
 
 @pytest.mark.parametrize("changes", [{}, {"suppressed_rows": "drop"}, {"marker": None}])

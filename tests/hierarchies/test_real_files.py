@@ -8,7 +8,7 @@ import warnings
 import pyarrow as pa
 import pytest
 
-from realdata.support import SHARED, needs_data
+from support.realdata import SHARED, needs_data
 from veil import hierarchies as h
 
 DATA = SHARED / "data"

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import oracle
-import strategies
-from quality.support import model_of, names_of, sample_of
+from support import oracle, strategies
+from support.samples import model_of, names_of, sample_of
 from veil.lattice import cuts
 from veil.lattice.evaluator import Evaluator
 from veil.models import KAnonymity, TCloseness

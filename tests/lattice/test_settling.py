@@ -7,11 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import oracle
-import strategies
-from lattice.test_optimal import assert_finds_the_best, often
-from models.test_attribute_subsets import asked
-from quality.support import model_of, names_of, sample_of
+from support import oracle, strategies
+from support.models import asked
+from support.samples import model_of, names_of, sample_of
+from support.searching import assert_finds_the_best, often
 from veil.lattice.evaluator import Evaluator
 from veil.models import AverageReidentificationRisk, KAnonymity, KMAnonymity, SampleUniqueness
 from veil.quality import Loss

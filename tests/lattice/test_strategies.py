@@ -11,10 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import oracle
-import strategies
-from lattice.test_optimal import best_of, every_node, models, rank
-from quality.support import E1, evaluate, model_of, names_of, sample_of
+from support import oracle, strategies
+from support.samples import E1, evaluate, model_of, names_of, sample_of
+from support.searching import best_of, every_node, models, rank
 from veil.errors import ParameterError
 from veil.lattice import (
     Auto,

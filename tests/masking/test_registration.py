@@ -35,7 +35,8 @@ class Shortening(Method):
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         self.check_columns(table)
         short = pa.array([text and text[: self.letters] for text in table[self.column].to_pylist()])
-        return Outcome(table.set_column(table.column_names.index(self.column), self.column, short))
+        made = table.set_column(table.column_names.index(self.column), self.column, short)
+        return self.outcome(table, made)
 '''
 
 
@@ -50,6 +51,8 @@ def test_recipes_the_verb_and_the_command_line_know_it(tmp_path: Path) -> None:
         names = pa.table({"name": ["Ada", "Bob", None]})
         masked = veil.mask(names, veil.masking.Shortening("name"))
         assert masked.table["name"].to_pylist() == ["A", "B", None]
+        masked.report("masked.html")
+        assert "Shortening" in open("masked.html", encoding="utf-8").read()
         recipe = MaskingRecipe(steps=[{"kind": "Shortening", "column": "name", "letters": 2}])
         assert recipe.methods() == [veil.masking.Shortening("name", 2)]
         try:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masking import microaggregation_twins as twins
-from masking.running import holds_the_same, outcome
+from support.masking import microaggregation as twins
+from support.masking.running import holds_the_same, outcome
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError
 from veil.masking.microaggregation.closeness import TClosenessThroughMicroaggregation
 from veil.masking.ties.buckets import bucket_sizes, counts_as_published, fitting_counts, group_sizes

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
-import oracle
-from models.judging import (
+from support import oracle
+from support.judging import (
     agrees_with_the_oracle,
     problem_of,
     publish,
@@ -20,7 +20,7 @@ from models.judging import (
     suppressed_rows,
     table_of,
 )
-from quality.support import E1, sample_of
+from support.samples import E1, sample_of
 from veil.classes.encoding import Encoding
 from veil.classes.sample import Attribute, Sample
 from veil.hierarchies import Hierarchy

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import oracle
-import strategies
-from models.judging import often, publish, refused
-from quality.support import E1, names_of, sample_of
+from support import oracle, strategies
+from support.judging import often, publish, refused
+from support.models import asked
+from support.samples import E1, names_of, sample_of
 from veil.classes.table import roll_up
 from veil.lattice.evaluator import Evaluator
 from veil.models import KAnonymity
@@ -26,19 +26,6 @@ FOUR = oracle.Problem(
     [("a", "a", "a"), ("a", "b", "b"), ("b", "a", "b"), ("b", "b", "a")], [[[v, "*"] for v in "ab"]] * 3
 )
 """Any one column is twice two; any two columns tell all four apart."""
-
-
-@st.composite
-def asked(draw: st.DrawFn, width: int) -> tuple[oracle.SubsetKAnonymity, SubsetKAnonymity]:
-    """Draw a model of the oracle and the same of Veil."""
-    k = draw(st.integers(1, 5))
-    if draw(st.booleans()):
-        m = draw(st.integers(1, 4))
-        return oracle.SubsetKAnonymity(k, m), SubsetKAnonymity(k, m)
-    some = st.lists(st.integers(0, width - 1), min_size=1, max_size=width)
-    subsets = draw(st.lists(some, min_size=1, max_size=4))
-    names = [[f"q{j}" for j in subset] for subset in subsets]
-    return oracle.SubsetKAnonymity(k, subsets=subsets), SubsetKAnonymity(k, subsets=names)
 
 
 def kept_rows(

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle
-import strategies
-from models.judging import publish, refused, table_of
-from models.whole_sample import (
+from support import oracle, strategies
+from support.judging import publish, refused, table_of
+from support.oracle.suppression import listed, sizes_of
+from support.samples import E1, sample_of
+from support.whole_sample import (
     agrees,
     evaluated,
     least_is_sound,
@@ -23,8 +24,6 @@ from models.whole_sample import (
     sometimes,
     suppressed_rows,
 )
-from oracle.suppression import listed, sizes_of
-from quality.support import E1, sample_of
 from veil.classes.table import ClassTable
 from veil.models.average_risk import AverageReidentificationRisk, smallest_safe_size
 from veil.models.sample_based import _histogram, _mark, _smallest

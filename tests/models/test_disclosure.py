@@ -7,8 +7,8 @@ import math
 import pytest
 from hypothesis import strategies as st
 
-import oracle
-from models.judging import (
+from support import oracle
+from support.judging import (
     agrees_with_the_oracle,
     problem_of,
     publish,
@@ -18,7 +18,7 @@ from models.judging import (
     suppressed_rows,
     table_of,
 )
-from quality.support import E1, sample_of
+from support.samples import E1, sample_of
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimal import Optimal
 from veil.lattice.search import Search

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import oracle
-from models.judging import (
+from support import oracle
+from support.judging import (
     agrees_with_the_oracle,
     often,
     problem_of,
@@ -24,7 +24,7 @@ from models.judging import (
     suppressed_rows,
     table_of,
 )
-from quality.support import E1, E1_SUBSET, sample_of
+from support.samples import E1, E1_SUBSET, sample_of
 from veil.base.exact import decimal_fraction, entropy_reaches
 from veil.errors import PlanError
 from veil.lattice.evaluator import Evaluator

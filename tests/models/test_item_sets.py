@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import oracle
-import strategies
-from models.judging import (
+from support import oracle, strategies
+from support.judging import (
     agrees_with_the_oracle,
     often,
     problem_of,
@@ -21,7 +20,7 @@ from models.judging import (
     strongest_is_the_boundary,
     table_of,
 )
-from quality.support import attribute_of, sample_of
+from support.samples import attribute_of, sample_of
 from veil.classes.sample import Attribute, Sample
 from veil.models import item_sets
 from veil.models.item_sets import KMAnonymity

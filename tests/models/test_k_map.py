@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-import oracle
-import strategies
 import veil
-from models.judging import often, refused, rejected_classes, suppressed_rows, table_of
-from models.test_presence import nodes_agree, publish, search_is_exhaustive, subset_of
-from quality.support import E1, E1_SUBSET, sample_of
+from support import oracle, strategies
+from support.judging import often, refused, rejected_classes, suppressed_rows, table_of
+from support.presence import nodes_agree, publish, search_is_exhaustive, subset_of
+from support.samples import E1, E1_SUBSET, sample_of
 from veil.errors import PlanError
 from veil.models.k_map import KMap
 from veil.models.presence import Inclusion

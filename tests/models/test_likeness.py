@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle
-import strategies
-from models.judging import (
+from support import oracle, strategies
+from support.judging import (
     agrees_with_the_oracle,
     often,
     problem_of,
@@ -22,7 +21,7 @@ from models.judging import (
     suppressed_rows,
     table_of,
 )
-from quality.support import E1, sample_of
+from support.samples import E1, sample_of
 from veil.models.likeness import BetaLikeness
 from veil.models.shares import shares
 

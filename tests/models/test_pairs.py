@@ -5,11 +5,10 @@ from __future__ import annotations
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-import oracle
-import strategies
-from lattice.test_optimal import assert_finds_the_best, best_of, every_node, rank
-from quality.support import model_of, names_of, sample_of
-from veil import hierarchies as h
+from support import oracle, strategies
+from support.models import ours
+from support.samples import model_of, names_of, sample_of
+from support.searching import assert_finds_the_best, best_of, every_node, rank
 from veil import models as m
 from veil.classes.sample import Sample
 from veil.errors import PlanError
@@ -19,57 +18,6 @@ from veil.lattice.search import Search
 from veil.models.base import PrivacyModel
 
 often = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-def ours(model: oracle.AnyModel) -> PrivacyModel | None:
-    """The same model of Veil; None where the oracle speaks of something that is no model of a plan."""
-    match model:
-        case oracle.KAnonymity(k):
-            return m.KAnonymity(k)
-        case oracle.KMap(k, None):
-            return m.KMap(k)
-        case oracle.KMap(k, population, alpha, estimator):
-            name = {"Poisson": "poisson", "ZeroTruncatedPoisson": "zero_truncated_poisson"}[estimator]
-            return m.KMap(k, population=population, significance=alpha, estimator=name)
-        case oracle.DistinctLDiversity(attribute, l):
-            return m.DistinctLDiversity(attribute, l)
-        case oracle.EntropyLDiversity(attribute, l, estimator):
-            return m.EntropyLDiversity(attribute, l, estimator.lower())
-        case oracle.RecursiveCLDiversity(attribute, c, l):
-            return m.RecursiveCLDiversity(attribute, c, l)
-        case oracle.TCloseness(attribute, t, distance, order, hierarchy):
-            if order is not None:
-                return None  # the samples of these tests know no other order than that of types
-            return m.TCloseness(attribute, t, distance, h.table(hierarchy) if hierarchy else None)
-        case oracle.DeltaDisclosure(attribute, delta):
-            return m.DeltaDisclosure(attribute, delta)
-        case oracle.BetaLikeness(attribute, beta, enhanced):
-            return m.BetaLikeness(attribute, beta, enhanced)
-        case oracle.AlphaKAnonymity(attribute, alpha, k):
-            return m.AlphaKAnonymity(attribute, alpha, k)
-        case oracle.KMAnonymity(attribute, k, size):
-            return m.KMAnonymity(attribute, k, size)
-        case oracle.SubsetKAnonymity(k, size):
-            return m.SubsetKAnonymity(k, size)
-        case oracle.DeltaPresence(low, high):
-            return m.DeltaPresence(low, high)
-        case oracle.NoAttack(gain, cost, attacker):
-            return m.Profitability(attacker, no_attack=True, adversary_gain=gain, cost=cost)
-        case oracle.Profitability():
-            return m.Profitability(
-                model.attacker,
-                benefit=model.benefit,
-                publisher_loss=model.loss,
-                adversary_gain=model.gain,
-                cost=model.cost,
-            )
-        case oracle.AverageReidentificationRisk(average, highest, at_risk):
-            return m.AverageReidentificationRisk(average, highest, at_risk)
-        case oracle.SampleUniqueness(threshold):
-            return m.SampleUniqueness(threshold)
-        case oracle.PopulationUniqueness(threshold, population, estimator):
-            return m.PopulationUniqueness(threshold, population, estimator.lower())
-    return None
 
 
 def drawn(data: st.DataObject, problem: oracle.Problem) -> tuple[list[oracle.AnyModel], list[PrivacyModel]]:

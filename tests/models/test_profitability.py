@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle
-import strategies
 import veil
-from models.judging import often, refused, rejected_classes, suppressed_rows
-from models.test_presence import engine_says, nodes_agree, publish, search_is_exhaustive, subset_of
-from oracle.quality import domain_part
-from quality.support import E1, E1_SUBSET, names_of, sample_of
+from support import oracle, strategies
+from support.judging import often, refused, rejected_classes, suppressed_rows
+from support.oracle.quality import domain_part
+from support.presence import engine_says, nodes_agree, publish, search_is_exhaustive, subset_of
+from support.samples import E1, E1_SUBSET, names_of, sample_of
 from veil import hierarchies as h
 from veil.errors import PlanError
 from veil.models.profitability import Profitability

@@ -95,7 +95,6 @@ def test_local_recoding_parts_and_assessments_know_it(site: Path) -> None:
         f"""
         import ibis, pyarrow as pa, veil
         from veil import hierarchies as h
-        from veil.engines import anonymize_by_part
         from veil.local_recoding import FastIterative
         from veil.models import Strength
 
@@ -109,13 +108,13 @@ def test_local_recoding_parts_and_assessments_know_it(site: Path) -> None:
         )
         release = veil.anonymize(pa.table(rows), **asked)
         assert release.table["age"].to_pylist() == [23, 23, None, None]
-        recoded = release.local_recoding(FastIterative(0.5))
+        recoded = veil.anonymize(pa.table(rows), **asked, local=FastIterative(0.5))
         assert recoded.table["age"].to_pylist() == ["23", "23", "[30, 40[", "[30, 40["]
         assert {PROMISE!r} in str(recoded.verification)
 
-        by_part = anonymize_by_part(ibis.memtable(rows), veil.Plan(**asked), most_combinations=2)
-        assert by_part.facts["parts"] == 2
-        assert {PROMISE!r} in str(by_part.findings)
+        by_part = veil.anonymize(ibis.memtable(rows), veil.Plan(**asked), parts=2)
+        assert len(by_part.passes) == 2
+        assert {PROMISE!r} in str(by_part.verification)
 
         veil.AtMostHalf.strongest = classmethod(
             lambda cls, published, sensitive: [Strength("AtMostHalf", "share", 0.5, sensitive[0])]

@@ -12,12 +12,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import oracle
-import strategies
 import veil
-from models.test_pairs import ours
-from models.whole_sample import ORDERING, often, problems
-from quality.test_row_order import any_order, judged
+from support import oracle, strategies
+from support.models import ours
+from support.row_order import any_order, judged
+from support.whole_sample import ORDERING, often, problems
 from veil import hierarchies as h
 from veil import models as m
 from veil.errors import PlanError

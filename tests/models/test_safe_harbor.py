@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veil
-from models.judging import often
+from support.judging import often
 from veil import hierarchies as h
 from veil.errors import HierarchyError, PlanError
 from veil.models import Profitability, safe_harbor_levels

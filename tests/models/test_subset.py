@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 import veil
-from models.judging import often, refused
+from support.judging import often, refused
 from veil import KAnonymity, Plan
 from veil.errors import InputError, ParameterError, PlanError
 from veil.models.presence import DeltaPresence, Inclusion

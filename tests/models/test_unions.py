@@ -6,12 +6,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import oracle
-import strategies
-from models.judging import often
-from models.test_pairs import ours
-from oracle.suppression import listed, sizes_of, without_small_groups
-from quality.support import sample_of
+from support import oracle, strategies
+from support.judging import often
+from support.models import ours
+from support.oracle.suppression import listed, sizes_of, without_small_groups
+from support.samples import sample_of
 from veil import models as m
 
 SAMPLE_MODELS = (

@@ -12,13 +12,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import oracle
-import oracle.population
-import oracle.suppression
-import strategies
 import veil
-from models.judging import publish, refused, table_of
-from models.whole_sample import (
+from support import oracle, strategies
+from support.judging import publish, refused, table_of
+from support.oracle.suppression import listed, sizes_of
+from support.samples import E1, sample_of
+from support.whole_sample import (
     agrees,
     evaluated,
     least_is_sound,
@@ -29,8 +28,6 @@ from models.whole_sample import (
     sometimes,
     suppressed_rows,
 )
-from oracle.suppression import listed, sizes_of
-from quality.support import E1, sample_of
 from veil.lattice.evaluator import Evaluator
 from veil.models.sample_based import SizeCriterion
 from veil.models.uniqueness import PopulationUniqueness, SampleUniqueness

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import oracle.population as twin
-from models.whole_sample import often
+from support.oracle import population as twin
+from support.whole_sample import often
 from veil.errors import ParameterError
 from veil.population import estimate
 from veil.population.dankar import certain_uniques

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-import oracle.population as twin
-from models.judging import refused
-from models.whole_sample import often
+from support.judging import refused
+from support.oracle import population as twin
+from support.whole_sample import often
 from veil.population import REGIONS, AnyPopulation, Population
 from veil.population.size import population_of
 

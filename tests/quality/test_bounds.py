@@ -10,10 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import oracle
-import strategies
-from quality.support import Whimsical, judged, model_of, names_of, sample_of
-from quality.test_scores import MODELS, SHARED, shared_problems
+from support import oracle, strategies
+from support.samples import Whimsical, judged, model_of, names_of, sample_of
+from support.shares import MODELS, SHARED, shared_problems
 from veil.lattice.evaluator import Evaluator
 from veil.models import KAnonymity
 from veil.quality import NO_BOUND, by_name

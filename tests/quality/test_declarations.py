@@ -9,7 +9,7 @@ import sys
 import pytest
 from pydantic import TypeAdapter
 
-from quality.support import E1, sample_of
+from support.samples import E1, sample_of
 from veil import quality as q
 from veil.errors import ParameterError, PlanError
 from veil.quality import Quality, by_name

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,62 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import oracle
-import strategies
-from quality.support import model_of, names_of, sample_of
-from veil.lattice import Optimal
+from support import oracle, strategies
+from support.row_order import any_order, judged, reordered
+from support.samples import model_of, names_of, sample_of
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.search import Search
 from veil.models import KAnonymity
-from veil.models.base import PrivacyModel
 
 often = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 
 QUALITIES = (*oracle.VECTOR_MODELS, *oracle.SINGLE_MODELS)
-
-
-def reordered(problem: oracle.Problem, order: Sequence[int]) -> oracle.Problem:
-    """Return the same records in another order."""
-    subset = problem.subset
-    return dataclasses.replace(
-        problem,
-        rows=[problem.rows[row] for row in order],
-        sensitive={name: [column[row] for row in order] for name, column in problem.sensitive.items()},
-        subset=None if subset is None else {place for place, row in enumerate(order) if row in subset},
-    )
-
-
-def judged(
-    problem: oracle.Problem,
-    models: Sequence[PrivacyModel],
-    quality: oracle.Quality,
-    limit: float,
-    levels: Sequence[oracle.Node],
-) -> list[Any]:
-    """Everything a search is told of some nodes, with the records that go there, and what it finds."""
-    sample = sample_of(problem)
-    evaluator = Evaluator(sample, models, model_of(quality, names_of(problem)), limit)
-    found: list[Any] = []
-    for node in levels:
-        evaluation, _ = evaluator.evaluate(node, sample.table, score=True, high=True)
-        found.append((evaluation, suppressed(problem, evaluator, node)))
-    best = Search(evaluator, (0,) * problem.width, problem.heights).run(Optimal()).best
-    found.append(best and (best.levels, best.score, suppressed(problem, evaluator, best.levels)))
-    return found
-
-
-def suppressed(problem: oracle.Problem, evaluator: Evaluator, levels: oracle.Node) -> Counter[Any]:
-    """Return the records that go at a node, each as often as it is there."""
-    sample = evaluator.sample
-    node = evaluator.judge(levels, sample.table).node
-    gone = node.rejected.astype(bool)[sample.classes_of_rows(levels)[1]]
-    return Counter(problem.rows[row] for row in problem.relevant if gone[row])
-
-
-def any_order(data: st.DataObject, problem: oracle.Problem) -> oracle.Problem:
-    rng = random.Random(data.draw(st.integers(0, 10**9)))
-    order = list(range(len(problem.rows)))
-    return reordered(problem, rng.sample(order, len(order)))
 
 
 @pytest.mark.parametrize("name", QUALITIES)

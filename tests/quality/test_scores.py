@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 import random
-from fractions import Fraction
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import oracle
-import strategies
-from oracle.suppression import class_loss
-from quality.support import (
+from support import oracle, strategies
+from support.oracle.suppression import class_loss
+from support.samples import (
     Whimsical,
     as_tuple,
     evaluator_of,
@@ -25,13 +22,10 @@ from quality.support import (
     sample_of,
     score_of,
 )
+from support.shares import MODELS, SHARED, shared_problems
 from veil.classes.table import keep
 from veil.lattice.evaluator import Evaluator
 from veil.quality import VectorMeasure
-
-MODELS = (*oracle.VECTOR_MODELS, *oracle.SINGLE_MODELS)
-SHARED = ("Loss", "EntropyBased", "PublisherPayout")
-"""Models that read the shares a hierarchy was given."""
 
 often = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -61,33 +55,6 @@ def test_score_is_the_oracles(name):
         assert_agrees(problem, quality, data.draw(strategies.nodes(problem)), data.draw(st.integers(1, 4)))
 
     check()
-
-
-@st.composite
-def shared_problems(draw, max_width=3):
-    """Draw a problem whose hierarchies carry shares of their own, sometimes absurd ones."""
-    problem = draw(strategies.problems(max_width=max_width, microaggregated=None))
-    shares, sizes = [], []
-    for j, table in enumerate(problem.hierarchies):
-        listed = {row[0] for row in table}
-        if any(row[j] not in listed for row in problem.rows) or draw(st.booleans()):
-            shares.append(None)
-            sizes.append(None)
-            continue
-        size = draw(st.sampled_from([2, 3, 7.5, 100]))
-        part = st.sampled_from([Fraction(1, 100), 0.125, 0.3, 0.5, 0.75, 1])
-        rising = draw(st.booleans())
-        levels = []
-        for level in range(len(table[0])):
-            labels = list(dict.fromkeys(row[level] for row in table))
-            chosen = {label: draw(part) for label in labels}
-            if rising and level:
-                for row in table:
-                    chosen[row[level]] = max(chosen[row[level]], levels[-1][row[level - 1]])
-            levels.append(chosen)
-        shares.append(levels)
-        sizes.append(size)
-    return dataclasses.replace(problem, shares=shares, domain_sizes=sizes)
 
 
 @pytest.mark.parametrize("name", [*SHARED, "Ambiguity", "KullbackLeibler"])

@@ -9,8 +9,8 @@ import dataclasses
 
 import pytest
 
-import oracle
-from quality.support import E1, E1_SUBSET, judged, sample_of
+from support import oracle
+from support.samples import E1, E1_SUBSET, judged, sample_of
 from veil import quality as q
 from veil.lattice.evaluator import Evaluator
 from veil.models import KAnonymity

@@ -14,8 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veil
-from realdata.support import QUASI_IDENTIFIERS, needs_data, source
-from risk.tables import E1, NAMES, generalized, published, seeded, sometimes, suppressed, table_of, tables
+from support.realdata import QUASI_IDENTIFIERS, needs_data, source
+from support.risk.tables import (
+    E1,
+    NAMES,
+    generalized,
+    published,
+    seeded,
+    sometimes,
+    suppressed,
+    table_of,
+    tables,
+)
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.errors import InputError, ParameterError, PlanError

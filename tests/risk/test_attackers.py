@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risk import twins
-from risk.tables import E1, NAMES, generalized, often, published, suppressed, tables
+from support.risk import twins
+from support.risk.tables import E1, NAMES, generalized, often, published, suppressed, tables
 from veil import (
     DistinctLDiversity,
     EntropyLDiversity,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risk import twins
-from risk.tables import E1, NAMES, generalized, often, published, seeded, suppressed, tables
+from support.risk import twins
+from support.risk.tables import E1, NAMES, generalized, often, published, seeded, suppressed, tables
 from veil.errors import ParameterError, PlanError
 from veil.published.table import Published
 from veil.risk import attribute_risks

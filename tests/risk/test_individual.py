@@ -12,8 +12,8 @@ from flint import arb, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risk import twins
-from risk.tables import often, sometimes, table_of, tables
+from support.risk import twins
+from support.risk.tables import often, sometimes, table_of, tables
 from veil.errors import InputError, ParameterError, PlanError
 from veil.risk import household_risk, individual_risk
 from veil.risk.individual import expected_inverses

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risk.tables import E1, NAMES, generalized, sometimes, suppressed
+from support.risk.tables import E1, NAMES, generalized, sometimes, suppressed
 from veil.errors import InputError, PlanError
 from veil.hierarchies import Hierarchy
 from veil.risk import linkage_experiment

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risk import twins
-from risk.tables import E1, NAMES, often, published, seeded, tables
+from support.risk import twins
+from support.risk.tables import E1, NAMES, often, published, seeded, tables
 from veil.errors import ParameterError
 from veil.risk import suda
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle
-from risk.tables import E1, NAMES, sometimes
+from support import oracle
+from support.risk.tables import E1, NAMES, sometimes
 from veil.errors import ParameterError
 from veil.population import Population
 from veil.risk import analyze, population_uniques, sample_uniques

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risk import twins
-from risk.tables import often, published, seeded, sometimes, tables
+from support.risk import twins
+from support.risk.tables import often, published, seeded, sometimes, tables
 from veil.errors import ParameterError
 from veil.published.matching import matches as matches_one_by_one
 from veil.published.table import Published

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tables.support import Constructor
+from support.tables import Constructor
 
 
 def pandas_constructor(data: dict[str, list[Any]]) -> pd.DataFrame:

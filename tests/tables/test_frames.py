@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tables.support import Constructor, values
+from support.tables import Constructor, values
 from veil.errors import InputError
 from veil.tables import Csv, read
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from utility.test_quality import E1, e1
+from support.utility.example import E1, e1
 from veil import hierarchies as h
 from veil.errors import InputError, MissingDependencyError, ParameterError, PlanError
 from veil.utility import Comparison, classification, regression

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 
 import veil
-from realdata.support import QUASI_IDENTIFIERS, hierarchies, needs_data, source
-from utility.test_quality import E1, TABLES
+from support.publishing import publish
+from support.realdata import QUASI_IDENTIFIERS, hierarchies, needs_data, source
+from support.utility.example import E1, TABLES
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil import quality as q
 from veil.base.randomness import Randomness
-from veil.dp.publish import publish
 from veil.dp.safepub import SafePub
 from veil.local_recoding import FastIterative
 from veil.models import DeltaPresence
@@ -50,7 +50,7 @@ LIGHT: dict[str, Any] = {"targets": "S", "folds": 3, "trees": 3, "queries": 50}
 
 
 def test_one_call_finds_everything():
-    found = utility_of(anonymized().apply((1, 0, 1)), **LIGHT)
+    found = utility_of(anonymized().search.apply((1, 0, 1)), **LIGHT)
     told = plain(found)
     assert (found.records, found.suppressed) == (10, 1)
     assert (found.classes[0].number, found.classes[1].number, found.classes[1].largest) == (9, 4, 3)
@@ -85,7 +85,7 @@ def test_tables_and_files_and_frames_give_the_same_answer(tmp_path):
 
 
 def test_a_number_is_predicted_by_regression():
-    found = utility_of(anonymized().apply((1, 0, 1)), targets=["A", "S"], folds=2, trees=2, queries=0)
+    found = utility_of(anonymized().search.apply((1, 0, 1)), targets=["A", "S"], folds=2, trees=2, queries=0)
     assert [each.target for each in found.regression] == ["A"] * 3
     assert {each.target for each in found.classification} == {"S"}
 
@@ -96,7 +96,7 @@ def test_columns_with_many_values_have_no_distribution():
 
 
 def test_original_values_can_be_left_out():
-    whole = utility_of(anonymized().apply((1, 1, 2)), queries=0)
+    whole = utility_of(anonymized().search.apply((1, 1, 2)), queries=0)
     found = whole.without_original_values()
     text = json.dumps(found.to_dict())
     for value in ("110", "112", "241", "243", "21", "23", "35", "38", "f", "m"):
@@ -117,7 +117,7 @@ def test_a_research_subset_is_compared_with_itself():
         insensitive=["S"],
         models=(KAnonymity(2), DeltaPresence(0, 1, subset=Rows(rows))),
         suppression_limit=1.0,
-    ).apply((1, 0, 1))
+    ).search.apply((1, 0, 1))
     comparison = Comparison.of(release)
     assert comparison.records == 6
     assert comparison.original["A"].to_pylist() == [SICK["A"][row].as_py() for row in rows]
@@ -129,7 +129,7 @@ def test_a_research_subset_is_compared_with_itself():
         models=(KAnonymity(2), DeltaPresence(0, 1, subset=Rows(rows))),
         suppression_limit=1.0,
         suppressed_rows="drop",
-    ).apply((1, 0, 1))
+    ).search.apply((1, 0, 1))
     assert quality_measures(Comparison.of(dropped)) == quality_measures(comparison)
 
 
@@ -169,7 +169,7 @@ def test_microaggregated_columns_are_numbers():
         insensitive=["S"],
         models=KAnonymity(2),
         suppression_limit=0.5,
-    ).apply((0, 1))
+    ).search.apply((0, 1))
     found = utility_of(release, queries=50)
     assert {each.column for each in found.quality.attributes} == {"A", "G", "Z"}
     ages = next(each for each in found.preservation.columns if each.column == "A")
@@ -185,7 +185,9 @@ def test_a_release_with_all_records_suppressed(suppressed_rows):
     distinct = pa.table(
         {"A": [21, 23, 35, 38], "G": list("fmfm"), "Z": ["110", "112", "241", "243"], "S": list("abab")}
     )
-    release = anonymized(distinct, suppression_limit=1.0, suppressed_rows=suppressed_rows).apply((0, 0, 0))
+    release = anonymized(distinct, suppression_limit=1.0, suppressed_rows=suppressed_rows).search.apply(
+        (0, 0, 0)
+    )
     assert release.suppressed == 4
     found = utility_of(release, **LIGHT) if suppressed_rows == "keep" else utility_of(release, queries=50)
     plain(found)
@@ -219,12 +221,12 @@ def test_a_release_with_one_attribute():
     found = utility_of(release, queries=50)
     plain(found)
     assert found.quality.attributes[0].granularity.quality > 0
-    blank = utility_of(release.apply((2,)), queries=50)
+    blank = utility_of(release.search.apply((2,)), queries=50)
     assert set(blank.quality.overall.values()) == {0.0}
 
 
 def test_a_release_without_quasi_identifier_at_level_0():
-    found = utility_of(anonymized().apply((1, 1, 1)), **LIGHT)
+    found = utility_of(anonymized().search.apply((1, 1, 1)), **LIGHT)
     plain(found)
     assert [each.intensity.value for each in found.quality.attributes] == pytest.approx(
         [(9 * 1 / 2 + 1) / 10, 1.0, (9 * 1 / 3 + 1) / 10]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from utility.cases import Case, cases
-from utility.test_quality import e1
+from support.utility.cases import Case, cases
+from support.utility.example import e1
 from veil import hierarchies as h
 from veil.errors import ParameterError
 from veil.utility import Comparison, contingency, distribution

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from realdata.support import SHARED
-from utility.test_quality import e1
+from support.realdata import SHARED
+from support.utility.example import e1
 from veil.errors import InputError
 from veil.utility import Comparison, preservation
 from veil.utility.step import summarize

@@ -7,47 +7,14 @@ import pytest
 from hypothesis import given, settings
 
 import veil
-from utility import twins
-from utility.cases import Case, cases
+from support.utility import twins
+from support.utility.cases import Case, cases
+from support.utility.example import E1, TABLES, e1
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil import quality as q
 from veil.errors import InputError, ParameterError, PlanError
 from veil.utility import Comparison, Measure, aggregate, quality_measures
-
-AGES = [21, 23, 21, 35, 38, 35, 38, 23, 35, 21]
-E1 = pa.table(
-    {
-        "A": AGES,
-        "G": list("ffmmmffmmf"),
-        "Z": ["110", "112", "110", "110", "241", "243", "241", "112", "243", "110"],
-    }
-)
-TABLES = {
-    "A": h.table(
-        [
-            ["21", "20-29", "*"],
-            ["23", "20-29", "*"],
-            ["35", "30-39", "*"],
-            ["38", "30-39", "*"],
-            ["47", "40-49", "*"],
-        ]
-    ),
-    "G": h.table([["f", "*"], ["m", "*"]]),
-    "Z": h.table([[z, z[:2] + "*", z[:1] + "**", "***"] for z in ("110", "112", "241", "243")]),
-}
-
-
-def e1(levels: tuple[int, ...], names: str = "AGZ", **options: object) -> Comparison:
-    release = veil.anonymize(
-        E1.select(list(names)),
-        quasi_identifiers={name: TABLES[name] for name in names},
-        models=KAnonymity(2),
-        suppression_limit=1.0,
-        **options,
-    )
-    return Comparison.of(release.apply(levels))
-
 
 # --- worked values ----------------------------------------------------------------------------------------
 
@@ -162,14 +129,14 @@ def test_measures_agree_with_the_scores_of_the_search(levels):
         models=KAnonymity(2),
         suppression_limit=1.0,
         quality=q.Loss("arithmetic_mean"),
-    ).apply(levels)
+    ).search.apply(levels)
     found = quality_measures(Comparison.of(release))
     assert 1 - found.aggregate("granularity", normalized=True) == pytest.approx(release.score, abs=1e-9)
     for model, measure in ((q.Discernibility(), found.discernibility), (q.Ambiguity(), found.ambiguity)):
         again = veil.anonymize(
             E1, quasi_identifiers=TABLES, models=KAnonymity(2), suppression_limit=1.0, quality=model
         )
-        assert measure.value == pytest.approx(again.apply(levels).score)
+        assert measure.value == pytest.approx(again.search.apply(levels).score)
 
 
 # --- aggregates and messages ------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
-from utility import twins
-from utility.cases import Case, cases
-from utility.test_quality import E1, TABLES, e1
+from support.utility import twins
+from support.utility.cases import Case, cases
+from support.utility.example import E1, TABLES, e1
 from veil import KAnonymity
 from veil.errors import ParameterError
 from veil.utility import Comparison, query_error
@@ -131,7 +131,7 @@ def test_more_general_releases_answer_worse():
     plan = {"quasi_identifiers": TABLES, "models": KAnonymity(1), "suppression_limit": 1.0}
     release = veil.anonymize(E1, **plan)
     errors = [
-        query_error(Comparison.of(release.apply(levels)), queries=300, selectivity=(0.1, 0.5)).mean
+        query_error(Comparison.of(release.search.apply(levels)), queries=300, selectivity=(0.1, 0.5)).mean
         for levels in ((0, 0, 0), (0, 0, 1), (1, 1, 2), (2, 1, 3))
     ]
     assert errors[0] == 0

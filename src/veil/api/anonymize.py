@@ -1,35 +1,38 @@
-"""The verbs: anonymize, assess, verify."""
+"""The verb anonymize: from a table and a plan to a verified release."""
 
 from __future__ import annotations
 
-import math
+import dataclasses
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from veil.api.open import Engine, _engine, _opened
+from veil.api.open import Engine, find_relation, open_for_plan
 from veil.api.release import Release
-from veil.base.progress import Progress, following
+from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
+from veil.dp.publish import publish
 from veil.dp.safepub import SafePub
-from veil.errors import NoSolutionError, PlanError
+from veil.errors import InputError, ParameterError, PlanError
 from veil.lattice import Strategy
-from veil.lattice.evaluator import Evaluator
-from veil.lattice.search import Found, Limits, Search
+from veil.local_recoding import Mode, recode
 from veil.models import PrivacyModel
+from veil.outcome.generalize import generalize, search_best
+from veil.outcome.outcome import Outcome
 from veil.plan.plan import Aggregation, Plan
-from veil.plan.prepare import Prepared, prepare
+from veil.plan.prepare import prepare
 from veil.quality import QualityModel
-from veil.tables import Format
-
-ProgressLike = bool | Callable[[str, int, int, str], None] | None
+from veil.tables import Format, Source
+from veil.verification.outcome import verified
 
 
 def anonymize(
     source: Any,
+    plan: Plan | None = None,
     *,
-    quasi_identifiers: Mapping[str, Any],
-    models: PrivacyModel | Iterable[PrivacyModel],
+    quasi_identifiers: Mapping[str, Any] | None = None,
+    models: PrivacyModel | Iterable[PrivacyModel] | None = None,
     sensitive: str | Iterable[str] = (),
     insensitive: str | Iterable[str] = (),
     identifying: str | Iterable[str] | Mapping[str, Literal["remove", "mask"]] = (),
@@ -44,6 +47,8 @@ def anonymize(
     check_limit: int | None = None,
     suppressed_rows: Literal["keep", "drop"] = "keep",
     marker: str | None = "*",
+    local: Mode | None = None,
+    parts: int | bool | None = None,
     format: Format | None = None,
     engine: Engine = "auto",
     threads: int | None = None,
@@ -60,6 +65,8 @@ def anonymize(
         A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or a table that an
         engine holds (see `veil.engines`): an Ibis table, a Spark DataFrame, a table of a database such as
         "postgres://user@host/database#table", a folder or pattern of Parquet or CSV files.
+    plan
+        What is asked, if it is there as a `Plan`; otherwise give its fields, which are the keywords up to `marker`.
     quasi_identifiers
         Columns an attacker may know, each with a hierarchy (see `veil.hierarchies`).
     models
@@ -89,6 +96,12 @@ def anonymize(
         Keep suppressed rows in place with their quasi-identifiers blanked, or drop them.
     marker
         Text of a suppressed cell in text columns; typed columns get a missing value.
+    local
+        Transform what had to be suppressed again, on its own (see `veil.local_recoding`): `FastIterative()` and others
+        after the best transformation, `FromTheStart()` with a first one that serves few records well.
+    parts
+        Anonymize a table that an engine holds part by part, each with a transformation of its own, so that not all
+        different combinations of cells have to fit into memory: how many a part may have, or True for as many as fit.
     format
         How to read the file, where that cannot be told from its name and content.
     engine
@@ -121,127 +134,110 @@ def anonymize(
     >>> release.transformation, release.table["age"].to_pylist()
     ({'age': 1}, ['[20, 30[', '[20, 30[', '[30, 40[', '[30, 40['])
     """
-    given: dict[str, Any] = {  # in the short forms that the plan turns into its own types
-        "quasi_identifiers": quasi_identifiers,
-        "models": models,
-        "sensitive": sensitive,
-        "insensitive": insensitive,
-        "identifying": identifying,
-        "microaggregated": {} if microaggregated is None else microaggregated,
-        "others": others,
-        "quality": quality,
-        "suppression_limit": suppression_limit,
-        "minimum_levels": dict(minimum_levels or {}),
-        "maximum_levels": dict(maximum_levels or {}),
-        "strategy": strategy,
-        "time_limit": time_limit,
-        "check_limit": check_limit,
-        "suppressed_rows": suppressed_rows,
-        "marker": marker,
-    }
-    plan = Plan(**given)
-    return carry_out(
-        plan,
-        source,
-        format=format,
-        engine=engine,
-        threads=threads,
-        progress=progress,
-        cancel=cancel,
-        accountant=accountant,
-        for_testing_seed=for_testing_seed,
-    )
+    plan = _plan_of(plan, locals())
+    if local is not None and not isinstance(local, Mode):
+        raise ParameterError(
+            f"`local` should be a mode of local recoding, for example FastIterative(), not {local!r}"
+        )
+    with following(progress) as shown:
+        shown.phase("reading the table")
+        if parts:
+            outcome = _in_parts(source, plan, local, parts, format, engine, threads, shown)
+        else:
+            if local is not None:
+                plan = local.first(plan)
+            opened = open_for_plan(source, plan, format, engine, shown)
+            if any(isinstance(model, SafePub) for model in plan.models):
+                outcome = _privately(opened, plan, local, accountant, for_testing_seed, cancel, shown)
+            elif accountant is not None or for_testing_seed is not None:
+                raise PlanError(
+                    "`accountant` and `for_testing_seed` go with SafePub: the plan has no such model"
+                )
+            else:
+                outcome = _by_search(opened, plan, threads, cancel, shown)
+            if local is not None:
+                shown.phase("recoding")
+                outcome = recode(outcome, local, threads=threads, progress=False, cancel=cancel)
+        shown.phase("verifying")
+        return Release(verified(outcome))
 
 
-def carry_out(
+def _plan_of(plan: Plan | None, given: Mapping[str, Any]) -> Plan:
+    """Return the plan that was given, or make one of its fields; None and nothing are what the plan has by default."""
+    fields = {each.name: given[each.name] for each in dataclasses.fields(Plan)}
+    if plan is None:
+        if fields["quasi_identifiers"] is None or fields["models"] is None:
+            raise PlanError(
+                "a plan needs `quasi_identifiers` and `models`: say what an attacker may know, and what must hold"
+            )
+        return Plan(
+            **{name: value for name, value in fields.items() if value is not None or name == "marker"}
+        )
+    if not isinstance(plan, Plan):
+        raise ParameterError(
+            f"`plan` should be a Plan, not {plan!r}; its fields are keywords: quasi_identifiers=..."
+        )
+    for name, value in fields.items():
+        if value != _DEFAULTS[name]:
+            raise PlanError(
+                f"`{name}` belongs into the plan, which is given as well: "
+                f"dataclasses.replace(plan, {name}=...) changes it"
+            )
+    return plan
+
+
+def _by_search(
+    source: Source, plan: Plan, threads: int | None, cancel: Callable[[], bool] | None, progress: Progress
+) -> Outcome:
+    """One transformation for all records: the best one of the lattice."""
+    progress.phase("encoding and collapsing")
+    prepared = prepare(source.table, plan, source.weights, source.columns)
+    progress.phase("searching")
+    choice = search_best(prepared, threads=threads, progress=progress, cancel=cancel)
+    progress.phase("applying")
+    return generalize(source, prepared, choice)
+
+
+def _privately(
+    source: Source,
     plan: Plan,
-    source: Any,
-    *,
-    format: Format | None = None,
-    engine: Engine = "auto",
-    threads: int | None = None,
-    progress: ProgressLike = None,
-    cancel: Callable[[], bool] | None = None,
-    accountant: Accountant | None = None,
-    for_testing_seed: int | None = None,
-) -> Release:
-    """Anonymize a table as a plan says."""
-    with following(progress) as told:
-        told.phase("reading the table")
-        found_source = _opened(
-            source, format, engine, lambda relation: _engine().for_plan(relation, plan, told)
-        )
-        if any(isinstance(model, SafePub) for model in plan.models):
-            from veil.dp.publish import publish
-
-            told.phase("searching, drawing and verifying")
-            seed = for_testing_seed
-            chance = Randomness() if seed is None else Randomness.for_testing(seed)
-            return publish(found_source, plan, accountant=accountant, randomness=chance, cancel=cancel)
-        if accountant is not None or for_testing_seed is not None:
-            raise PlanError("`accountant` and `for_testing_seed` go with SafePub: the plan has no such model")
-        told.phase("encoding and collapsing")
-        prepared = prepare(found_source.table, plan, found_source.weights, found_source.columns)
-        told.phase("searching")
-        evaluator = Evaluator(prepared.sample, plan.models, plan.quality, plan.suppression_limit)
-        found = _search(evaluator, prepared, threads, told, cancel)
-        told.phase("applying and verifying")
-        assert found.best is not None
-        return Release(found_source, prepared, evaluator, found, found.best.levels)
-
-
-def _search(
-    evaluator: Evaluator,
-    prepared: Prepared,
-    threads: int | None,
-    told: Progress,
+    local: Mode | None,
+    accountant: Accountant | None,
+    seed: int | None,
     cancel: Callable[[], bool] | None,
-) -> Found:
-    plan = prepared.plan
-    seconds = plan.strategy.time_limit if plan.time_limit is None else plan.time_limit
-    limits = Limits(seconds, plan.check_limit or math.inf, cancel or (lambda: False))
-
-    def tell(search: Search) -> None:
-        shown = "no solution yet" if search.best is None else f"best {search.best_score[0]:.6g}"
-        note = f"{search.checks:,} transformations checked, {shown}"
-        # Whichever end is nearer: all transformations decided, or the time is over.
-        decided, over = search.decided / search.space.size, search.elapsed / seconds
-        told.advance(round(1000 * min(1, max(decided, over))), 1000, note)
-
-    search = Search(
-        evaluator, prepared.minimum, prepared.maximum, limits=limits, threads=threads, progress=tell
-    )
-    found = search.run(plan.strategy)
-    if found.best is None:
-        raise NoSolutionError(_why_not(found, prepared))
-    return found
+    progress: Progress,
+) -> Outcome:
+    """A random sample, generalized and suppressed so that it is differentially private."""
+    if local is not None:
+        raise PlanError("SafePub suppresses records for good: leave `local` out")
+    progress.phase("searching and drawing")
+    chance = Randomness() if seed is None else Randomness.for_testing(seed)
+    return publish(source, plan, accountant=accountant, randomness=chance, cancel=cancel)
 
 
-def _why_not(found: Found, prepared: Prepared) -> str:
-    """Explain why nothing is anonymous, with the way out."""
-    plan = prepared.plan
-    models = " and ".join(str(model) for model in plan.models)
-    wanted = f"{models} with at most {plan.suppression_limit:.1%} of the records suppressed"
-    if not found.space.evaluated:
-        return (
-            f"the search ended ({found.ending}) before it could look at a transformation. Give it more time"
+def _in_parts(
+    source: Any,
+    plan: Plan,
+    local: Mode | None,
+    parts: int | bool,
+    format: Format | None,
+    engine: Engine,
+    threads: int | None,
+    progress: Progress,
+) -> Outcome:
+    """Each part of a table that an engine holds by itself."""
+    if local is not None:
+        raise PlanError("`parts` have transformations of their own: leave `local` out")
+    relation = find_relation(source, format, "duckdb" if engine == "auto" else engine)
+    if relation is None:
+        raise InputError(
+            f"a {type(source).__name__} is in memory already: leave `parts` out, and say `local` instead"
         )
-    closest = min(found.space.evaluated.values(), key=lambda each: (each.tally.suppressed, each.levels))
-    share = closest.tally.suppressed / prepared.sample.records
-    levels = ", ".join(
-        f"{name} {level}" for name, level in zip(prepared.encoding.names, closest.levels, strict=True)
-    )
-    seen = (
-        f"The closest one that was looked at ({levels}) would suppress {closest.tally.suppressed} of "
-        f"{prepared.sample.records} records ({share:.1%})"
-    )
-    ways = (
-        "Raise `suppression_limit`, add levels to the hierarchies (a top level `*` always helps), raise "
-        "`maximum_levels`, or ask for less"
-    )
-    if found.proven:
-        return f"no transformation fulfils {wanted}. {seen}. {ways}"
-    return (
-        f"no transformation was found that fulfils {wanted}; {found.checks:,} of {found.space.size:,} were checked "
-        f"({found.ending}). {seen}. Give the search more time or another `strategy`, or: {ways[0].lower()}{ways[1:]}"
-    )
+    from veil.engines.parts.recode import anonymize_in_parts  # which needs Ibis
+
+    most = None if parts is True else int(parts)
+    return anonymize_in_parts(relation, plan, most_combinations=most, threads=threads, progress=progress)
+
+
+_DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(anonymize).parameters.items()}
+"""What the fields of a plan are if nobody says anything."""

@@ -8,24 +8,26 @@ from typing import Any
 
 import pyarrow as pa
 
-from veil.api.open import Engine, _engine, _opened
+from veil.api.open import Engine, open_source
 from veil.base.html import html_table
+from veil.engines.relation import Relation
 from veil.errors import PlanError, did_you_mean
 from veil.hierarchies import Hierarchy
 from veil.models import MODELS, Strength
 from veil.models.subset import subset_of
+from veil.outcome.outcome import outcome_of
 from veil.plan.parameters import hierarchy_builder
 from veil.plan.prepare import distinct_values
 from veil.population import population_of
 from veil.published.table import Published
 from veil.risk import Risk, sample_risk
-from veil.tables import Format
+from veil.tables import Format, Source
 
 
 def assess(
     source: Any,
     *,
-    quasi_identifiers: str | Iterable[str],
+    quasi_identifiers: str | Iterable[str] | None = None,
     sensitive: str | Iterable[str] = (),
     hierarchies: Mapping[str, Any] | None = None,
     subset: Any = None,
@@ -41,7 +43,7 @@ def assess(
     source, format, engine
         The table, as for `anonymize`.
     quasi_identifiers, sensitive
-        Columns that an attacker may know, and columns that they want to learn.
+        Columns that an attacker may know, and columns that they want to learn. A release knows the former.
     hierarchies
         Hierarchies of sensitive columns, for t-closeness with the hierarchical distance.
     subset
@@ -58,6 +60,9 @@ def assess(
     >>> next(iter(found))
     Strength(model='KAnonymity', parameter='k', value=2, attribute=None)
     """
+    released = outcome_of(source)
+    if quasi_identifiers is None:
+        quasi_identifiers = () if released is None else released.quasi_identifiers
     columns = _names(quasi_identifiers, "quasi_identifiers")
     attributes = _names(sensitive, "sensitive")
     if not columns:
@@ -66,7 +71,13 @@ def assess(
         [*columns, *attributes, *(hierarchies or {})],
         None if subset is None else subset_of(subset),
     )
-    found = _opened(source, format, engine, lambda relation: _engine().for_columns(relation, named, chosen))
+
+    def condense(relation: Relation) -> Source:
+        from veil.engines.source import for_columns  # which needs Ibis
+
+        return for_columns(relation, named, chosen)
+
+    found = open_source(source, format, engine, condense)
     table, weights = found.table, found.weights
     for name in named:
         if name not in table.column_names:

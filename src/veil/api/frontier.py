@@ -19,7 +19,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from veil.base.progress import following
+from veil.api.anonymize import anonymize
+from veil.api.release import Release
+from veil.base.progress import ProgressLike, following
+from veil.dp.publish import safepub_of
 from veil.errors import MissingDependencyError, NoSolutionError, ParameterError, PlanError, did_you_mean
 from veil.hierarchies import Hierarchy
 from veil.plan.plan import Plan
@@ -31,7 +34,6 @@ from veil.utility.quality import quality_measures
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from veil.api.face import Anonymized
 
 RISKS = ("highest", "average", "at_risk", "uniques")
 
@@ -176,10 +178,10 @@ def frontier(
     over: Mapping[str, Iterable[Any]],
     risk: str = "average",
     utility: str = "granularity",
-    risks: Mapping[str, Callable[[Anonymized], float]] | None = None,
+    risks: Mapping[str, Callable[[Release], float]] | None = None,
     utilities: Mapping[str, Callable[[Comparison], float]] | None = None,
     threads: int = 1,
-    progress: bool | Callable[[str, int, int, str], None] | None = None,
+    progress: ProgressLike = None,
     format: Format | None = None,
     **options: Any,
 ) -> Frontier:
@@ -250,7 +252,7 @@ class _Measure:
     def __init__(
         self,
         source: Source,
-        risks: dict[str, Callable[[Anonymized], float]],
+        risks: dict[str, Callable[[Release], float]],
         utilities: dict[str, Callable[[Comparison], float]],
         threads: int,
     ) -> None:
@@ -263,7 +265,7 @@ class _Measure:
             release = self._release(plan)
         except (NoSolutionError, PlanError) as error:
             return Point(parameters, str(error), {}, {}, None, time.perf_counter() - start)
-        comparison = Comparison.of(release)
+        comparison = Comparison.of(release.outcome)
         after = release.risk()[1]
         risks = {name: float(getattr(after, name)) for name in RISKS}
         risks |= {name: float(each(release)) for name, each in self.risks.items()}
@@ -273,14 +275,9 @@ class _Measure:
         levels = dict(release.transformation)
         return Point(parameters, None, risks, utilities, levels, time.perf_counter() - start)
 
-    def _release(self, plan: Plan) -> Any:
-        from veil.api.anonymize import carry_out
-        from veil.dp.publish import publish, safepub_of
-
-        if safepub_of(plan) is not None:
-            return publish(self.source, plan, cancel=self.stop.is_set)
+    def _release(self, plan: Plan) -> Release:
         threads = None if self.threads == 1 else 1
-        return carry_out(plan, self.source, threads=threads, progress=False, cancel=self.stop.is_set)
+        return anonymize(self.source, plan, threads=threads, progress=False, cancel=self.stop.is_set)
 
 
 # --- parameters -------------------------------------------------------------------------------------------
@@ -339,8 +336,6 @@ def _built(plans: Sequence[Plan], source: Source) -> list[Plan]:
 
     Not for differential privacy, which must see for itself that hierarchies are not made from the data.
     """
-    from veil.dp.publish import safepub_of
-
     built: dict[tuple[str, int], Hierarchy] = {}
     made = []
     for plan in plans:

@@ -1,257 +1,311 @@
-"""The release: a transformation applied to the table, verified, with everything that explains it."""
+"""The release: an outcome with verbs, the one result that users meet, whichever way a table was anonymized."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+import functools
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.api.face import Anonymized
-from veil.classes.encoding import Levels
-from veil.errors import PlanError, did_you_mean
-from veil.lattice.evaluator import Evaluator
-from veil.lattice.search import Found
-from veil.lattice.space import NodeRecord, Space, State
-from veil.outcome.apply import applied
-from veil.outcome.outcome import Part
+from veil.api.deliver import as_frame, save
+from veil.api.search import SearchResult
+from veil.base.progress import ProgressLike
+from veil.base.wording import plural
+from veil.outcome.generalize import Choice
+from veil.outcome.measures import measures_of
+from veil.outcome.outcome import Outcome, Pass
+from veil.outcome.written import Written
 from veil.plan.plan import Plan
-from veil.plan.prepare import Prepared
 from veil.published.finding import Verification
-from veil.tables import Source
-from veil.tables.columns import counted
-from veil.verification.release import verify_release
+from veil.risk.before_and_after import risks_of
+from veil.risk.reidentification import Risk
+from veil.verification.outcome import verified
+
+if TYPE_CHECKING:
+    from veil.local_recoding import Mode
+    from veil.report import Plots
+    from veil.utility import Utility
+    from veil.utility.step import Step
 
 
-class Release(Anonymized):
-    """An anonymized table. `table` is the same kind of frame that came in.
+class Release:
+    """An anonymized table, verified, with everything that explains it. `table` is the same kind of frame that came in.
 
     Attributes
     ----------
-    transformation : dict
-        Generalization level of each quasi-identifier.
-    score : float or tuple
-        Information loss under the plan's quality model; lower is better. A tuple if it aggregates by rank.
-    suppressed : int
-        Number of suppressed records.
-    proven_optimal : bool
-        Whether no other transformation of the search space has a better score.
-    lower_bound : tuple, optional
-        A score that no transformation beats; None where the search knows of none.
-    ending : str
-        Why the search ended: "finished", "time limit", "check limit" or "cancelled".
-    explored : Space
-        Every node of the search space with what is known about it.
-    verification : Verification
-        What the independent check of the output found.
+    outcome : Outcome
+        All of it as plain data.
     """
 
-    def __init__(
-        self,
-        source: Source,
-        prepared: Prepared,
-        evaluator: Evaluator,
-        found: Found,
-        levels: Levels,
-    ) -> None:
-        self._source = source
-        self._prepared = prepared
-        self._evaluator = evaluator
-        self._found = found
-        self._levels = levels
-        self.plan: Plan = prepared.plan
-        self.explored: Space = found.space
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
 
-        node, satisfied, *_ = evaluator.judge(levels, prepared.sample.table)
-        if not satisfied:
-            raise PlanError(
-                f"{levels} violates the plan's privacy models, and suppression cannot repair that"
-            )
-        value = evaluator.measure.score(node)
-        self.score: float | tuple[float, ...] = value[0] if len(value) == 1 else value
-        self.suppressed: int = node.tally.suppressed
-        self.classes: int = node.tally.kept
-        self.within_limit = self.suppressed <= evaluator.allowed
-        best = found.best
-        self.is_optimum = best is not None and best.levels == levels
-        self.proven_optimal = found.proven and self.is_optimum
-        self.lower_bound: tuple[float, ...] | None = found.bound
-        self.ending = found.ending
+    # --- the table --------------------------------------------------------------------------------
 
-        rejected = node.rejected.astype(np.bool_)
-        groups = prepared.sample.classes_of_rows(levels)[1]
-        self.suppressed_rows: NDArray[np.bool_] = rejected[groups]
-        if prepared.subset is not None:
-            self.suppressed_rows &= prepared.subset
-        self.arrow, self._rows, self._flag = applied(prepared, levels, groups, self.suppressed_rows)
-        names = prepared.encoding.names
-        self.verification: Verification = verify_release(
-            prepared.table,
-            self.arrow,
-            self.plan,
-            self.transformation,
-            dict(zip(names, prepared.encoding.hierarchies, strict=True)),
-            rows=self._rows,
-            subset=prepared.subset,
-            flag=self._flag,
-            over_limit=not self.within_limit,
-            weights=prepared.weights,
-        )
-        self.verification.require()
+    @functools.cached_property
+    def table(self) -> Any:
+        """The anonymized table, as the kind of frame that came in; what an engine holds, as its expression."""
+        return as_frame(self.outcome)
 
     @property
-    def _parts(self) -> list[Part]:
-        kept = ~self.suppressed_rows
-        if self._prepared.subset is not None:
-            kept &= self._prepared.subset
-        return [Part(self._levels, np.flatnonzero(kept))]
+    def arrow(self) -> pa.Table:
+        """The anonymized table as Veil has it in memory: of what an engine holds, each combination of cells once."""
+        return self.outcome.table
+
+    @property
+    def apart(self) -> dict[str, pa.Table]:
+        """Further tables by name, which do not belong into the same file."""
+        return dict(self.outcome.apart)
+
+    @property
+    def secret(self) -> frozenset[str]:
+        """Names of the tables apart that must not be released."""
+        return self.outcome.secret
+
+    def save(
+        self,
+        target: Any,
+        *,
+        apart: str | os.PathLike[str] | None = None,
+        overwrite: bool = False,
+        progress: ProgressLike = None,
+        **options: Any,
+    ) -> Written:
+        """Write the table to a file: completely, or not at all. The format follows the suffix and the input.
+
+        Parameters
+        ----------
+        target
+            The file. What an engine holds, it writes itself, to a file, a folder or a table of a database, and checks
+            it there; see `veil.engines.write` for what else can be said then.
+        apart
+            A folder for the tables apart, as CSV files that only you may read. What is secret does not go into the
+            folder of the release.
+        overwrite
+            Whether a file that is there already is replaced. The input never is.
+        """
+        return save(self.outcome, target, apart=apart, overwrite=overwrite, progress=progress, **options)
+
+    # --- what was done ----------------------------------------------------------------------------
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan that was carried out; None for masks."""
+        return self.outcome.plan
+
+    @property
+    def records(self) -> int:
+        """Number of records that went in."""
+        return self.outcome.records
+
+    @property
+    def suppressed(self) -> int:
+        """Number of suppressed records."""
+        return self.outcome.suppressed
+
+    @property
+    def suppressed_rows(self) -> NDArray[np.bool_]:
+        """Which rows of the input are suppressed."""
+        hidden = self.outcome.hidden
+        return np.zeros(self.outcome.original.num_rows, np.bool_) if hidden is None else hidden
+
+    @property
+    def within_limit(self) -> bool:
+        """Whether no more records are suppressed than the plan allows."""
+        return not self.outcome.over_limit
+
+    @property
+    def classes(self) -> int:
+        """Number of classes: records that look alike in what an attacker may know."""
+        return int(self.outcome.published.sizes.size)
+
+    @property
+    def ending(self) -> str | None:
+        """Why the search, or the last pass of local recoding, was the last; None for masks."""
+        return self.outcome.facts.get("ending")
+
+    @property
+    def verification(self) -> Verification:
+        """Every promise with what the independent check of the output found."""
+        return self.outcome.verification
+
+    @property
+    def statement(self) -> str | None:
+        """The promise in plain words, if it is that of differential privacy."""
+        return self.outcome.statement
+
+    @property
+    def is_private(self) -> bool:
+        """False if the draws can be repeated from a seed, or are not proven to be private."""
+        return self.outcome.is_private
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is worth knowing about the run: numbers and short texts by name."""
+        return dict(self.outcome.facts)
+
+    @property
+    def passes(self) -> list[Pass]:
+        """How parts of the records were transformed, by local recoding or part by part."""
+        return list(self.outcome.passes)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The masking methods that were applied, each with what it cost and still reveals; print one to read it."""
+        story = self.outcome.story
+        return story if isinstance(story, tuple) else ()
+
+    # --- the search -------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def search(self) -> SearchResult | None:
+        """What only a search has: score, proof, other transformations. None for masks, parts and local recoding."""
+        story, prepared = self.outcome.story, self.outcome.prepared
+        if not isinstance(story, Choice) or prepared is None:
+            return None
+        return SearchResult(self.outcome, prepared, story)
 
     @property
     def transformation(self) -> dict[str, int]:
-        """Generalization level of each quasi-identifier."""
-        return dict(zip(self._prepared.encoding.names, self._levels, strict=True))
+        """Generalization level of each quasi-identifier: short for `search.transformation`."""
+        return self._searched("transformation").transformation
 
     @property
-    def transformation_names(self) -> dict[str, str]:
-        """Name of the level of each quasi-identifier."""
-        hierarchies = self._prepared.encoding.hierarchies
-        return {
-            name: hierarchy.level_names[level]
-            for name, hierarchy, level in zip(
-                self._prepared.encoding.names, hierarchies, self._levels, strict=True
-            )
-        }
+    def score(self) -> float | tuple[float, ...]:
+        """Information loss under the plan's quality model, lower is better: short for `search.score`."""
+        return self._searched("score").score
 
-    @property
-    def gap(self) -> float | None:
-        """How far the score may be from the best one, as a share of itself; None where nothing is known.
+    def _searched(self, name: str) -> SearchResult:
+        if self.search is not None:
+            return self.search
+        instead = "`steps` and `measures()`" if self.outcome.plan is None else "`passes` and `measures()`"
+        why = (
+            "masking methods made this release, not a search"
+            if self.outcome.plan is None
+            else "this release has several transformations"
+        )
+        raise AttributeError(f"there is no `{name}`: {why}. Ask for {instead} instead")
 
-        0.05 means that no transformation has a score more than 5 % below this one.
-        """
-        score = self.score[0] if isinstance(self.score, tuple) else self.score
-        if self.proven_optimal or score == 0:
-            return 0.0
-        if self.lower_bound is None or not math.isfinite(self.lower_bound[0]):
-            return None
-        return max(0.0, (score - self.lower_bound[0]) / abs(score))
-
-    @property
-    def curve(self) -> list[tuple[float, int, tuple[float, ...]]]:
-        """Seconds after the start of the search, checked nodes, and the best score known from then on."""
-        return list(self._found.curve)
-
-    def apply(self, node: Mapping[str, int] | Sequence[int]) -> Release:
-        """Return the release of another node of the lattice, verified like this one.
-
-        Classes that violate a privacy model are suppressed even if that takes more records than the plan's
-        suppression limit allows; `within_limit` tells.
-        """
-        return Release(self._source, self._prepared, self._evaluator, self._found, self._levels_of(node))
-
-    def _levels_of(self, node: Mapping[str, int] | Sequence[int]) -> Levels:
-        names = self._prepared.encoding.names
-        if isinstance(node, Mapping):
-            for name in node:
-                if name not in names:
-                    raise PlanError(f"{name!r} is no quasi-identifier.{did_you_mean(name, names)}")
-            levels = tuple(int(node.get(name, level)) for name, level in self.transformation.items())
-        else:
-            levels = tuple(int(level) for level in node)
-        if levels not in self.explored:
-            raise PlanError(
-                f"{levels} is not a node of this search: levels run from {self.explored.minimum} to "
-                f"{self.explored.maximum}, in the order {', '.join(names)}"
-            )
-        return levels
-
-    def explore(self, node: Mapping[str, int] | Sequence[int]) -> list[NodeRecord]:
-        """Evaluate a node and its direct neighbours, and add them to `explored`.
-
-        What is returned begins with the node itself; more specific neighbours follow, then more general ones.
-        """
-        levels = self._levels_of(node)
-        space = self.explored
-        around = [
-            levels,
-            *(n for _, n in space.predecessors(levels)),
-            *(n for _, n in space.successors(levels)),
-        ]
-        for each in around:
-            if each not in space.evaluated:
-                space.evaluated[each], _ = self._evaluator.evaluate(
-                    each, self._prepared.sample.table, score=True
-                )
-        return [space[each] for each in around]
-
-    def nodes(
+    def local_recoding(
         self,
+        mode: Mode | None = None,
         *,
-        state: State | Iterable[State] | None = None,
-        sort: Literal["score", "levels", "suppressed"] = "score",
-        limit: int | None = None,
-    ) -> list[NodeRecord]:
-        """List nodes of the search space, filtered by state, best first.
+        time_limit: float | None = None,
+        threads: int | None = None,
+        progress: ProgressLike = None,
+        cancel: Callable[[], bool] | None = None,
+    ) -> Release:
+        """Transform the suppressed records again, on their own, so that fewer stay suppressed.
 
-        Nodes without a score are sorted by their bound. Of a space that is too large to list, only evaluated
-        nodes are listed.
+        Parameters
+        ----------
+        mode
+            `SinglePass`, `Iterative` or `FastIterative` (see `veil.local_recoding`); by default `FastIterative()`.
+        time_limit
+            Seconds for all passes together. The limits of the plan hold for each pass.
+        threads, progress, cancel
+            As for `veil.anonymize`.
         """
-        wanted = None if state is None else {state} if isinstance(state, str) else set(state)
-        keys = {
-            "score": lambda n: (n.score if n.score is not None else n.bound, sum(n.levels), n.levels),
-            "levels": lambda n: (sum(n.levels), n.levels),
-            "suppressed": lambda n: (n.suppressed, n.levels),
-        }
-        space = self.explored
-        every = space if space.is_listable else (space[levels] for levels in list(space.evaluated))
-        listed = [node for node in every if wanted is None or node.state in wanted]
-        return sorted(listed, key=keys[sort])[:limit]
+        from veil.local_recoding import FastIterative, recode
 
-    def mapping(self) -> pa.Table:
-        """What each original value became: column, original value, released value, number of records.
+        mode = FastIterative() if mode is None else mode
+        made = recode(
+            self.outcome, mode, time_limit=time_limit, threads=threads, progress=progress, cancel=cancel
+        )
+        return Release(verified(made))
 
-        Records that are suppressed do not count. The table contains original values: keep it to yourself.
+    # --- what it reveals and what it is good for ----------------------------------------------------
+
+    def measures(self) -> dict[str, float | int]:
+        """Classes, average class size, discernibility and loss, to compare any ways of anonymizing a table."""
+        return measures_of(self.outcome)
+
+    def risk(
+        self, threshold: float = 0.2, *, quasi_identifiers: str | Iterable[str] | None = None
+    ) -> tuple[Risk, Risk]:
+        """Re-identification risks of the input and of the release.
+
+        Parameters
+        ----------
+        threshold
+            Risk above which a record is at risk.
+        quasi_identifiers
+            What an attacker may know, if not what the plan or the masking methods say.
         """
-        rows = self._parts[0].rows
-        parts = []
-        for name, hierarchy, codes, level in zip(
-            self._prepared.encoding.names,
-            self._prepared.encoding.hierarchies,
-            self._prepared.codes,
-            self._levels,
-            strict=True,
-        ):
-            if name in self.plan.microaggregated:
-                continue  # its cells depend on their class, not on their value
-            counts = counted(codes[rows], hierarchy.size, self._prepared.weights_of(rows))
-            used = np.flatnonzero(np.bincount(codes, minlength=hierarchy.size))
-            labels = hierarchy.labels
-            parts.append(
-                pa.table(
-                    {
-                        "column": pa.array([name] * used.size, pa.string()),
-                        "original": pa.array([labels[0][code] for code in used], pa.string()),
-                        "released": pa.array(
-                            [labels[level][code] for code in hierarchy.label_map(level)[used]], pa.string()
-                        ),
-                        "records": pa.array(counts[used], pa.int64()),
-                    }
-                )
-            )
-        return pa.concat_tables(parts) if parts else _NO_MAPPING
+        return risks_of(self.outcome, threshold, quasi_identifiers)
+
+    def utility(self, **options: Any) -> Utility:
+        """What the release is still good for, compared with the input; the options are those of `veil.utility.compare`."""
+        from veil.utility import utility_of
+
+        return utility_of(self.outcome, **options)
+
+    # --- reports ----------------------------------------------------------------------------------
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        for_the_data_holder: bool = False,
+        overwrite: bool = True,
+        progress: ProgressLike = None,
+    ) -> Path:
+        """Write a report: one self-contained HTML file, PDF or JSON, by the ending of the name.
+
+        No original value of a suppressed or generalized cell is in it. It is for the data holder all the same, as it
+        tells how often things occur in the input and holds the SHA-256 of it; recipients get the `certificate`.
+
+        Of a differentially private release, it tells what the released table tells and nothing else about the records
+        it was made from, so that it is as private as the table. With `for_the_data_holder` it holds all exact figures,
+        which the promise of differential privacy does not cover.
+        """
+        from veil.report import write_report
+
+        private = self.statement is not None and not for_the_data_holder
+        return write_report(self.outcome, Path(path), private=private, progress=progress)
+
+    def certificate(self, path: str | Path) -> Path:
+        """Write a certificate (JSON) by which recipients can check the table: see `veil.report.check_certificate`."""
+        from veil.report import write_certificate
+
+        return write_certificate(self.outcome, Path(path))
+
+    @functools.cached_property
+    def plot(self) -> Plots:
+        """Pictures: `plot.risks()`, `plot.class_sizes()`, `plot.distributions()`, `plot.correlations()` and more."""
+        from veil.report import Plots
+
+        return Plots(self.outcome)
+
+    def _repr_html_(self) -> str:
+        from veil.report.pages.notebook import html_outcome
+
+        return html_outcome(self.outcome)
 
     def __repr__(self) -> str:
-        optimum = "proven optimal" if self.proven_optimal else "not proven optimal"
-        if self.is_optimum and not self.proven_optimal and self.gap is not None:
-            optimum += f" (at most {self.gap:.1%} above the optimum)"
-        return (
-            f"Release({self.records} records, {self.suppressed} suppressed, {self.classes} classes, "
-            f"score {self.score}, {optimum}, {self.transformation})"
-        )
+        outcome = self.outcome
+        told = [plural(self.records, "record"), f"{self.suppressed} suppressed", f"{self.classes} classes"]
+        if self.search is not None:
+            told += [f"score {self.score}", _optimality(self.search), str(self.transformation)]
+        elif outcome.plan is None:
+            told[1] = f"{self.outcome.published.records} released"
+            told.append(f"by {', '.join(type(each).__name__ for each in outcome.methods)}")
+        else:
+            shown = "; ".join(map(str, self.passes[:3])) + (" …" if len(self.passes) > 3 else "")
+            told.append(plural(len(self.passes), "pass", "passes") + (f" ({shown})" if shown else ""))
+            told += [f"ended as {self.ending}"] if self.ending else []
+        told += [f"apart: {', '.join(self.apart)}"] if self.apart else []
+        told += [] if self.is_private else ["NOT PRIVATE"]
+        return f"Release({', '.join(told)})"
 
 
-_NO_MAPPING = pa.schema(
-    {"column": pa.string(), "original": pa.string(), "released": pa.string(), "records": pa.int64()}
-).empty_table()
+def _optimality(search: SearchResult) -> str:
+    text = "proven optimal" if search.proven_optimal else "not proven optimal"
+    if search.is_optimum and not search.proven_optimal and search.gap is not None:
+        text += f" (at most {search.gap:.1%} above the optimum)"
+    return text

@@ -5,11 +5,15 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+ProgressLike = bool | Callable[[str, int, int, str], None] | None
+"""How to tell about progress: on the terminal or not, to a function, or as it seems best."""
 
 PATIENCE = 1.0
 """Seconds before anything is shown."""
@@ -113,7 +117,7 @@ class Shown(Progress):
 
 
 @contextmanager
-def following(wanted: bool | Callable[[str, int, int, str], None] | None) -> Iterator[Progress]:
+def following(wanted: ProgressLike) -> Iterator[Progress]:
     """Choose how to tell about progress: to a function, on the terminal (None: if there is one), or not at all."""
     if callable(wanted):
         progress: Progress = Reported(wanted)

@@ -1,6 +1,28 @@
-"""Words for numbers of things."""
+"""Numbers as people read them: counts of things, and digits enough for what they are shown for.
+
+Six digits are what one wants to read, and not always what is true: a promise that is read off a page has to hold
+itself, and a number that breaks its bound has to look like one that does.
+"""
 
 from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import Literal
+
+from veil.base.exact import decimal_fraction
+
+Direction = Literal["up", "down"]
+
+_DIGITS = 6
+"""Digits that are shown if these will do."""
+
+_LEAST = Decimal("1e-9")
+"""What a smaller number is rounded up to."""
+
+_MOST_DIGITS = 40
+"""Digits after which two numbers count as equal to the eye."""
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
@@ -10,3 +32,54 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     ('1 class', '0 rows', '30,162 records')
     """
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def exactly(number: float) -> str:
+    """Write a parameter as it was given.
+
+    >>> exactly(0.17857142), exactly(2.0), exactly(5)
+    ('0.17857142', '2', '5')
+    """
+    return _text(Decimal(str(number)))
+
+
+def rounded(number: float, direction: Direction) -> str:
+    """Write a number with six digits at most, rounded in one direction; integers stay as they are.
+
+    >>> rounded(5 / 28, "up"), rounded(8**0.5, "down"), rounded(1.0000000000000002, "up"), rounded(1234567, "up")
+    ('0.178572', '2.82842', '1.00001', '1234567')
+    """
+    if isinstance(number, int):
+        return str(number)
+    way = ROUND_CEILING if direction == "up" else ROUND_FLOOR
+    exact = Decimal(str(number))
+    if direction == "up" and 0 < exact < _LEAST:
+        return _text(_LEAST)
+    return _text(Context(prec=_DIGITS, rounding=way).plus(exact))
+
+
+def beside(number: Fraction | float, bound: float) -> str:
+    """Write a number with six digits, or with as many as show on which side of a bound it lies.
+
+    >>> beside(Fraction(5, 28), 0.2), beside(Fraction(5, 28), 0.178571), beside(Fraction(1, 2), 0.5)
+    ('0.178571', '0.1785714', '0.5')
+    """
+    if isinstance(number, float) and not math.isfinite(number):
+        return f"{number:g}"
+    exact, limit = decimal_fraction(number), decimal_fraction(bound)
+    for digits in range(_DIGITS, _MOST_DIGITS):
+        context = Context(prec=digits, rounding=ROUND_HALF_EVEN)
+        shown = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+        if _side(Fraction(shown), limit) == _side(exact, limit):
+            break
+    return _text(shown)
+
+
+def _side(number: Fraction, bound: Fraction) -> int:
+    return (number > bound) - (number < bound)
+
+
+def _text(number: Decimal) -> str:
+    """Write all digits, without zeros at the end, and very large or small numbers with an exponent."""
+    short = number.normalize(Context(prec=1000))
+    return f"{short:f}" if -6 < short.adjusted() < 16 else f"{short:e}"

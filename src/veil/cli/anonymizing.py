@@ -29,9 +29,9 @@ from veil.recipe.places import CERTIFICATES, REPORTS, source_of, without_passwor
 from veil.tables import Format, atomic, output_format
 
 if TYPE_CHECKING:
-    from veil.api.face import Anonymized
-    from veil.engines.write.writing import Written
+    from veil.api.release import Release
     from veil.local_recoding.modes import Mode
+    from veil.outcome.written import Written
 
 
 @dataclass(frozen=True)
@@ -190,11 +190,9 @@ def _fields(options: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def run(
-    job: Job, *, threads: int | None = None, quiet: bool = False, budget: Path | None = None
-) -> Anonymized:
+def run(job: Job, *, threads: int | None = None, quiet: bool = False, budget: Path | None = None) -> Release:
     """Anonymize, write, and show what was done."""
-    from veil.api.anonymize import carry_out
+    from veil.api.anonymize import anonymize
 
     progress = False if quiet else None
     relation = engines.opened(job.input, job.format, job.engine, threads=threads, output=job.output)
@@ -202,9 +200,9 @@ def run(
     accountant = None if budget is None else _account(job.input, budget)
     with files.honest_about(job.targets.values()) as done:
         with failures.in_options() if job.by_options else nullcontext():
-            made: Anonymized = carry_out(
-                job.plan,
+            made: Release = anonymize(
                 job.input if relation is None else _condensed(relation, job.plan, progress),
+                job.plan,
                 format=job.format if relation is None else None,
                 engine="memory",  # what an engine should read has been opened already
                 threads=threads,
@@ -218,7 +216,7 @@ def run(
         if not quiet:
             _show(made, job, relation, written)
             if relation is None:
-                source = made._source
+                source = made.outcome.source
                 for note in notes(source.table, job.plan.quasi_identifiers, source.format):
                     failures.say(f"note: {note}")
     return made
@@ -283,7 +281,7 @@ def _check_endings(report: Path | None, certificate: Path | None) -> None:
 
 
 def write(
-    made: Anonymized, job: Job, relation: Relation | None = None, *, progress: bool | None = None
+    made: Release, job: Job, relation: Relation | None = None, *, progress: bool | None = None
 ) -> Written | None:
     """Write the table, and with it the report, the certificate and the recipe: all of them, or none."""
     beside: dict[Path, bytes] = {}
@@ -292,7 +290,7 @@ def write(
 
         make = functools.partial(
             write_report,
-            made,
+            made.outcome,
             progress=progress,
             table=Path(job.output).name if isinstance(job.output, str) else None,
             certificate=None if job.certificate is None else job.certificate.name,
@@ -310,7 +308,7 @@ def write(
         if job.save_recipe is not None and job.recipe is not None:
             job.recipe.save(all_or_none.enter_context(atomic(job.save_recipe)))
         if relation is None:
-            made.save(job.output)
+            made.save(job.output, overwrite=job.overwrite)
             return None
         written: Written = made.save(
             job.output,
@@ -335,7 +333,7 @@ def _content(make: Callable[[Path], Path], path: Path) -> bytes:
         ) from None
 
 
-def _show(made: Anonymized, job: Job, relation: Relation | None, written: Written | None) -> None:
+def _show(made: Release, job: Job, relation: Relation | None, written: Written | None) -> None:
     from veil.cli import show
 
     console = show.output()

@@ -60,7 +60,7 @@ def demo(folder: Path, rows: int, threads: int | None) -> None:
 
 
 def _demo(folder: Path, rows: int, threads: int | None) -> None:
-    from veil.api.anonymize import carry_out
+    from veil.api.anonymize import anonymize
     from veil.synthetic import patients
     from veil.tables import atomic, write
 
@@ -78,7 +78,7 @@ def _demo(folder: Path, rows: int, threads: int | None) -> None:
     job = anonymizing.Job(
         recipe.plan(), folder / TABLE, None, str(folder / RELEASE), folder / REPORT, overwrite=True
     )
-    release = carry_out(job.plan, folder / TABLE, threads=threads)
+    release = anonymize(folder / TABLE, job.plan, threads=threads)
     anonymizing.write(release, job)
 
     console = show.output()

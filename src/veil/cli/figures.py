@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from veil.api.frontier import Frontier
     from veil.risk import Identifier, Proposal, RiskAnalysis
-    from veil.utility import Frontier, Utility
+    from veil.utility import Utility
 
 _ROLES = {
     "identifying": "bold red",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from veil.api.assess import Assessment
-    from veil.api.face import Anonymized
     from veil.api.release import Release
+    from veil.api.search import SearchResult
     from veil.engines.relation import Relation
-    from veil.engines.write.writing import Written
-    from veil.local_recoding import RecodedRelease
+    from veil.outcome.written import Written
     from veil.published.finding import Verification
     from veil.risk import Risk
 
@@ -70,11 +69,10 @@ def table(
     return made
 
 
-def recoded(console: Console, made: RecodedRelease) -> None:
+def recoded(console: Console, made: Release) -> None:
     """Show what was done to the table, pass by pass."""
-    names = made.plan.quasi_identifiers
     rows = [
-        (at, f"{each.recoded:,}", ", ".join(f"{name} {each.transformation[name]}" for name in names))
+        (at, f"{each.recoded:,}", ", ".join(f"{name} {level}" for name, level in each.transformation.items()))
         for at, each in enumerate(made.passes, 1)
     ]
     console.print(table("Local recoding", ("pass", "records", "levels"), rows, right=(0, 1)))
@@ -83,15 +81,14 @@ def recoded(console: Console, made: RecodedRelease) -> None:
     console.print(table("Result", ("", ""), [("suppressed", share), *measures.items()]))
 
 
-def release(console: Console, made: Anonymized) -> None:
+def release(console: Console, made: Release) -> None:
     """Show what was done to the table."""
-    from veil.api.release import Release
-
-    if not isinstance(made, Release):
-        recoded(console, cast("RecodedRelease", made))
+    plan, search = made.plan, made.search
+    if plan is None or search is None:
+        recoded(console, made)
         return
-    levels, names = made.transformation, made.transformation_names
-    highest = dict(zip(levels, made.explored.maximum, strict=True))
+    levels, names = search.transformation, search.level_names
+    highest = dict(zip(levels, search.explored.maximum, strict=True))
     console.print(
         table(
             "Transformation",
@@ -104,35 +101,38 @@ def release(console: Console, made: Anonymized) -> None:
         )
     )
     share = made.suppressed / made.records
-    score = made.score if isinstance(made.score, tuple) else (made.score,)
+    score = search.score if isinstance(search.score, tuple) else (search.score,)
+    kind = getattr(plan.quality, "kind", "")
     console.print(
         table(
             "Result",
             ("", ""),
             [
                 ("records", f"{made.records:,}"),
-                ("suppressed", f"{made.suppressed:,} ({share:.2%}; limit {made.plan.suppression_limit:.2%})"),
+                ("suppressed", f"{made.suppressed:,} ({share:.2%}; limit {plan.suppression_limit:.2%})"),
                 ("classes", f"{made.classes:,}"),
-                (f"score ({made.plan.quality.kind})", ", ".join(f"{each:.10g}" for each in score)),  # type: ignore[attr-defined]
-                ("proven optimal", "yes" if made.proven_optimal else _distance(made)),
-                ("transformations", f"{len(made.explored.evaluated):,} of {made.explored.size:,} checked"),
+                (f"score ({kind})", ", ".join(f"{each:.10g}" for each in score)),
+                ("proven optimal", "yes" if search.proven_optimal else _distance(search)),
+                (
+                    "transformations",
+                    f"{len(search.explored.evaluated):,} of {search.explored.size:,} checked",
+                ),
             ],
         )
     )
 
 
-def statement(console: Console, made: Anonymized) -> None:
+def statement(console: Console, made: Release) -> None:
     """Show the promise in plain words, if there is one."""
-    text = getattr(made, "statement", None)
-    if text is not None:
-        console.print(Text(text))
+    if made.statement is not None:
+        console.print(Text(made.statement))
         console.print(Text("The figures above are exact: publish the table, not them.", "yellow"))
 
 
-def _distance(made: Release) -> str:
+def _distance(search: SearchResult) -> str:
     """Say what is known about a transformation that is not proven optimal."""
-    known = "no" if made.gap is None else f"no; at most {made.gap:.1%} above the optimum"
-    return known if made.ending == "finished" else f"{known} ({made.ending})"
+    known = "no" if search.gap is None else f"no; at most {search.gap:.1%} above the optimum"
+    return known if search.ending == "finished" else f"{known} ({search.ending})"
 
 
 def verification(console: Console, found: Verification, of: str = "the output") -> None:
@@ -170,7 +170,7 @@ def assessment(console: Console, found: Assessment) -> None:
     risks(console, ("risk", found.risk))
 
 
-def written(console: Console, made: Anonymized, done: Written, relation: Relation) -> None:
+def written(console: Console, made: Release, done: Written, relation: Relation) -> None:
     """Show where an engine has put a release, and what was looked at there."""
     before = f", {done.continued} of them by a run before" if done.continued else ""
     kept = 0 if done.verification is None else len(done.verification.findings)
@@ -180,7 +180,7 @@ def written(console: Console, made: Anonymized, done: Written, relation: Relatio
         ("from", relation.name),
         ("to", done.name),
         *([] if done.note is None else [("on the way", done.note)]),
-        ("rows", f"{made._published.records:,}"),
+        ("rows", f"{made.outcome.published.records:,}"),
         ("pieces", f"{done.pieces:,}{before}"),
         ("checked there", checked),
     ]

@@ -21,7 +21,8 @@ from veil.tables import Format, output_format
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from veil.api.mask import Masked, Step
+    from veil.api.release import Release
+    from veil.utility.step import Step
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def _value(cls: Any, key: str, value: Any) -> Any:
     return {name: grammar.value_of(each) for name, _, each in pairs}
 
 
-def run(job: Job, *, quiet: bool = False) -> Masked:
+def run(job: Job, *, quiet: bool = False) -> Release:
     """Mask, write, and show what was done."""
     from veil.api.mask import mask
 
@@ -166,9 +167,9 @@ def check_targets(job: Job) -> None:
         )
 
 
-def write(made: Masked, job: Job) -> list[Path]:
+def write(made: Release, job: Job) -> list[Path]:
     """Write the table and what goes apart: all of it, or nothing."""
-    from veil.api.mask import file_name
+    from veil.api.deliver import file_name
 
     if made.apart and job.apart is None:
         raise OutputError(
@@ -181,10 +182,11 @@ def write(made: Masked, job: Job) -> list[Path]:
         if path.resolve() in kept:
             raise OutputError(f"{path}: would replace what it is made from. Choose another folder")
         files.check_target(path, overwrite=job.overwrite)
-    return made.save(job.output, apart=job.apart if made.apart else None)
+    done = made.save(job.output, apart=job.apart if made.apart else None, overwrite=job.overwrite)
+    return [job.output, *done.apart]
 
 
-def _show(made: Masked, written: Sequence[Path]) -> None:
+def _show(made: Release, written: Sequence[Path]) -> None:
     from veil.cli import show
 
     console = show.output()

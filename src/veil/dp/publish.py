@@ -1,19 +1,16 @@
-"""SafePub carried out: a table and a plan become a private release. `veil.dp.safepub` says what is proved of it."""
+"""SafePub carried out: a table and a plan become a private outcome. `veil.dp.safepub` says what is proved of it."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import Any, NoReturn, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.api.release import Release
 from veil.base.randomness import Randomness
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Sample
@@ -27,15 +24,20 @@ from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Found
 from veil.lattice.space import Space
 from veil.models import KAnonymity
+from veil.outcome.generalize import Choice, generalize
+from veil.outcome.outcome import Outcome
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, encode, prepare
 from veil.quality import QualityModel
 from veil.tables import Source
-from veil.tables.arrow import only_used_categories
-from veil.tables.frames import PandasFrame
 
-if TYPE_CHECKING:
-    from veil.engines.source import EngineSource
+
+class Drawable(Protocol):
+    """A source whose rows an engine holds, which draws the sample itself."""
+
+    def drawn(self, probability: Fraction, randomness: Randomness) -> Source:
+        """Return a random sample of the rows, condensed to the same columns."""
+        ...
 
 
 def safepub_of(plan: Plan) -> SafePub | None:
@@ -92,8 +94,8 @@ def publish(
     accountant: Accountant | None = None,
     randomness: Randomness | None = None,
     cancel: Callable[[], bool] | None = None,
-) -> PrivateRelease:
-    """Make the release that a plan with a SafePub model asks for.
+) -> Outcome:
+    """Make what a plan with a SafePub model asks for.
 
     The plan's suppression limit does not apply, and suppressed rows always go: see `veil.dp.safepub`. The search cannot
     be ended early by limits, whose result would not be private.
@@ -114,8 +116,8 @@ def publish(
     >>> from veil.tables import read
     >>> people = pa.table({"sex": ["f", "m"] * 500})
     >>> plan = Plan({"sex": h.table([["f", "*"], ["m", "*"]])}, SafePub(1, 1e-4))
-    >>> release = publish(read(people), plan, randomness=Randomness.for_testing(1))
-    >>> release.transformation, release.is_private
+    >>> outcome = publish(read(people), plan, randomness=Randomness.for_testing(1))
+    >>> outcome.levels, outcome.is_private
     ({'sex': 0}, False)
     """
     model = safepub_of(plan)
@@ -151,10 +153,10 @@ def publish(
         accountant.spend(f"release by {model}", model.epsilon, model.budgets().delta)
     if source.kind == "engine":
         levels, walk = mechanism.choose(chance)
-        sample = cast("EngineSource", source).drawn(mechanism.beta, chance)
-        return PrivateRelease(sample, _counted(whole, sample), levels, model, walk, chance.is_private)
+        sample = cast("Drawable", source).drawn(mechanism.beta, chance)
+        return _outcome(sample, _counted(whole, sample), levels, model, walk, chance.is_private)
     rows, levels, walk = mechanism.run(chance)
-    return PrivateRelease(source, _drawn(whole, rows), levels, model, walk, chance.is_private)
+    return _outcome(source, _drawn(whole, rows), levels, model, walk, chance.is_private)
 
 
 def _drawn(whole: Prepared, rows: NDArray[np.int64]) -> Prepared:
@@ -285,86 +287,32 @@ class Mechanism:
         return tuple(generalization[name] for name in names)
 
 
-class PrivateRelease(Release):
-    """A release by SafePub. `table` is private; other numbers are exact and for the owner of the data only.
+@dataclass(frozen=True)
+class PrivateChoice(Choice):
+    """A scheme that was chosen privately: by which model, with the `delta` that was used, and where the search went."""
 
-    Attributes
-    ----------
-    model : SafePub
-        The model, with the `delta` that was used.
-    statement : str
-        The promise in plain words.
-    walk : Walk, optional
-        Where the search went.
-    is_private : bool
-        False if the draws can be repeated from a seed, or the search is not proven to be private.
-    """
-
-    def __init__(
-        self,
-        source: Source,
-        drawn: Prepared,
-        levels: Levels,
-        model: SafePub,
-        walk: Walk | None,
-        private: bool,
-    ) -> None:
-        evaluator = Evaluator(drawn.sample, drawn.plan.models, drawn.plan.quality, 1.0)
-        evaluation, _ = evaluator.evaluate(levels, drawn.sample.table, score=True)
-        space = Space(drawn.minimum, drawn.maximum, evaluator.allowed, {levels: evaluation})
-        super().__init__(source, drawn, evaluator, Found(evaluation, space, proven=False), levels)
-        self.model, self.walk, self._seeded = model, walk, not private
-        self.is_private = private and model.is_proven
-
-    @property
-    def statement(self) -> str:
-        """The promise in plain words."""
-        if not self._seeded:
-            return self.model.statement()
-        return f"NOT PRIVATE: drawn from a seed, for testing. Otherwise: {self.model.statement()}"
-
-    @functools.cached_property
-    def table(self) -> Any:
-        """The anonymized table, as the kind of frame that came in, without any index that it had."""
-        if self._source.kind == "engine":
-            return self._source.released(self)
-        frame = self._source.frame
-        if frame is None:
-            return only_used_categories(self.arrow)
-        if isinstance(frame, PandasFrame):
-            frame = PandasFrame(frame.frame.iloc[: self.arrow.num_rows].reset_index(drop=True))
-        return frame.from_arrow(self.arrow, frozenset(), None)
-
-    def report(
-        self,
-        path: str | Path,
-        *,
-        for_the_data_holder: bool = False,
-        progress: bool | Callable[[str, int, int, str], None] | None = None,
-    ) -> Path:
-        """Write a report: one self-contained HTML file, PDF or JSON, by the ending of the name.
-
-        It tells what the released table tells, and nothing else about the records it was made from, so that it is as
-        private as the table. With `for_the_data_holder` it holds all exact figures, which the promise of differential
-        privacy does not cover.
-        """
-        from veil.report import write_report
-
-        return write_report(self, Path(path), private=not for_the_data_holder, progress=progress)
-
-    def apply(self, node: object) -> NoReturn:
-        """Refuse: a transformation that is chosen by looking at this release is not private."""
-        _refuse_change()
-
-    def local_recoding(self, *args: object, **options: object) -> NoReturn:
-        """Refuse: records are suppressed for good, or the smallest class means nothing."""
-        _refuse_change()
+    model: SafePub | None = None
+    walk: Walk | None = None
 
 
-def _refuse_change() -> NoReturn:
-    raise PlanError(
-        "the transformation of a SafePub release was chosen privately and cannot be changed afterwards. "
-        "SafePub(..., generalization={...}) releases one that was chosen without looking at the data"
+def _outcome(
+    source: Source, drawn: Prepared, levels: Levels, model: SafePub, walk: Walk | None, private: bool
+) -> Outcome:
+    """Apply the scheme to what was drawn."""
+    evaluator = Evaluator(drawn.sample, drawn.plan.models, drawn.plan.quality, 1.0)
+    evaluation, _ = evaluator.evaluate(levels, drawn.sample.table, score=True)
+    space = Space(drawn.minimum, drawn.maximum, evaluator.allowed, {levels: evaluation})
+    made = generalize(source, drawn, Choice(levels, Found(evaluation, space, proven=False), evaluator))
+    statement = model.statement()
+    if not private:
+        statement = f"NOT PRIVATE: drawn from a seed, for testing. Otherwise: {statement}"
+    assert isinstance(made.story, Choice)
+    found = {each.name: getattr(made.story, each.name) for each in fields(Choice)}
+    return replace(
+        made,
+        story=PrivateChoice(**found, model=model, walk=walk),
+        statement=statement,
+        is_private=private and model.is_proven,
     )
 
 

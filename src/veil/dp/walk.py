@@ -30,7 +30,7 @@ Therefore limits are refused, and who cancels gets nothing (`veil.dp.publish`).
    So the budgets do not add up as claimed, not even with a private choice at the end: a table of three
    records and k = 2 exceed δ, whatever the budget of the search.
 
-Both counterexamples are tests (tests/dp/test_search.py). The remedy for the second is to search the whole
+Both counterexamples are tests (tests/dp/test_walk.py). The remedy for the second is to search the whole
 table, and to draw the sample afterwards, with coins of its own.
 """
 

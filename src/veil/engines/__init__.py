@@ -13,35 +13,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from veil.engines.database import Database
-    from veil.engines.parts.mondrian import EngineMasked
-    from veil.engines.parts.recode import RecodedByPart, anonymize_by_part
     from veil.engines.relation import Relation, relation_of
     from veil.engines.scan.files import Files
     from veil.engines.settings import Settings
-    from veil.engines.write.writing import Written, write
+    from veil.engines.write.writing import write
+    from veil.outcome.written import Written
 
 __all__ = [
     "Database",
-    "EngineMasked",
     "Files",
-    "RecodedByPart",
     "Relation",
     "Settings",
     "Written",
-    "anonymize_by_part",
     "relation_of",
     "write",
 ]
 
 _HOMES = {
     "Database": "database",
-    "EngineMasked": "parts.mondrian",
     "Files": "scan.files",
-    "RecodedByPart": "parts.recode",
     "Relation": "relation",
     "Settings": "settings",
     "Written": "write.writing",
-    "anonymize_by_part": "parts.recode",
     "relation_of": "relation",
     "write": "write.writing",
 }

@@ -8,14 +8,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from veil.base.progress import Progress, following
 from veil.base.randomness import Randomness
 from veil.engines.condense import Condensed, condense
 from veil.engines.copy import brought, is_brought
 from veil.engines.draw import sampled, stored
+from veil.engines.held import EngineHeld
 from veil.engines.relation import Relation, check_columns, no_rows
 from veil.engines.transform import Chosen, Transform
 from veil.engines.verify import verify_output
@@ -23,21 +26,22 @@ from veil.engines.write.writing import write
 from veil.errors import PlanError
 from veil.models.query import Query
 from veil.models.subset import Where
+from veil.outcome.outcome import Outcome
+from veil.outcome.written import Written
 from veil.plan.plan import Plan
-from veil.plan.prepare import columns_read
+from veil.plan.prepare import Prepared, columns_read
 from veil.published.flag import flags_among, free_flag
+from veil.published.table import Published
 from veil.tables.formats import Parquet
-from veil.tables.source import Source
 
 if TYPE_CHECKING:
     import ibis
 
-    from veil.api.face import Anonymized
     from veil.published.finding import Verification
 
 
 @dataclass(frozen=True, kw_only=True)
-class EngineSource(Source):
+class EngineSource(EngineHeld):
     """The condensed table of a relation. Releases made of it are expressions of the engine, and written by it."""
 
     relation: Relation
@@ -48,41 +52,42 @@ class EngineSource(Source):
         """The different values of a column as Veil sees them, in the order of the condensed table's codes."""
         return self.condensed.table[name].chunk(0).dictionary
 
-    def flag_of(self, release: Anonymized) -> str | None:
-        """Name of the column that tells which rows are suppressed, if the release needs one."""
-        if release._flag is None:
+    def flag_of(self, outcome: Outcome) -> str | None:
+        """Name of the column that tells which rows are suppressed, if one is needed."""
+        if outcome.flag is None:
             return None
         return free_flag(self.relation.table.columns)
 
-    def chosen(self, release: Anonymized) -> Chosen | None:
+    def chosen(self, prepared: Prepared) -> Chosen | None:
         """How to find the rows of the research subset, if there is one."""
-        subset = release._prepared.subset
-        return None if subset is None else Chosen(self, _columns_of_subsets(release.plan), subset)
+        subset = prepared.subset
+        return None if subset is None else Chosen(self, _columns_of_subsets(prepared.plan), subset)
 
     # --- what the engine makes of it ------------------------------------------------------------------
 
-    def released(self, release: Anonymized) -> Any:
-        """Return the release as an expression of the engine: a Spark DataFrame, or an Ibis table."""
-        relation, transform = self._rows(release)
+    def expression(self, outcome: Outcome) -> Any:
+        relation, transform = self._rows(outcome)
         return relation.restore(transform(relation.table))
 
-    def save(self, release: Anonymized, target: Any, *, progress: Any = None, **options: Any) -> Any:
-        """Let the engine write the release, check what it has written, and put it in its place."""
+    def class_sizes(self, names: list[str]) -> NDArray[np.int64]:
+        return Published(self.table, names, untouched=True, weights=self.weights).sizes
+
+    def write(self, outcome: Outcome, target: Any, *, progress: Any = None, **options: Any) -> Written:
         found: Verification | None = None
 
         def check(staged: ibis.Table) -> None:
             nonlocal found
-            found = verify_output(release, self, staged)
+            found = verify_output(outcome, self, staged)
             found.require()
 
-        relation, transform = self._rows(release)
+        relation, transform = self._rows(outcome)
         with following(progress) as told:
             made = write(
                 relation,
                 transform,
                 target,
                 check=check,
-                token=self._token(release),
+                token=self._token(outcome),
                 progress=told,
                 **options,
             )
@@ -95,27 +100,27 @@ class EngineSource(Source):
             condensed = condense(some, self.condensed.table.column_names)
         return _source(some, condensed, is_sample=True)
 
-    def _rows(self, release: Anonymized) -> tuple[Relation, Callable[[ibis.Table], ibis.Table]]:
+    def _rows(self, outcome: Outcome) -> tuple[Relation, Callable[[ibis.Table], ibis.Table]]:
         """Return rows of the engine, and what makes rows of the release out of them.
 
         Of a random sample, suppressed rows go first: pieces and row groups that were cut while they are there would be
         as much shorter, and who is missing is nobody's business.
         """
-        transform = Transform(release, self)
+        transform = Transform(outcome, self)
         if not self.is_sample:
             return self.relation, transform
         return stored(self.relation, transform(self.relation.table)), lambda table: table
 
-    def _token(self, release: Anonymized) -> str:
-        """Tell releases apart: what one has written, only the same one may go on with."""
-        digest = hashlib.sha256(repr((release.plan, str(self.relation.location))).encode())
-        for hierarchy in release._prepared.encoding.hierarchies:
+    def _token(self, outcome: Outcome) -> str:
+        """Tell outcomes apart: what one has written, only the same one may go on with."""
+        digest = hashlib.sha256(repr((outcome.plan, str(self.relation.location))).encode())
+        for hierarchy in outcome.hierarchies.values():
             digest.update(repr(hierarchy.labels).encode())
             for each in hierarchy.maps:
                 digest.update(each.tobytes())
         for values in self.condensed.engine_values.values():
             digest.update(repr(values.to_pylist()).encode())
-        for part in release._parts:
+        for part in outcome.parts:
             digest.update(repr(part.levels).encode())
             digest.update(part.rows.tobytes())
         digest.update(self.condensed.weights.tobytes())

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.api.face import Anonymized
 from veil.engines.lookups import Digit, Listed, Lookup, Packing, as_released, free_prefix
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
+from veil.outcome.outcome import Outcome
 from veil.tables.columns import is_text
 
 if TYPE_CHECKING:
@@ -31,17 +31,18 @@ class Transform:
 
     # The column `part` tells which part of the release a row belongs to; -1 if it is suppressed.
 
-    def __init__(self, release: Anonymized, source: EngineSource) -> None:
-        self.plan, self.flag = release.plan, source.flag_of(release)
+    def __init__(self, outcome: Outcome, source: EngineSource) -> None:
+        prepared = outcome.prepared
+        assert prepared is not None
+        self.plan, self.flag = prepared.plan, source.flag_of(outcome)
         tag = free_prefix(source.relation.table.columns)
         self.part = f"{tag}_part"
-        self.subset = source.chosen(release)
-        prepared = release._prepared
+        self.subset = source.chosen(prepared)
         left = (
             np.ones(prepared.table.num_rows, np.bool_) if prepared.subset is None else prepared.subset.copy()
         )
         members = []
-        for part in release._parts:
+        for part in outcome.parts:
             inside = np.zeros(left.size, np.bool_)
             inside[part.rows] = True
             members.append((inside, left & ~inside))
@@ -54,7 +55,7 @@ class Transform:
                 source,
                 prepared.encoding.hierarchies[j],
                 prepared.codes[j],
-                [part.levels[j] for part in release._parts],
+                [part.levels[j] for part in outcome.parts],
                 needed,
             )
             for j, name in enumerate(prepared.encoding.names)

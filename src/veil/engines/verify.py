@@ -20,15 +20,14 @@ from veil.engines.copy import copied
 from veil.engines.dialects.rows import collect
 from veil.engines.lookups import as_released, is_not, key
 from veil.engines.transform import Transform
-from veil.local_recoding import RecodedRelease
 from veil.models.subset import numbers_with_gaps
+from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
 from veil.verification.release import as_published, verify_models
 
 if TYPE_CHECKING:
     import ibis
 
-    from veil.api.face import Anonymized
     from veil.engines.relation import Relation
     from veil.engines.scan.files import Scan
     from veil.engines.source import EngineSource
@@ -37,33 +36,34 @@ _MODULUS = 2**31 - 1
 """Hashes are added up modulo this, so that no engine's integers overflow."""
 
 
-def verify_output(release: Anonymized, source: EngineSource, staged: ibis.Table) -> Verification:
-    """Check the written rows against the plan, and against the release."""
-    plan, flag = release.plan, source.flag_of(release)
+def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) -> Verification:
+    """Check the written rows against the plan, and against the outcome."""
+    assert outcome.prepared is not None
+    plan, flag = outcome.prepared.plan, source.flag_of(outcome)
     planned = [
         name
         for name in source.relation.table.columns
         if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
     ]
     planned += [flag] if flag is not None else []
-    renamed = [flag if flag and name == release._flag else name for name in release.arrow.column_names]
-    expected = release.arrow.rename_columns(renamed)
+    renamed = [flag if flag and name == outcome.flag else name for name in outcome.table.column_names]
+    expected = outcome.table.rename_columns(renamed)
 
     def judge(relation: Relation, written: Condensed) -> list[Finding]:
-        found = _verify_models(release, written.table, written.weights, flag)
+        found = _verify_models(outcome, written.table, written.weights, flag)
         return found + [
             _verify_mask(relation, name, plan.marker) for name in planned if name in plan.identifying
         ]
 
     def before() -> ibis.Table:
         table = source.relation.table
-        return table if release._rows is None else Transform(release, source)(table)
+        return table if outcome.rows is None else Transform(outcome, source)(table)
 
     return verify_written(
-        dataclasses.replace(source.relation, scan=_without_labels(source, release)),
+        dataclasses.replace(source.relation, scan=_without_labels(source, outcome)),
         staged,
         Due("the table has the columns of the plan and no others", planned, expected),
-        release._prepared.weights_of(release._rows),
+        outcome.weights,
         judge,
         before,
         [name for name in planned if name not in expected.column_names and name not in plan.identifying],
@@ -112,31 +112,31 @@ def _verify_mask(relation: Relation, name: str, marker: str | None) -> Finding:
     return Finding(f"identifying column {name!r} is masked", number == 0, f"{number} cells show something")
 
 
-def _without_labels(source: EngineSource, release: Anonymized) -> Scan | None:
+def _without_labels(source: EngineSource, outcome: Outcome) -> Scan | None:
     """How text of files is read, except in columns that hold labels now: those are what they are."""
-    scan, names = source.relation.scan, release._prepared.encoding.names
-    labels = {names[j] for part in release._parts for j, level in enumerate(part.levels) if level}
+    scan, names = source.relation.scan, list(outcome.hierarchies)
+    labels = {names[j] for part in outcome.parts for j, level in enumerate(part.levels) if level}
     if scan is None:
         return None
     return dataclasses.replace(scan, texts=tuple(name for name in scan.texts if name not in labels))
 
 
-def _verify_models(release: Anonymized, written: pa.Table, weights: Any, flag: str | None) -> list[Finding]:
-    prepared, names = release._prepared, release._prepared.encoding.names
-    recoded = isinstance(release, RecodedRelease)
+def _verify_models(outcome: Outcome, written: pa.Table, weights: Any, flag: str | None) -> list[Finding]:
+    prepared, recoded = outcome.prepared, outcome.recoding is not None
+    assert prepared is not None
     published = as_published(
         prepared.table,
         written,
-        release.plan,
-        dict(zip(names, release._parts[0].levels, strict=True)),
-        dict(zip(names, prepared.encoding.hierarchies, strict=True)),
+        prepared.plan,
+        outcome.levels,
+        outcome.hierarchies,
         subset=prepared.subset,
         flag=flag,
         weights=prepared.weights,
         released_weights=weights,
     )
     # Of the levels of labels there are several after local recoding, and written rows do not say which is theirs.
-    models = [each for each in release.plan.models if not (recoded and each.reads_levels)]
+    models = [each for each in outcome.models if not (recoded and each.reads_levels)]
     return verify_models(published, models)
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Generator
-from typing import Annotated, Literal, NamedTuple
+from fractions import Fraction
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
 from veil.base.declare import declared
+from veil.errors import PlanError
+from veil.plan.plan import Plan
+from veil.quality import QualityModel
 from veil.quality.factors import Factor, exact
 
 
@@ -20,6 +26,10 @@ class Ask(NamedTuple):
 
 class Mode:
     """Which passes are made."""
+
+    def first(self, plan: Plan) -> Plan:
+        """Return the plan of the transformation that all passes start from."""
+        return plan
 
     def passes(self) -> Generator[Ask, int, None]:
         """Yield what to ask of the next pass; what comes back is the number of records that it recoded."""
@@ -84,5 +94,63 @@ class FastIterative(Mode):
             pass
 
 
-LocalRecoding = Annotated[SinglePass | Iterative | FastIterative, Field(discriminator="kind")]
+@declared
+class FromTheStart(Mode):
+    """One transformation after the other from the first one on, each for a part of the records.
+
+    The first transformation may suppress all but one in `iterations` of the records; each of the following recodes that
+    many at least of those that are suppressed (`FastIterative`), so that there are about as many passes at most. Much
+    more is kept than by one transformation for all, but the cells of a column differ in how general they are. The
+    plan's suppression limit gives way: records stay suppressed at the end only if no transformation protects them.
+    """
+
+    iterations: Annotated[
+        int, Field(ge=1, description="how many transformations there are at most, more or less")
+    ] = 100
+    factor: Annotated[
+        Factor | None,
+        Field(
+            description="generalization/suppression factor of the quality model, if it has one: 0 makes suppression "
+            "cheap, so that each transformation serves the records that need the least generalization. None leaves "
+            "the model as it is"
+        ),
+    ] = 0.0
+    kind: Literal["FromTheStart"] = Field(default="FromTheStart", repr=False, kw_only=True)
+
+    def first(self, plan: Plan) -> Plan:
+        if plan.suppression_limit:
+            raise PlanError(
+                f"`suppression_limit` should be left out with {self}: it is 1 - 1/iterations for the first "
+                "transformation, and records stay suppressed at the end only if no transformation protects them"
+            )
+        return dataclasses.replace(
+            plan,
+            quality=with_factor(plan.quality, self.factor),
+            suppression_limit=_decimal_towards(Fraction(self.iterations - 1, self.iterations), 1.0),
+        )
+
+    def passes(self) -> Generator[Ask, int, None]:
+        # On the safe side: a record in `iterations` is enough, and never two.
+        share = _decimal_towards(Fraction(1, self.iterations), 0.0)
+        yield from FastIterative(share).passes()
+
+
+def with_factor(quality: QualityModel, factor: float | None) -> QualityModel:
+    """Return a quality model with another generalization/suppression factor, if it has one and one is given."""
+    if factor is None or not hasattr(quality, "factor"):
+        return quality
+    known: Any = quality
+    changed: QualityModel = dataclasses.replace(known, factor=factor)
+    return changed
+
+
+def _decimal_towards(number: Fraction, end: float) -> float:
+    """Return the nearest float whose decimal digits are a number between this one and `end`."""
+    found = float(number)
+    while (exact(found) > number) != (end > number) and exact(found) != number:
+        found = math.nextafter(found, end)
+    return found
+
+
+LocalRecoding = Annotated[SinglePass | Iterative | FastIterative | FromTheStart, Field(discriminator="kind")]
 """Any mode, told apart by `kind`: the form that recipes use."""

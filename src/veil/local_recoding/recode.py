@@ -22,38 +22,35 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.api.face import Anonymized
-from veil.api.recoded import RecodedRelease
 from veil.base.progress import following
 from veil.classes.encoding import Levels
 from veil.errors import ParameterError, PlanError
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
-from veil.local_recoding.modes import Ask, Mode
+from veil.local_recoding.modes import Ask, Mode, with_factor
 from veil.models.base import PrivacyModel, SampleCriterion
-from veil.outcome.assemble import Assembled, assemble
-from veil.outcome.outcome import Part, Pass, taken
+from veil.outcome.assemble import assemble
+from veil.outcome.outcome import Outcome, Part, Pass, prepared_part
 from veil.plan.prepare import Prepared
-from veil.quality import QualityModel
 from veil.quality.factors import exact
-from veil.verification.recoded import verify_models_on
+from veil.tables.source import Source
+from veil.verification.recoded import verify_models_by_part
 
 
 def recode(
-    result: Anonymized,
+    outcome: Outcome,
     mode: Mode,
     *,
     time_limit: float | None = None,
     threads: int | None = None,
     progress: bool | Callable[[str, int, int, str], None] | None = None,
     cancel: Callable[[], bool] | None = None,
-) -> RecodedRelease:
-    """Transform the suppressed records of a release again; see `Anonymized.local_recoding`.
+) -> Outcome:
+    """Transform the suppressed records of an outcome again; see `Release.local_recoding`.
 
     Where nothing can be recoded, nothing is: there are no passes then, and `ending` tells why.
 
@@ -76,7 +73,17 @@ def recode(
     """
     if not isinstance(mode, Mode):
         raise ParameterError(f"`mode` should be SinglePass(), Iterative() or FastIterative(), not {mode!r}")
-    made = _Recoding(result, _recodable(result))
+    if outcome.statement is not None:
+        raise PlanError(
+            "the transformation of a SafePub release was chosen privately and cannot be changed afterwards. "
+            "SafePub(..., generalization={...}) releases one that was chosen without looking at the data"
+        )
+    if outcome.plan is None or outcome.prepared is None:
+        raise PlanError(
+            "only what `veil.anonymize` makes of a table in one part can be recoded locally: masks suppress no "
+            "records, and parts have transformations of their own already"
+        )
+    made = _Recoding(outcome, outcome.prepared, _recodable(outcome.prepared))
     until = math.inf if time_limit is None else time.perf_counter() + time_limit
     asked = cancel or (lambda: False)
     before = made.left
@@ -100,49 +107,47 @@ def recode(
                 ending = made.failure
                 break
         told.phase("applying and verifying")
-        return RecodedRelease(
-            result._source,
-            made.prepared,
-            made.parts,
-            made.hidden,
-            made.passes,
-            ending,
-            mode=mode,
-            over_limit=not result.within_limit,
+        return dataclasses.replace(
+            assemble(outcome.source, made.prepared, made.parts, made.hidden),
+            passes=tuple(made.passes),
+            facts={"ending": ending},
+            recoding=mode,
+            over_limit=outcome.over_limit,
         )
 
 
-def _recodable(result: Anonymized) -> list[PrivacyModel]:
+def _recodable(prepared: Prepared) -> list[PrivacyModel]:
     """Return the models as they apply to some of the records, or refuse."""
-    whole = result._prepared.sample
     models: list[PrivacyModel] = []
-    for model in result.plan.models:
+    for model in prepared.plan.models:
         if model.subset is not None:
             raise PlanError(
                 f"records cannot be recoded locally under {model}: in the population of its research subset nobody "
                 "could tell which level a person is on. Anonymize the rows of the subset alone"
             )
-    for model in result.plan.models:
-        if not model.survives_union and isinstance(model.bind(whole), SampleCriterion):
+    for model in prepared.plan.models:
+        if not model.survives_union and isinstance(model.bind(prepared.sample), SampleCriterion):
             raise PlanError(
                 f"records cannot be recoded locally under {model}: what holds for some records and for others need "
                 "not hold for both together. Use a model that judges classes, such as KAnonymity"
             )
-        models.append(model.for_part(whole))
+        models.append(model.for_part(prepared.sample))
     return models
 
 
 class _Recoding:
     """The records that are published so far, by their levels, and those still hidden."""
 
-    def __init__(self, result: Anonymized, models: Sequence[PrivacyModel]) -> None:
-        self.prepared: Prepared = result._prepared
+    def __init__(self, outcome: Outcome, prepared: Prepared, models: Sequence[PrivacyModel]) -> None:
+        assert outcome.hidden is not None
+        self.source: Source = outcome.source
+        self.prepared = prepared
         self.models = models
         self.smallest = max(model.minimal_class_size(self.prepared.sample) for model in models)
         self.survives = all(model.survives_union for model in models)
-        self.parts = list(result._parts)
-        self.hidden: NDArray[np.bool_] = result.suppressed_rows.copy()
-        self.passes: list[Pass] = list(result.passes) if isinstance(result, RecodedRelease) else []
+        self.parts = list(outcome.parts)
+        self.hidden: NDArray[np.bool_] = outcome.hidden.copy()
+        self.passes = list(outcome.passes)
         self.failure = ""
         self.hopeless = False  # whether another factor could not help after a pass that recoded nothing
 
@@ -163,7 +168,7 @@ class _Recoding:
     def run(self, ask: Ask, threads: int | None, seconds: float, cancelled: Callable[[], bool]) -> int:
         """Make one pass and return how many records it recoded."""
         plan, rows = self.prepared.plan, np.flatnonzero(self.hidden)
-        some = taken(self.prepared, rows)
+        some = prepared_part(self.prepared, rows)
         quality = with_factor(plan.quality, ask.factor)
         evaluator = Evaluator(some.sample, self.models, quality, plan.suppression_limit)
         if ask.share is not None:
@@ -206,38 +211,30 @@ class _Recoding:
         self.failure = "the last pass recoded nothing"
         if self.survives or not rows.size:
             return rows
-        table = self._with(Part(levels, rows))
-        if self._promises_hold(table, Part(levels, rows)):
+        together = self._with(Part(levels, rows))
+        if _promises_hold(together):
             return rows
         self.failure = "classes of the last pass would have become one with others, and broken a promise"
-        rows = np.setdiff1d(rows, self._rows_in_earlier_classes(table, rows))
-        part = Part(levels, rows)
-        return rows if rows.size and self._promises_hold(self._with(part), part) else rows[:0]
+        rows = np.setdiff1d(rows, _rows_in_earlier_classes(together, rows))
+        return rows if rows.size and _promises_hold(self._with(Part(levels, rows))) else rows[:0]
 
-    def _with(self, new: Part) -> Assembled:
+    def _with(self, new: Part) -> Outcome:
         hidden = self.hidden.copy()
         hidden[new.rows] = False
-        return assemble(self.prepared, [*self.parts, new], hidden)
-
-    def _promises_hold(self, table: Assembled, new: Part) -> bool:
-        return all(finding.holds for finding in verify_models_on(self.prepared, table, [*self.parts, new]))
-
-    def _rows_in_earlier_classes(self, table: Assembled, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        published = table.published(self.prepared)
-        origins = table.origins[~published.suppressed]
-        new = np.isin(origins, rows)
-        earlier = np.zeros(published.sizes.size, np.bool_)
-        earlier[published.classes[~new]] = True
-        return origins[new & earlier[published.classes]]
+        return assemble(self.source, self.prepared, [*self.parts, new], hidden)
 
 
-def with_factor(quality: QualityModel, factor: float | None) -> QualityModel:
-    """Return a quality model with another generalization/suppression factor, if it has one and one is given."""
-    if factor is None or not hasattr(quality, "factor"):
-        return quality
-    known: Any = quality
-    changed: QualityModel = dataclasses.replace(known, factor=factor)
-    return changed
+def _promises_hold(outcome: Outcome) -> bool:
+    return all(finding.holds for finding in verify_models_by_part(outcome))
+
+
+def _rows_in_earlier_classes(outcome: Outcome, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    published = outcome.published
+    origins = outcome.origins[~published.suppressed]
+    new = np.isin(origins, rows)
+    earlier = np.zeros(published.sizes.size, np.bool_)
+    earlier[published.classes[~new]] = True
+    return origins[new & earlier[published.classes]]
 
 
 def _worth_it(evaluator: Evaluator, some: Prepared, levels: Levels) -> NDArray[np.bool_]:

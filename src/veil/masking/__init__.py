@@ -5,8 +5,6 @@ A new file is found by itself, and so is a method of another package (`veil.mask
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from veil.api.mask import Masked as Masked
-from veil.api.mask import mask as mask
 from veil.base.registry import Family, import_files
 from veil.outcome.method import Method as Method
 from veil.outcome.outcome import Outcome as Outcome
@@ -111,10 +109,8 @@ else:
     __all__ = [
         "METHODS",
         "GuessableWarning",
-        "Masked",
         "Masking",
         "Method",
         "Outcome",
-        "mask",
         *METHODS.names,
     ]

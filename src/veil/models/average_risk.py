@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from veil.base.declare import declared
-from veil.base.digits import beside, exactly
 from veil.base.exact import decimal_fraction, float_at_least
+from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import ParameterError
 from veil.models.base import PrivacyModel, PromisedRisk, Strength

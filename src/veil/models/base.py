@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.base.digits import Direction, rounded
+from veil.base.wording import Direction, rounded
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.published.finding import Finding

@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from veil.base.declare import declared
-from veil.base.digits import beside, exactly
 from veil.base.exact import Real, ball, decimal_fraction, float_above, largest_fraction, sign_of_logs
+from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.models.base import PrivacyModel, Strength
 from veil.models.shares import Share, ShareLimits, shares

@@ -12,8 +12,8 @@ from pydantic import Field
 
 from veil.base.compiled import kernel
 from veil.base.declare import declared
-from veil.base.digits import beside, exactly
 from veil.base.exact import decimal_fraction, entropy_reaches
+from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.models.base import PrivacyModel, PromisedRisk, Strength

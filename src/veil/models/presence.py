@@ -13,9 +13,8 @@ from pydantic import Field
 
 from veil.base.compiled import kernel
 from veil.base.declare import declared
-from veil.base.digits import beside, exactly
 from veil.base.exact import decimal_fraction, float_at_least, largest_fraction
-from veil.base.wording import plural
+from veil.base.wording import beside, exactly, plural
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError

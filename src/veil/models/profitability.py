@@ -195,7 +195,8 @@ class Profitability(PrivacyModel):
             known.append([share[text] for text in canonical_text(values)])
             left -= np.array([math.log(each) if each else -math.inf for each in known[j]])[codes[j]]
         left = np.clip(left / information, 0, 1) if information else np.ones(sizes.size)
-        attacked = sizes <= self._payout().largest_attacked_class()
+        different, place_of = np.unique(sizes, return_inverse=True)
+        attacked = np.array([self.harm(size) > 0 for size in different.tolist()])[place_of]
         codes[-1] = np.where(attacked, sizes, 0)
         payout = self.benefit * left - np.where(attacked, self.publisher_loss / sizes, 0.0)
         error = 1e-9 * (self.benefit + self.publisher_loss) * (1 + len(names) / (abs(information) or 1.0))

@@ -15,7 +15,7 @@ from veil.published.flag import free_flag
 from veil.tables.arrow import dictionary_encoded
 
 
-def applied(
+def apply_levels(
     prepared: Prepared, levels: Levels, groups: NDArray[np.int32], suppressed: NDArray[np.bool_]
 ) -> tuple[pa.Table, NDArray[np.int64] | None, str | None]:
     """Build the output table. Also return the rows that stay (None: all) and the name of the flag column.

@@ -1,10 +1,9 @@
-"""The table of a local recoding: parts generalized to different levels, put together, and checked from outside."""
+"""Parts of a table, generalized to different levels, put together: the outcome of local recoding."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,53 +11,38 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.classes.encoding import Levels
-from veil.outcome.apply import applied, blanked
-from veil.outcome.outcome import Part, taken
+from veil.outcome.apply import apply_levels, blanked
+from veil.outcome.outcome import Outcome, Part, prepared_part
 from veil.plan.prepare import Prepared
 from veil.published.flag import free_flag
-from veil.published.table import Published
 from veil.tables.columns import is_text
+from veil.tables.source import Source
 
 
-class Assembled(NamedTuple):
-    """The output, the rows of the input that are in it (None: all), and the name of its flag column."""
-
-    table: pa.Table
-    rows: NDArray[np.int64] | None
-    flag: str | None
-
-    @property
-    def origins(self) -> NDArray[np.int64]:
-        """The row of the input that each row of the output comes from, in ascending order."""
-        return np.arange(self.table.num_rows) if self.rows is None else self.rows
-
-    def pick(self, rows: NDArray[np.int64]) -> pa.Table:
-        """The rows of the output that come from some rows of the input."""
-        return self.table.take(pa.array(np.searchsorted(self.origins, rows)))
-
-    def published(self, prepared: Prepared) -> Published:
-        """The output as everybody sees it, together with the original values that models compare it with."""
-        names = [*prepared.encoding.names, *prepared.plan.aggregated]
-        return Published(
-            self.table,
-            names,
-            marker=prepared.plan.marker,
-            flag=self.flag,
-            weights=prepared.weights_of(self.rows),
-            baseline=prepared.table,
-            baseline_weights=prepared.weights,
-        )
-
-
-# --- putting it together --------------------------------------------------------------------------
-
-
-def assemble(prepared: Prepared, parts: Sequence[Part], hidden: NDArray[np.bool_]) -> Assembled:
+def assemble(source: Source, prepared: Prepared, parts: Sequence[Part], hidden: NDArray[np.bool_]) -> Outcome:
     """Generalize each part to its levels, put the rows in their order, and blank those that are hidden."""
+    table, rows, flag = _put_together(prepared, parts, hidden)
+    return Outcome(
+        source,
+        prepared.plan,
+        table,
+        weights=prepared.weights_of(rows),
+        rows=rows,
+        hidden=hidden,
+        flag=flag,
+        parts=tuple(parts),
+        prepared=prepared,
+    )
+
+
+def _put_together(
+    prepared: Prepared, parts: Sequence[Part], hidden: NDArray[np.bool_]
+) -> tuple[pa.Table, NDArray[np.int64] | None, str | None]:
+    """Return the table, the rows of the input that are in it (None: all), and the name of its flag column."""
     plan, quasi_identifiers = prepared.plan, {*prepared.encoding.names, *prepared.plan.aggregated}
     shown = [part for part in parts if part.rows.size]
     pieces = [*shown, *([Part(parts[0].levels, np.flatnonzero(hidden))] if hidden.any() else [])]
-    tables = [_generalized(taken(prepared, piece.rows), piece.levels) for piece in pieces]
+    tables = [_generalized(prepared_part(prepared, piece.rows), piece.levels) for piece in pieces]
     order = pa.array(np.argsort(np.concatenate([piece.rows for piece in pieces])))
     blank = pa.array(hidden)
     columns, ambiguous = {}, False
@@ -76,15 +60,15 @@ def assemble(prepared: Prepared, parts: Sequence[Part], hidden: NDArray[np.bool_
         columns[name], clash = blanked(_joined(chunks).take(order), blank, plan.marker, fresh=fresh)
         ambiguous |= clash
     if not hidden.any():
-        return Assembled(pa.table(columns), None, None)
+        return pa.table(columns), None, None
     if plan.suppressed_rows == "drop":
         rows = np.flatnonzero(~hidden)
-        return Assembled(pa.table(columns).take(pa.array(rows)), rows, None)
+        return pa.table(columns).take(pa.array(rows)), rows, None
     flag = None
     if ambiguous:
         flag = free_flag(prepared.table.column_names)
         columns[flag] = blank
-    return Assembled(pa.table(columns), None, flag)
+    return pa.table(columns), None, flag
 
 
 def _generalized(some: Prepared, levels: Levels) -> pa.Table:
@@ -92,7 +76,7 @@ def _generalized(some: Prepared, levels: Levels) -> pa.Table:
     some = dataclasses.replace(
         some, weights=None
     )  # cells of parts are put together as they are, without codes
-    return applied(some, levels, groups, np.zeros(groups.size, np.bool_))[0]
+    return apply_levels(some, levels, groups, np.zeros(groups.size, np.bool_))[0]
 
 
 def _of_one_type(
@@ -116,6 +100,3 @@ def _joined(chunks: list[pa.ChunkedArray]) -> pa.ChunkedArray:
 
 def _shows(column: pa.ChunkedArray, marker: str | None) -> bool:
     return is_text(column.type) and bool(pc.any(pc.equal(column, pa.scalar(marker, column.type))).as_py())
-
-
-# --- checking it ----------------------------------------------------------------------------------

@@ -1,15 +1,21 @@
-"""What masking methods share. A method is a declaration with `mask`; adding one is one new file and its registration."""
+"""What masking methods share. A method is a declaration with `mask`; adding one is one new file."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
 from veil.errors import PlanError, did_you_mean
+from veil.models.base import PrivacyModel
 from veil.outcome.outcome import Outcome
+from veil.published.finding import Finding, Verification
+from veil.tables.source import Source
 
 
 class Method:
@@ -26,9 +32,46 @@ class Method:
     def column_names(self) -> tuple[str, ...]:
         """Columns that the method changes."""
 
+    @property
+    def known_columns(self) -> tuple[str, ...]:
+        """Columns of the output by which an attacker may know people: those that are changed, unless said otherwise."""
+        return self.column_names
+
+    @property
+    def privacy_models(self) -> tuple[PrivacyModel, ...]:
+        """Privacy models that the output fulfils, with the changed columns as quasi-identifiers."""
+        return ()
+
     @abstractmethod
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         """Mask a table; the given one stays as it is."""
+
+    def outcome(
+        self,
+        before: pa.Table,
+        after: pa.Table,
+        *,
+        rows: NDArray[np.int64] | None = None,
+        apart: Mapping[str, pa.Table] | None = None,
+        findings: Iterable[Finding] = (),
+        facts: Mapping[str, Any] | None = None,
+    ) -> Outcome:
+        """Return what this method made of a table.
+
+        `rows` are the input rows of the output, if these did not stay where they were, `findings` what was found of
+        its promises on the output, and `facts` what a person wants to know about the run.
+        """
+        further = dict(apart or {})
+        return Outcome(
+            Source(before, "pyarrow"),
+            (self,),
+            after,
+            rows=rows,
+            apart=further,
+            secret=frozenset(further if self.apart_is_secret else ()),
+            verification=Verification(tuple(findings)),
+            facts=dict(facts or {}),
+        )
 
     def check_columns(self, table: pa.Table) -> None:
         """Refuse a table that lacks a column of the method."""

@@ -1,11 +1,15 @@
-"""What a method made of a table."""
+"""The outcome: what any way of anonymizing has made of a table, as plain data.
+
+The verifier checks an outcome; engines, risk, utility and reports read it. A `Release` is an outcome with verbs.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +17,17 @@ from numpy.typing import NDArray
 
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
+from veil.errors import InputError
+from veil.hierarchies import Hierarchy
+from veil.models.base import PrivacyModel
+from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
-from veil.published.finding import Finding
+from veil.published.finding import Verification
+from veil.published.table import Published
+from veil.tables.source import Source
+
+if TYPE_CHECKING:
+    from veil.outcome.method import Method
 
 
 class Part(NamedTuple):
@@ -22,54 +35,6 @@ class Part(NamedTuple):
 
     levels: Levels
     rows: NDArray[np.int64]
-
-
-def taken(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
-    """Return some rows as a table of its own; models go on comparing its classes with the whole one."""
-    sample, codes = prepared.sample, tuple(column[rows] for column in prepared.codes)
-    weights = None if prepared.weights is None else prepared.weights[rows]
-    some = Sample(
-        sample.encoding,
-        list(codes),
-        tuple(dataclasses.replace(each, codes=each.codes[rows]) for each in sample.attributes),
-        microaggregated=sample.microaggregated,
-        weights=weights,
-        squares=prepared.plan.quality.needs_squares,
-        baseline=sample,
-    )
-    return dataclasses.replace(
-        prepared,
-        table=prepared.table.take(pa.array(rows)),
-        codes=codes,
-        sample=some,
-        subset=None,
-        weights=weights,
-    )
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a method made of a table.
-
-    Attributes
-    ----------
-    table : pyarrow.Table
-        The masked table.
-    origins : array, optional
-        For each row of the masked table, the input row it stands for; None if rows stayed where they were.
-    apart : dict
-        Further tables by name: the second table of an Anatomy release, the key to pseudonyms.
-    findings : tuple
-        What the method promises, checked on the masked table.
-    facts : dict
-        What a person wants to know about the run: numbers and short texts by name.
-    """
-
-    table: pa.Table
-    origins: NDArray[np.int64] | None = None
-    apart: Mapping[str, pa.Table] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,3 +59,240 @@ class Pass:
 
     def __str__(self) -> str:
         return f"{self.recoded} records at {self.transformation}, score {self.score}"
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What was made of a table.
+
+    Attributes
+    ----------
+    source : Source
+        What came in, and where its rows are: in memory, or with an engine.
+    asked : Plan or tuple of Method
+        What was to be done: a plan, or masking methods in their order.
+    table : pyarrow.Table
+        What goes out. Of a table that an engine holds each combination of cells once.
+    weights : array, optional
+        How many records each row of `table` stands for, if not one.
+    rows : array, optional
+        The input row of each row of `table`; None if rows stayed where they were.
+    hidden : array, optional
+        Which input rows are suppressed; None where the input rows are not in memory one by one, or none can be.
+    flag : str, optional
+        Column of `table` that tells which of its rows are suppressed, where the cells alone would not.
+    parts : tuple of Part
+        Records that are not suppressed, by the levels that they are generalized to. The first is there if empty.
+    prepared : Prepared, optional
+        Codes and hierarchies, if the plan met the table in memory.
+    apart : dict
+        Further tables by name, which do not belong into the same file: the second table of an Anatomy release, the
+        key to pseudonyms.
+    secret : set
+        Names of those that must not be released.
+    verification : Verification
+        What was found of each promise on the output.
+    passes : tuple of Pass
+        The passes of local recoding.
+    facts : dict
+        What a person wants to know about the run: numbers and short texts by name.
+    story : object
+        How the outcome was found, for the face alone: a search, a random walk, or steps.
+    statement : str, optional
+        The promise in plain words, if it is one that needs them: that of differential privacy.
+    is_private : bool
+        False if the draws can be repeated from a seed, or are not proven to be private.
+    recoding : object
+        How suppressed records were transformed again, on their own; None if they were not.
+    over_limit : bool
+        Whether more records are suppressed than the plan allows, and somebody wanted it so.
+    """
+
+    source: Source
+    asked: Plan | tuple[Method, ...]
+    table: pa.Table
+    weights: NDArray[np.int64] | None = None
+    rows: NDArray[np.int64] | None = None
+    hidden: NDArray[np.bool_] | None = None
+    flag: str | None = None
+    parts: tuple[Part, ...] = ()
+    prepared: Prepared | None = None
+    apart: Mapping[str, pa.Table] = field(default_factory=dict)
+    secret: frozenset[str] = frozenset()
+    verification: Verification = field(default_factory=lambda: Verification(()))
+    passes: tuple[Pass, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    story: object = None
+    statement: str | None = None
+    is_private: bool = True
+    recoding: object = None
+    over_limit: bool = False
+
+    # --- what was asked ---------------------------------------------------------------------------
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan that was carried out; None for masks."""
+        return self.asked if isinstance(self.asked, Plan) else None
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        """The masking methods that were carried out; none for plans."""
+        return () if isinstance(self.asked, Plan) else self.asked
+
+    @property
+    def models(self) -> tuple[PrivacyModel, ...]:
+        """The privacy models that the output fulfils."""
+        if isinstance(self.asked, Plan):
+            return self.asked.models
+        return tuple(model for method in self.asked for model in method.privacy_models)
+
+    @property
+    def marker(self) -> str | None:
+        """Text of suppressed cells."""
+        return self.asked.marker if isinstance(self.asked, Plan) else None
+
+    # --- columns ----------------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Columns of the input."""
+        return self.original.column_names if self.source.columns is None else self.source.columns
+
+    @property
+    def quasi_identifiers(self) -> list[str]:
+        """Columns of the output that an attacker may know.
+
+        Of a mask these are the columns that its methods say so of, and all that are released as they were where no
+        method does.
+        """
+        if isinstance(self.asked, Plan):
+            if self.prepared is None:
+                return list(self.asked.quasi_identifiers)
+            return [*self.prepared.encoding.names, *self.asked.aggregated]
+        there = self.table.column_names
+        known = dict.fromkeys(name for method in self.asked for name in method.known_columns)
+        changed = {name for method in self.asked for name in method.column_names}
+        as_before = [name for name in there if name not in changed and name in self.original.column_names]
+        return [name for name in known if name in there] or as_before or list(there)
+
+    @property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """The hierarchy of each generalized column."""
+        if self.prepared is None:
+            return {}
+        return dict(zip(self.prepared.encoding.names, self.prepared.encoding.hierarchies, strict=True))
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The level of each generalized column, in the first part."""
+        if self.prepared is None or not self.parts:
+            return {}
+        return dict(zip(self.prepared.encoding.names, self.parts[0].levels, strict=True))
+
+    def role_of(self, name: str) -> str:
+        """Role of a column; for masks, those that an attacker may know are quasi-identifying."""
+        if isinstance(self.asked, Plan):
+            return self.asked.role_of(name)
+        if name in self.quasi_identifiers:
+            return "quasi-identifying"
+        return "insensitive" if name in self.table.column_names else "dropped"
+
+    @property
+    def kept_columns(self) -> list[str]:
+        """Columns of the input that the output has too, with the columns that an engine writes unseen."""
+        if isinstance(self.asked, Plan):
+            plan = self.asked
+            return [
+                name
+                for name in self.columns
+                if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
+            ]
+        # What is masked on an engine keeps all its columns, seen or unseen.
+        return [name for name in self.columns if self.is_condensed or name in self.table.column_names]
+
+    # --- records ----------------------------------------------------------------------------------
+
+    @property
+    def original(self) -> pa.Table:
+        """The input, as far as Veil has read it."""
+        return self.source.table if self.prepared is None else self.prepared.table
+
+    @property
+    def records(self) -> int:
+        """Number of records that went in."""
+        return self.source.records if self.prepared is None else self.prepared.records()
+
+    @property
+    def suppressed(self) -> int:
+        """Number of suppressed records."""
+        if "suppressed" in self.facts:
+            return int(self.facts["suppressed"])
+        if self.prepared is None or self.hidden is None:
+            return self.published.suppressed_records
+        return self.prepared.records(self.hidden)
+
+    @property
+    def is_condensed(self) -> bool:
+        """Whether rows stand for several records, as those of tables that an engine holds do."""
+        return self.weights is not None
+
+    @property
+    def origins(self) -> NDArray[np.int64]:
+        """The input row of each row of `table`."""
+        return np.arange(self.table.num_rows) if self.rows is None else self.rows
+
+    def pick(self, rows: NDArray[np.int64]) -> pa.Table:
+        """The rows of the output that come from some rows of the input, where the order has stayed."""
+        return self.table.take(pa.array(np.searchsorted(self.origins, rows)))
+
+    @functools.cached_property
+    def published(self) -> Published:
+        """The output as everybody sees it. Masks suppress no records: whatever is missing there is a value."""
+        return Published(
+            self.table,
+            self.quasi_identifiers,
+            marker=self.marker,
+            flag=self.flag,
+            untouched=self.plan is None,
+            weights=self.weights,
+        )
+
+
+def outcome_of(result: object) -> Outcome | None:
+    """Return the outcome of a release, or an outcome itself; None if it is something else."""
+    found = getattr(result, "outcome", result)
+    return found if isinstance(found, Outcome) else None
+
+
+def require_outcome(result: object) -> Outcome:
+    """Return the outcome of a release, or an outcome itself; refuse anything else."""
+    found = outcome_of(result)
+    if found is None:
+        raise InputError(
+            f"a {type(result).__name__} is not a release: give what `veil.anonymize` or `veil.mask` made"
+        )
+    return found
+
+
+def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
+    """Return some rows as a table of its own; models go on comparing its classes with the whole one."""
+    sample, codes = prepared.sample, tuple(column[rows] for column in prepared.codes)
+    weights = None if prepared.weights is None else prepared.weights[rows]
+    some = Sample(
+        sample.encoding,
+        list(codes),
+        tuple(dataclasses.replace(each, codes=each.codes[rows]) for each in sample.attributes),
+        microaggregated=sample.microaggregated,
+        weights=weights,
+        squares=prepared.plan.quality.needs_squares,
+        baseline=sample,
+    )
+    return dataclasses.replace(
+        prepared,
+        table=prepared.table.take(pa.array(rows)),
+        codes=codes,
+        sample=some,
+        subset=None,
+        weights=weights,
+    )

@@ -79,7 +79,7 @@ def prepare(
         hierarchy, column_codes = encode(table[name], plan.quasi_identifiers[name], name, weights)
         hierarchies.append(hierarchy)
         codes.append(column_codes)
-    minimum, maximum = _level_range(plan, names, hierarchies)
+    minimum, maximum = level_range(plan, names, hierarchies)
     further = [name for name in columns_read(plan, names) if name not in names]
     for name in further:
         if name not in table.column_names:
@@ -168,7 +168,8 @@ def _subset(table: pa.Table, plan: Plan) -> NDArray[np.bool_] | None:
     return mask
 
 
-def _level_range(plan: Plan, names: list[str], hierarchies: list[Hierarchy]) -> tuple[Levels, Levels]:
+def level_range(plan: Plan, names: list[str], hierarchies: list[Hierarchy]) -> tuple[Levels, Levels]:
+    """Return the lowest and the highest level of each column that the plan allows."""
     minimum, maximum = [], []
     for name, hierarchy in zip(names, hierarchies, strict=True):
         low = plan.minimum_levels.get(name, 0)

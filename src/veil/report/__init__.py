@@ -2,7 +2,7 @@
 
 from veil.report.certificate.certificate import certificate_of, check_certificate, write_certificate
 from veil.report.certificate.digest import content_digest
-from veil.report.content.facts import facts
+from veil.report.content.facts import collect_facts
 from veil.report.pictures.plots import Plots
 from veil.report.write import write_report
 
@@ -10,8 +10,8 @@ __all__ = [
     "Plots",
     "certificate_of",
     "check_certificate",
+    "collect_facts",
     "content_digest",
-    "facts",
     "write_certificate",
     "write_report",
 ]

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from veil.base.progress import following
+from veil.base.progress import ProgressLike, following
 from veil.errors import OutputError
-from veil.report.content.facts import facts
+from veil.report.content.facts import collect_facts
 from veil.report.pages.html import html
 from veil.report.pages.pdf import pdf
 from veil.tables import atomic
 
-if TYPE_CHECKING:
-    from veil.api.face import Anonymized
-
-ProgressLike = bool | Callable[[str, int, int, str], None] | None
 _PHASES = 7
 
 
 def write_report(
-    release: Anonymized,
+    release: object,
     path: Path,
     *,
     private: bool | None = None,
@@ -50,7 +44,7 @@ def write_report(
             told.advance(done, _PHASES, what)
             done += 1
 
-        found = facts(release, private=private, tell=tell)
+        found = collect_facts(release, private=private, tell=tell)
         found |= {"report": path.name, "table_file": table, "certificate_file": certificate}
         tell("pictures and pages")
         if kind == ".json":

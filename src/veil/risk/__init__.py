@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from veil.risk.analysis import RiskAnalysis, analyze
     from veil.risk.attackers import Attack, Attackers, Marketer, attacker_risks
+    from veil.risk.before_and_after import risks_of
     from veil.risk.column_sets import AttributeRisk, attribute_risks
     from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
     from veil.risk.identify.detection import Identifier, detect_identifiers
@@ -60,6 +61,7 @@ __all__ = [
     "propose_roles",
     "risk_distribution",
     "risk_limits",
+    "risks_of",
     "sample_risk",
     "sample_uniques",
     "suda",
@@ -72,6 +74,7 @@ _HOMES = {
     "attackers": ("Attack", "Attackers", "Marketer", "attacker_risks"),
     "column_sets": ("AttributeRisk", "attribute_risks"),
     "identify.detection": ("Identifier", "detect_identifiers"),
+    "before_and_after": ("risks_of",),
     "distribution": ("ClassSizes", "RiskBin", "class_sizes", "risk_distribution"),
     "individual": ("HouseholdRisk", "IndividualRisk", "household_risk", "individual_risk"),
     "limits": ("risk_limits",),

@@ -15,9 +15,8 @@ from veil.errors import InputError
 from veil.tables import columnar, excel
 from veil.tables.arrow import normalized, only_used_categories
 from veil.tables.csv.reader import read_csv
-from veil.tables.formats import Csv, Excel, Format, Parquet, format_of, output_format
+from veil.tables.formats import Csv, Excel, Format, Parquet, format_of
 from veil.tables.frames import Frame, check_names, frame_of
-from veil.tables.writing import write
 
 Kind = Literal["pandas", "polars", "pyarrow", "file", "engine"]
 
@@ -39,13 +38,10 @@ class Source:
     weights: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     columns: tuple[str, ...] | None = None
 
-    def released(self, release: Any) -> Any:
-        """Return what a release of this source publishes, as the kind of frame that was read."""
-        return self.restore(release.arrow, release._rows)
-
-    def save(self, release: Any, target: str | os.PathLike[str]) -> None:
-        """Write what a release of this source publishes; the format follows the suffix and the input."""
-        write(release.arrow, target, format=output_format(Path(target), self.format))
+    @property
+    def records(self) -> int:
+        """Number of records."""
+        return int(self.table.num_rows if self.weights is None else self.weights.sum())
 
     def restore(
         self, table: pa.Table, rows: npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_] | None = None

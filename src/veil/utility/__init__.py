@@ -2,13 +2,12 @@
 
 compare(original, released, ["age", "sex"])     # everything, in one call
 utility_of(release)                             # the same for a release
-frontier(table, plan, over={"k": [2, 5, 10]})   # risk and utility of many releases, and the best of them
+veil.frontier(table, plan, over={"k": [2, 5, 10]})   # risk and utility of many releases, and the best of them
 
 Single measures read a `Comparison` of two tables: `quality_measures`, `summary_statistics`, `distribution`,
 `contingency`, `preservation`, `query_error`, `classification`, `regression`.
 """
 
-from veil.api.frontier import Frontier, Point, frontier
 from veil.utility.attributes import AttributeQuality
 from veil.utility.classification import Classification, classification
 from veil.utility.compare import ClassSizes, Utility, compare, utility_of
@@ -33,10 +32,8 @@ __all__ = [
     "Contingency",
     "Distribution",
     "Frequencies",
-    "Frontier",
     "Measure",
     "Performance",
-    "Point",
     "Preservation",
     "Quality",
     "QueryError",
@@ -48,7 +45,6 @@ __all__ = [
     "compare",
     "contingency",
     "distribution",
-    "frontier",
     "preservation",
     "quality_measures",
     "query_error",

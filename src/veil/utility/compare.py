@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.errors import PlanError
+from veil.outcome.outcome import outcome_of
 from veil.tables.columns import is_number
 from veil.utility.classification import Classification, classification
 from veil.utility.comparison import Comparison
@@ -19,9 +21,6 @@ from veil.utility.quality import Quality, class_sizes, quality_measures
 from veil.utility.queries import QueryError, query_error
 from veil.utility.regression import Regression, regression
 from veil.utility.statistics import ColumnStatistics, is_spelled, summary_statistics
-
-if TYPE_CHECKING:
-    from veil.api.face import Anonymized
 
 
 @dataclass(frozen=True)
@@ -130,8 +129,8 @@ class Utility:
 
 def compare(
     original: Any,
-    released: Any,
-    quasi_identifiers: str | Iterable[str] | Mapping[str, Any],
+    released: Any = None,
+    quasi_identifiers: str | Iterable[str] | Mapping[str, Any] | None = None,
     *,
     rows: Any = None,
     marker: str | None = "*",
@@ -149,7 +148,8 @@ def compare(
     Parameters
     ----------
     original, released
-        Tables, as for `veil.anonymize`.
+        Tables, as for `veil.anonymize`; a release stands for its table. A release alone is compared with the table that
+        it was made from.
     quasi_identifiers
         The columns that were changed: their names, or each with its hierarchy. Without a hierarchy only the values
         themselves and `*` are known.
@@ -179,14 +179,26 @@ def compare(
     >>> found.suppressed, found.quality.discernibility.value
     (2, 12.0)
     """
-    comparison = Comparison(original, released, quasi_identifiers, rows=rows, marker=marker)
+    if released is None:
+        if outcome_of(original) is None:
+            raise PlanError(
+                "there is nothing to compare with: give the released table too, or a release alone"
+            )
+        comparison = Comparison.of(original, None if quasi_identifiers is None else list(quasi_identifiers))
+    else:
+        made = outcome_of(released)
+        if quasi_identifiers is None:
+            quasi_identifiers = () if made is None else made.quasi_identifiers
+        if rows is None and made is not None:
+            rows = made.rows
+        comparison = Comparison(original, released, quasi_identifiers, rows=rows, marker=marker)
     return measured_utility(
         comparison, targets=targets, queries=queries, folds=folds, trees=trees, listwise=listwise,
         max_values=max_values, seed=seed, threads=threads,
     )  # fmt: skip
 
 
-def utility_of(release: Anonymized, **options: Any) -> Utility:
+def utility_of(release: object, **options: Any) -> Utility:
     """Compare a release with the table that it was made from; further keywords are those of `compare`.
 
     >>> import pyarrow as pa

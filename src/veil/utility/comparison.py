@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.errors import InputError, PlanError, did_you_mean
+from veil.outcome.outcome import outcome_of, require_outcome
 from veil.published.flag import flags_among
 from veil.tables import read
 from veil.tables.arrow import normalized
 from veil.tables.columns import groups
 from veil.tables.frames import check_names, frame_of
 from veil.utility.column import Cells, Column
-
-if TYPE_CHECKING:
-    from veil.api.face import Anonymized
 
 
 class Comparison:
@@ -75,14 +73,24 @@ class Comparison:
         self.columns = {each.name: Column(each, self.suppressed) for each in cells}
 
     @classmethod
-    def of(cls, release: Anonymized) -> Comparison:
-        """Compare a release with the table that it was made from.
+    def of(cls, result: object, quasi_identifiers: Iterable[str] | None = None) -> Comparison:
+        """Compare a release, or an outcome, with the table that it was made from.
 
         Records that a research subset leaves out are no part of the comparison; those that a differentially private
         release did not draw are, as suppressed ones.
         """
-        prepared, rows = release._prepared, release._rows
-        table, whole = prepared.table, release._source.table
+        outcome = require_outcome(result)
+        if outcome.is_condensed:
+            raise InputError(
+                "an engine holds the rows of this release, and records are compared one by one: read both tables into "
+                "memory, and compare these"
+            )
+        names = outcome.quasi_identifiers if quasi_identifiers is None else list(quasi_identifiers)
+        prepared, rows = outcome.prepared, outcome.rows
+        if prepared is None:
+            there = [name for name in names if name in outcome.original.column_names]
+            return cls(outcome.original, outcome.table, there, rows=rows, marker=outcome.marker)
+        table, whole = prepared.table, outcome.source.table
         if rows is None:
             rows = np.arange(table.num_rows)
         if prepared.subset is not None:
@@ -90,11 +98,8 @@ class Comparison:
             table, rows = table.filter(pa.array(prepared.subset)), inside[rows]
         elif table is not whole:
             table, rows = whole, _matched(table, whole)[rows]
-        hierarchies: dict[str, Any] = dict(
-            zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True)
-        )
-        hierarchies |= dict.fromkeys(release.plan.aggregated)
-        return cls(table, release.arrow, hierarchies, rows=rows, marker=release.plan.marker)
+        hierarchies = {name: outcome.hierarchies.get(name) for name in names}
+        return cls(table, outcome.table, hierarchies, rows=rows, marker=outcome.marker)
 
     @property
     def shared(self) -> list[str]:
@@ -131,6 +136,9 @@ class Comparison:
 
 def _table(source: Any, what: str) -> pa.Table:
     """Read a table; unlike an input to be anonymized it may be empty, as a release can be."""
+    released = outcome_of(source)
+    if released is not None:
+        return released.table
     found = frame_of(source)
     if found is None:
         return read(source).table

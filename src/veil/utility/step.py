@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.outcome.method import Method
+from veil.published.finding import Finding
 from veil.published.table import Published
 from veil.risk.nearest import Linkage, record_linkage
 from veil.tables.columns import column_of, encoded, is_comparable, is_measured, is_number, measured, texts
@@ -98,6 +100,23 @@ class Summary:
         )
         (k, new_k), (unique, new_unique) = self.smallest_class, self.uniques
         lines.append(f"smallest class {k} -> {new_k}, unique records {unique:.2%} -> {new_unique:.2%}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One method that was applied: what it cost and still reveals, what it promises, and facts about the run."""
+
+    method: Method
+    summary: Summary
+    findings: tuple[Finding, ...]
+    facts: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        lines = [str(self.method)]
+        lines += [f"  {line}" for line in str(self.summary).splitlines()]
+        lines += [f"  {name}: {value}" for name, value in self.facts.items()]
+        lines += [f"  {finding}" for finding in self.findings]
         return "\n".join(lines)
 
 

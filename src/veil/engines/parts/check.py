@@ -20,6 +20,7 @@ from veil.engines.condense import Condensed, condense
 from veil.engines.lookups import Lookup
 from veil.engines.relation import Relation
 from veil.engines.verify import Due, verify_written
+from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
 from veil.tables.columns import counted, encoded
 from veil.verification.release import verify_models
@@ -27,23 +28,23 @@ from veil.verification.release import verify_models
 if TYPE_CHECKING:
     import ibis
 
-    from veil.engines.parts.mondrian import EngineMasked
+    from veil.engines.parts.blocks import Blocks
 
 _COLUMNS = "the table has the columns it should have and no others"
 
 
-def check_staged(masked: EngineMasked, staged: ibis.Table, most: int) -> Verification:
+def check_staged(blocks: Blocks, outcome: Outcome, staged: ibis.Table) -> Verification:
     """Check the written rows against the classes that were decided, and against the models."""
-    numbered = masked._numbered
+    numbered = blocks.numbered
     source, names = numbered.relation, numbered.names
-    expected, weights = masked._only.rows() if masked._only else (masked.arrow, masked.records)
-    due = Due(_COLUMNS, set(source.table.columns) - masked.dropped, expected)
+    expected, weights = blocks.only.rows() if blocks.only else (outcome.table, outcome.weights)
+    due = Due(_COLUMNS, set(source.table.columns) - blocks.dropped, expected)
 
     def judge(relation: Relation, written: Condensed) -> list[Finding]:
         whole = [(written.table, written.weights)]
         turns = [
-            verify_models(masked._published(table, each), numbered.work.models)
-            for table, each in (_turns(masked, relation, most) if masked._only is None else whole)
+            verify_models(blocks.published(table, each), numbered.work.models)
+            for table, each in (_turns(blocks, outcome, relation) if blocks.only is None else whole)
         ]
         return [together(each) for each in zip(*turns, strict=True)]
 
@@ -61,40 +62,40 @@ def together(findings: Sequence[Finding]) -> Finding:
 
 
 def _turns(
-    masked: EngineMasked, relation: Relation, most: int
+    blocks: Blocks, outcome: Outcome, relation: Relation
 ) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
     """Read what models look at by the labels of one column, so that classes stay whole."""
-    numbered = masked._numbered
+    numbered = blocks.numbered
     columns = [*numbered.names, *numbered.attributes]
-    lookup = _turn_of_label(masked, most)
+    lookup = _turn_of_label(blocks, outcome)
     table = lookup.joined(relation.table.select(columns))
     turn = lookup.cell(table, "n").fill_null(0)  # a label that nobody knows is not overlooked
     for number in range(int(np.array(lookup.payload["n"]).max()) + 1):
         some = dataclasses.replace(relation, table=table.filter(turn == number).select(columns))
         found = condense(some, columns)
-        yield _as_in_the_whole(masked, found), found.weights
+        yield _as_in_the_whole(blocks, found), found.weights
 
 
-def _turn_of_label(masked: EngineMasked, most: int) -> Lookup:
-    """Deal out the labels of the column whose commonest one is rarest, about `most` records a turn."""
+def _turn_of_label(blocks: Blocks, outcome: Outcome) -> Lookup:
+    """Deal out the labels of the column whose commonest one is rarest, about `blocks.most` records a turn."""
     best: tuple[int, str, pa.Array, NDArray[np.int64]] | None = None
-    for name in masked._numbered.names:
-        values, codes = encoded(masked.arrow[name])
-        records = counted(codes, len(values), masked.records)
+    for name in blocks.numbered.names:
+        values, codes = encoded(outcome.table[name])
+        records = counted(codes, len(values), outcome.weights)
         if best is None or records.max() < best[0]:
             best = int(records.max()), name, values, records
     assert best is not None
     _, name, values, records = best
-    _, turns = np.unique((np.cumsum(records) - 1) // most, return_inverse=True)
+    _, turns = np.unique((np.cumsum(records) - 1) // blocks.most, return_inverse=True)
     missing = np.array(values.is_null(), dtype=np.bool_)
-    return Lookup(f"{masked._numbered.tag}_t", name, values, missing, {"n": pa.array(turns)})
+    return Lookup(f"{blocks.numbered.tag}_t", name, values, missing, {"n": pa.array(turns)})
 
 
-def _as_in_the_whole(masked: EngineMasked, found: Condensed) -> pa.Table:
+def _as_in_the_whole(blocks: Blocks, found: Condensed) -> pa.Table:
     """Type the values of attributes as they are in the whole column, of which a part may look different."""
     table = found.table
-    for name in masked._numbered.attributes:
-        known = masked._numbered.seen[name]
+    for name in blocks.numbered.attributes:
+        known = blocks.numbered.seen[name]
         if table[name].type == known.table[name].type:
             continue
         raw = found.engine_values[name].cast(known.engine_values[name].type)

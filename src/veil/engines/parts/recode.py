@@ -21,79 +21,57 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.base.progress import Progress, following
+from veil.base.progress import Progress
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Attribute, Sample
 from veil.engines.copy import brought
+from veil.engines.parts.blocks import Blocks, most_that_fit, outcome_in_blocks
 from veil.engines.parts.divide import Part, divided
 from veil.engines.parts.labels import Labelled
-from veil.engines.parts.mondrian import EngineMasked, most_that_fit
 from veil.engines.parts.ranked import Combinations, Numbered
-from veil.engines.relation import Engine, Relation, relation_of
-from veil.engines.settings import Settings
-from veil.errors import InputError, NoSolutionError, PlanError
+from veil.engines.relation import Relation
+from veil.errors import NoSolutionError, PlanError
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
 from veil.masking.partition.columns import Labels, TreeColumn
 from veil.masking.partition.mondrian import Mondrian, Named
+from veil.outcome.outcome import Outcome, Pass
 from veil.plan.plan import Plan
-from veil.plan.prepare import _level_range
+from veil.plan.prepare import level_range
 from veil.published.table import Published
 from veil.quality.figures import quality
 from veil.tables.columns import counted
-from veil.tables.formats import Format
 
 
-def anonymize_by_part(
-    source: Any,
+def anonymize_in_parts(
+    relation: Relation,
     plan: Plan,
     *,
     most_combinations: int | None = None,
-    format: Format | None = None,
-    engine: Engine | Settings = "duckdb",
     threads: int | None = None,
-    progress: Any = None,
-) -> RecodedByPart:
+    progress: Progress,
+) -> Outcome:
     """Anonymize a table that an engine holds, part by part.
 
     Parameters
     ----------
-    source, format, engine
-        The table, as for `veil.anonymize`.
     plan
         What is asked. Columns that would be masked have to be removed, and no column can be microaggregated.
     most_combinations
         How many different combinations of cells a part may have; by default as many as fit into memory. The fewer, the
         more parts.
-    threads, progress
+    threads
         As for `veil.anonymize`.
-
-    >>> import ibis
-    >>> from veil import KAnonymity, hierarchies as h
-    >>> people = ibis.memtable({"age": [21, 22, 28, 29, 71, 71], "sex": ["f", "f", "m", "m", "f", "m"]})
-    >>> columns = {"age": h.intervals(10, 100), "sex": h.suppression()}
-    >>> found = anonymize_by_part(people, Plan(columns, (KAnonymity(2),)), most_combinations=4)
-    >>> found.transformations
-    [{'age': 1, 'sex': 0}, {'age': 0, 'sex': 1}]
     """
-    settings = engine if isinstance(engine, Settings) else None
-    name: Engine = "duckdb" if isinstance(engine, Settings) else engine
-    relation = relation_of(source, format=format, engine=name, settings=settings)
-    if relation is None:
-        raise InputError(
-            f"a {type(source).__name__} is in memory already: use `veil.anonymize` and `local_recoding`"
-        )
     _check(plan, relation)
-    with following(progress) as told:
-        shown = [
-            name for name in relation.table.columns if plan.role_of(name) not in ("dropped", "identifying")
-        ]
-        relation = brought(relation, shown, told)
-        told.phase("counting the values of each column")
-        numbered = Numbered(relation, Mondrian(dict(plan.quasi_identifiers), plan.models))
-        told.phase("cutting on the engine")
-        most = most_that_fit(most_combinations)
-        return RecodedByPart(plan, numbered, divided(numbered, most), most, threads, told)
+    shown = [name for name in relation.table.columns if plan.role_of(name) not in ("dropped", "identifying")]
+    relation = brought(relation, shown, progress)
+    progress.phase("counting the values of each column")
+    numbered = Numbered(relation, Mondrian(dict(plan.quasi_identifiers), plan.models))
+    progress.phase("cutting on the engine")
+    most = most_that_fit(most_combinations)
+    blocks = RecodedBlocks(plan, numbered, divided(numbered, most), most, threads)
+    return outcome_in_blocks(blocks, plan, progress)
 
 
 def _check(plan: Plan, relation: Relation) -> None:
@@ -119,63 +97,42 @@ def _check(plan: Plan, relation: Relation) -> None:
         raise PlanError('part by part, suppressed rows stay: say suppressed_rows="keep"')
 
 
-class RecodedByPart(EngineMasked):
-    """A table that was anonymized part by part.
-
-    `table`, `save` and the other attributes are those of `EngineMasked`.
-
-    Attributes
-    ----------
-    transformations : list of dict
-        Generalization levels of each part.
-    suppressed : int
-        Number of suppressed records.
-    """
+class RecodedBlocks(Blocks):
+    """Parts each of which gets the best transformation of its own."""
 
     def __init__(
-        self,
-        plan: Plan,
-        numbered: Numbered,
-        parts: list[Part],
-        most: int,
-        threads: int | None,
-        told: Progress,
+        self, plan: Plan, numbered: Numbered, parts: list[Part], most: int, threads: int | None
     ) -> None:
-        self.plan, self._threads = plan, threads
+        # A part that cannot be cut may still be generalized less than into one class.
+        super().__init__(numbered, [each._replace(final=None) for each in parts], most)
+        self.plan, self.threads = plan, threads
         columns = [each for each in numbered.work.columns if isinstance(each, TreeColumn)]
         hierarchies = [each.hierarchy for each in columns]
-        self._encoding = Encoding(numbered.names, hierarchies)
-        self._codes_of_ranks = [np.argsort(each.rank_of).astype(np.int32) for each in columns]
-        self._range = _level_range(plan, numbered.names, hierarchies)
-        self._levels: dict[Part, Levels] = {}
+        self.encoding = Encoding(numbered.names, hierarchies)
+        self.codes_of_ranks = [np.argsort(each.rank_of).astype(np.int32) for each in columns]
+        self.range = level_range(plan, numbered.names, hierarchies)
+        self.levels: dict[Part, Levels] = {}
         self.suppressed = 0
         self.dropped = frozenset(
             name
             for name in numbered.relation.table.columns
             if plan.role_of(name) in ("dropped", "identifying")
         )
-        # A part that cannot be cut may still be generalized less than into one class.
-        super().__init__(numbered, [each._replace(final=None) for each in parts], most, told)
 
-    @property
-    def transformations(self) -> list[dict[str, int]]:
-        """Generalization levels of each part."""
-        return [dict(zip(self._numbered.names, self._levels[part], strict=True)) for part in self._parts]
-
-    def _labelled(self, part: Part) -> Labelled:
-        found = self._numbered.fetch(part.box)
-        codes = [code_of_rank[found.work.ranks[:, j]] for j, code_of_rank in enumerate(self._codes_of_ranks)]
+    def labelled(self, part: Part) -> Labelled:
+        found = self.numbered.fetch(part.box)
+        codes = [code_of_rank[found.work.ranks[:, j]] for j, code_of_rank in enumerate(self.codes_of_ranks)]
         rejected, class_of_item = self._searched(part, found, codes)
-        named = self._named(self._levels[part], codes, found, rejected, class_of_item)
-        return Labelled(self._numbered, part.box, found, named, self.dropped)
+        named = self._named(self.levels[part], codes, found, rejected, class_of_item)
+        return Labelled(self.numbered, part.box, found, named, self.dropped)
 
     def _searched(
         self, part: Part, found: Combinations, codes: list[NDArray[np.int32]]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Find the best levels of a part. Return which of its classes are suppressed, and the class of each item."""
-        plan, whole = self.plan, self._numbered.work.sample
+        plan, whole = self.plan, self.numbered.work.sample
         sample = Sample(
-            self._encoding,
+            self.encoding,
             [each[found.item_of_row] for each in codes],
             tuple(
                 Attribute(each.name, of_rows, each.values)
@@ -187,22 +144,31 @@ class RecodedByPart(EngineMasked):
         )
         models = [model.for_part(whole) for model in plan.models]
         evaluator = Evaluator(sample, models, plan.quality, plan.suppression_limit)
-        if part not in self._levels:
+        if part not in self.levels:
             seconds = plan.strategy.time_limit if plan.time_limit is None else plan.time_limit
             limits = Limits(seconds, plan.check_limit or math.inf)
-            best = (
-                Search(evaluator, *self._range, limits=limits, threads=self._threads).run(plan.strategy).best
-            )
-            if best is None:
+            search = Search(evaluator, *self.range, limits=limits, threads=self.threads).run(plan.strategy)
+            best = search.best
+            if best is None or best.score is None:
                 raise NoSolutionError(
                     f"a part of {part.records} records has no transformation within the plan: give hierarchies one "
-                    "label above all values, raise `maximum_levels` or `suppression_limit`, or allow more "
-                    "`most_combinations`, so that parts are larger"
+                    "label above all values, raise `maximum_levels` or `suppression_limit`, or allow more combinations "
+                    "in `parts`, so that these are larger"
                 )
-            self._levels[part] = best.levels
-            self.suppressed += evaluator.judge(best.levels, sample.table).node.tally.suppressed
-        node = evaluator.judge(self._levels[part], sample.table).node
-        groups = sample.classes_of_rows(self._levels[part])[1]
+            self.levels[part] = best.levels
+            hidden = evaluator.judge(best.levels, sample.table).node.tally.suppressed
+            self.suppressed += hidden
+            self.passes += (
+                Pass(
+                    dict(zip(self.encoding.names, best.levels, strict=True)),
+                    part.records - hidden,
+                    best.score[0] if len(best.score) == 1 else best.score,
+                    getattr(plan.quality, "factor", None),
+                    search.proven,
+                ),
+            )
+        node = evaluator.judge(self.levels[part], sample.table).node
+        groups = sample.classes_of_rows(self.levels[part])[1]
         class_of_item = np.empty(found.work.weights.size, np.int64)
         class_of_item[found.item_of_row] = groups
         return node.rejected.astype(np.bool_), class_of_item
@@ -224,15 +190,15 @@ class RecodedByPart(EngineMasked):
         member = np.empty(classes, np.int64)
         member[class_of_item] = np.arange(class_of_item.size)
         labels = []
-        for hierarchy, level, of_item in zip(self._encoding.hierarchies, levels, codes, strict=True):
+        for hierarchy, level, of_item in zip(self.encoding.hierarchies, levels, codes, strict=True):
             of_class = hierarchy.label_map(level)[of_item[member]].astype(np.int64)
             of_class[kept:] = len(hierarchy.labels[level])
             texts = pa.array([*hierarchy.labels[level], self.plan.marker], pa.string())
             labels.append(Labels(texts, of_class, np.append(hierarchy.shares[level], 1.0)[of_class]))
         return Named(class_of_item, counted(class_of_item, classes, found.work.weights), labels)
 
-    def _published(self, rows: pa.Table, weights: NDArray[np.int64]) -> Published:
-        numbered = self._numbered
+    def published(self, rows: pa.Table, weights: NDArray[np.int64]) -> Published:
+        numbered = self.numbered
         return Published(
             rows,
             numbered.names,
@@ -242,39 +208,18 @@ class RecodedByPart(EngineMasked):
             baseline_weights=numbered.weights,
         )
 
-    def _facts(self, shown: Published, covered: list[float]) -> dict[str, Any]:
+    def facts(self, shown: Published, covered: list[float]) -> dict[str, Any]:
         bare = shown.suppressed_records
-        domains = [each.domain_size for each in self._numbered.work.columns]
+        domains = [each.domain_size for each in self.numbered.work.columns]
         found = quality(np.append(shown.sizes, bare) if bare else shown.sizes, covered, domains)
         found["discernibility"] = int(found["discernibility"]) + bare * (shown.records - bare)
         several = (
-            "unknown: the table was not anonymized as a whole; `compared` does so if its combinations fit"
+            "unknown: the table was not anonymized as a whole. If its combinations fit into memory, compare `measures` "
+            "with those of a release without parts"
         )
         return {
             **found,
             "suppressed": self.suppressed,
-            "parts": len(self._parts),
-            "cost": several if len(self._parts) > 1 else "none: there is one part, which is the table",
-        }
-
-    def compared(self, *, progress: Any = None) -> dict[str, dict[str, float | int]]:
-        """Anonymize the table as a whole too, if it fits into memory, and return the measures of both results.
-
-        A smaller loss in parts is what their own transformations gain, a larger one what the borders between them cost.
-        """
-        from veil.api.anonymize import carry_out
-        from veil.engines.source import for_plan
-
-        numbered = self._numbered
-        there = int(numbered.combinations([numbered.whole])[0])
-        if there > most_that_fit(None):
-            raise InputError(
-                f"{numbered.relation.name} has {there} combinations, which do not fit into memory: what one "
-                "transformation for all would lose is not known"
-            )
-        whole = carry_out(self.plan, for_plan(numbered.relation, self.plan), progress=progress)
-        names = ("classes", "average class size", "discernibility", "loss")
-        return {
-            "in parts": {name: self.facts[name] for name in names} | {"suppressed": self.suppressed},
-            "as a whole": {**whole.measures(), "suppressed": whole.suppressed},
+            "parts": len(self.parts),
+            "cost": several if len(self.parts) > 1 else "none: there is one part, which is the table",
         }

@@ -13,7 +13,6 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from veil.base.progress import Progress
@@ -22,26 +21,11 @@ from veil.engines.pieces import chunks, fingerprint
 from veil.engines.relation import Relation
 from veil.engines.write.target import Target, target_of
 from veil.errors import InputError, OutputError, VeilError
-from veil.published.finding import Verification
+from veil.outcome.written import Written
 from veil.tables.formats import Format
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
-
-
-@dataclass(frozen=True)
-class Written:
-    """What has been written: where, in how many pieces, and how many of them a run before had done already.
-
-    `verification` is what was found on the written rows of a release; None if a run before had checked them. `note` says
-    where rows were brought over to, if they were.
-    """
-
-    name: str
-    pieces: int
-    continued: int
-    verification: Verification | None = field(default=None, repr=False)
-    note: str | None = field(default=None, repr=False)
 
 
 def write(

@@ -63,7 +63,8 @@ class TClosenessThroughMicroaggregation(Multivariate):
         made = super().mask(table, randomness)
         published = Published(made.table, self.columns, untouched=True)
         close = TCloseness(self.confidential, self.t, self.closeness).verify(published)
-        return Outcome(made.table, findings=(*made.findings, close), facts=made.facts)
+        findings = (*made.verification.findings, close)
+        return self.outcome(table, made.table, findings=findings, facts=made.facts)
 
     def _partition(self, table: pa.Table, records: Records, randomness: Randomness) -> Groups:
         if self.confidential in self.columns:

@@ -80,8 +80,8 @@ class _Microaggregation(Method):
             for name in names:
                 made = aggregated(table[name], groups, self._how(name), name, keep_type=self.keep_type)
                 masked = replaced(masked, name, made.take(pa.array(groups)))
-        findings = tuple(self._finding(masked, names) for names in partitions)
-        return Outcome(masked, findings=findings, facts=self._facts(table, partitions))
+        findings = [self._finding(masked, names) for names in partitions]
+        return self.outcome(table, masked, findings=findings, facts=self._facts(table, partitions))
 
     def _finding(self, masked: pa.Table, names: tuple[str, ...]) -> Finding:
         """Check, on the masked table alone, that nobody can be told apart by columns that share a partition."""

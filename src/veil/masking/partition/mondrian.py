@@ -20,6 +20,7 @@ from veil.masking.partition.columns import Classes, Column, Labels, OrderedColum
 from veil.masking.partition.kernels import arrange, settle
 from veil.masking.partition.mondrian_kernels import propose, survey
 from veil.masking.partition.workpiece import Workpiece
+from veil.models.base import PrivacyModel
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.plan.parameters import Columns, Models, relocated
@@ -84,6 +85,10 @@ class Mondrian(Method):
         """The quasi-identifiers."""
         return tuple(self.quasi_identifiers)
 
+    @property
+    def privacy_models(self) -> tuple[PrivacyModel, ...]:
+        return self.models
+
     def relocated(self, move: Callable[[str], str]) -> Mondrian:
         """Return the same with the paths of hierarchy files changed, for recipes in other folders."""
         return dataclasses.replace(self, quasi_identifiers=relocated(self.quasi_identifiers, move))
@@ -100,7 +105,7 @@ class Mondrian(Method):
             cells[column.name] = each.labels.take(pa.array(each.of_class[class_of_row]))
             covered.append(float(each.shares @ named.records) / work.records)
         made = named.records.size
-        return work.outcome(cells, covered, made, {"partitions": made})
+        return work.outcome(self, cells, covered, made, {"partitions": made})
 
 
 class Named(NamedTuple):

@@ -21,6 +21,7 @@ from veil.masking.partition.columns import TreeColumn
 from veil.masking.partition.kernels import arrange, settle
 from veil.masking.partition.specialization_kernels import divide, least_of_steps, smallest_part
 from veil.masking.partition.workpiece import Workpiece
+from veil.models.base import PrivacyModel
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.plan.parameters import Columns, Models, relocated
@@ -78,6 +79,10 @@ class TopDownSpecialization(Method):
         """The quasi-identifiers."""
         return tuple(self.quasi_identifiers)
 
+    @property
+    def privacy_models(self) -> tuple[PrivacyModel, ...]:
+        return self.models
+
     def relocated(self, move: Callable[[str], str]) -> TopDownSpecialization:
         """Return the same with the paths of hierarchy files changed, for recipes in other folders."""
         return dataclasses.replace(self, quasi_identifiers=relocated(self.quasi_identifiers, move))
@@ -99,7 +104,7 @@ class TopDownSpecialization(Method):
             rows = places[work.ranks[:, j]][work.item_of_row]
             cells[column.name] = column.labels.take(pa.array(rows))
             covered.append(float(np.mean(column.shares[rows])))
-        return work.outcome(cells, covered, search.begins.size, {"specializations": steps})
+        return work.outcome(self, cells, covered, search.begins.size, {"specializations": steps})
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from veil.errors import NoSolutionError, PlanError, VerificationError
 from veil.masking.partition.columns import Column, Line, OrderedColumn, Style, TreeColumn, without_surprises
 from veil.masking.partition.kernels import by_item, histogram
 from veil.models.base import ClassCriterion, PrivacyModel, SampleCriterion
+from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
@@ -217,7 +218,12 @@ class Workpiece:
         return made
 
     def outcome(
-        self, cells: Mapping[str, pa.Array], covered: Sequence[float], made: int, facts: Mapping[str, Any]
+        self,
+        method: Method,
+        cells: Mapping[str, pa.Array],
+        covered: Sequence[float],
+        made: int,
+        facts: Mapping[str, Any],
     ) -> Outcome:
         """Put new cells in place, check every model on them, and measure what is left.
 
@@ -233,7 +239,7 @@ class Workpiece:
         require(findings, made, published.sizes.size)
         domains = [column.domain_size for column in self.columns]
         measured = quality(published.sizes, covered, domains)
-        return Outcome(masked, findings=findings, facts={**measured, **facts})
+        return method.outcome(self.table, masked, findings=findings, facts={**measured, **facts})
 
 
 def require(findings: Sequence[Finding], made: int, left: int) -> None:

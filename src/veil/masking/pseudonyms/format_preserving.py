@@ -72,6 +72,7 @@ class FormatPreservingPseudonyms(Pseudonyms):
         return self
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        before = table
         key = read_key(self.key, self.key_file, self.key_variable)
         permutations: dict[str, Permutation] = {}
         smallest = math.inf
@@ -113,7 +114,7 @@ class FormatPreservingPseudonyms(Pseudonyms):
             new = pa.array([int(each) if whole and each is not None else each for each in made], column.type)
             table = replaced(table, name, new.take(pa.array(codes)))
         facts = {"forms": len(permutations), "pseudonyms of the smallest form": smallest}
-        return Outcome(table, facts=facts)
+        return self.outcome(before, table, facts=facts)
 
 
 def form_of(value: str, *, leading: bool = False) -> str | None:

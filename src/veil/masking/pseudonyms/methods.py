@@ -40,6 +40,11 @@ class Pseudonyms(Method):
     def column_names(self) -> tuple[str, ...]:
         return self.columns
 
+    @property
+    def known_columns(self) -> tuple[str, ...]:
+        """None: nobody knows pseudonyms."""
+        return ()
+
 
 @declared(kind_of=Method)
 class KeyedPseudonyms(Pseudonyms):
@@ -115,7 +120,7 @@ class RandomPseudonyms(Pseudonyms):
         mapping = pa.table(
             {"value": pa.array(known, pa.string()), "pseudonym": pa.array(spelled, pa.string())}
         )
-        return dataclasses.replace(made, apart={"pseudonyms": mapping})
+        return self.outcome(table, made.table, apart={"pseudonyms": mapping}, facts=made.facts)
 
 
 class GuessableWarning(UserWarning):
@@ -169,6 +174,7 @@ def keyed(key: bytes, *parts: str) -> hmac.HMAC:
 def pseudonymized(table: pa.Table, method: Pseudonyms, pseudonym: Callable[[str], str]) -> Outcome:
     """Replace the values of all columns; refuse pseudonyms that two values would share."""
     made: dict[str, str] = {}
+    before = table
     for name in method.columns:
         values, codes = encoded(column_of(table, name, method))
         spelled = canonical_text(values, column=name)
@@ -179,7 +185,7 @@ def pseudonymized(table: pa.Table, method: Pseudonyms, pseudonym: Callable[[str]
         table = replaced(table, name, new.take(pa.array(codes)))
     if len(set(made.values())) < len(made):
         raise PlanError(f"{method}: two values would get the same pseudonym. Raise `length`")
-    return Outcome(table, facts={"different values": len(made)})
+    return method.outcome(before, table, facts={"different values": len(made)})
 
 
 def _values(table: pa.Table, name: str, method: object) -> Iterable[str]:

@@ -72,6 +72,7 @@ class LocalSuppression(Method):
         return self.columns
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        before = table
         if self.k > table.num_rows:
             raise PlanError(
                 f"{self}: the table has only {table.num_rows} records. Ask for a `k` of at most that"
@@ -89,7 +90,7 @@ class LocalSuppression(Method):
             "share of the cells": float(hidden.mean()),
             **{f"left out of {name}": int(hidden[:, at].sum()) for at, name in enumerate(self.columns)},
         }
-        return Outcome(table, findings=(self._finding(table),), facts=facts)
+        return self.outcome(before, table, findings=[self._finding(table)], facts=facts)
 
     def _finding(self, table: pa.Table) -> Finding:
         """Check the promise on the table as it is published."""

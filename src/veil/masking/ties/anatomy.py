@@ -78,6 +78,11 @@ class Anatomy(Method):
     def column_names(self) -> tuple[str, ...]:
         return self.columns
 
+    @property
+    def known_columns(self) -> tuple[str, ...]:
+        """None: confidential values are what an attacker wants to learn."""
+        return ()
+
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         self.check_columns(table)
         if self.by:
@@ -91,7 +96,7 @@ class Anatomy(Method):
         if len(self.columns) == 1:
             published = Published(made.apart["confidential"], [self.group], untouched=True)
             findings.append(DistinctLDiversity(self.columns[0], self.l).verify(published))
-        return Outcome(made.table, apart=made.apart, findings=tuple(findings), facts=made.facts)
+        return self.outcome(table, made.table, apart=made.apart, findings=findings, facts=made.facts)
 
     def _frequency(self, second: pa.Table) -> Finding:
         """Check on the second table that no value makes up more than 1/l of its group."""
@@ -109,7 +114,7 @@ class Anatomy(Method):
 
 
 def in_two_tables(
-    table: pa.Table, columns: tuple[str, ...], numbers: Groups, method: object, *, name: str = GROUP
+    table: pa.Table, columns: tuple[str, ...], numbers: Groups, method: Method, *, name: str = GROUP
 ) -> Outcome:
     """Split a table by its groups: everything else with the group of each row, and confidential values by group.
 
@@ -133,7 +138,7 @@ def in_two_tables(
         "smallest group": int(sizes.min()),
         "largest group": int(sizes.max()),
     }
-    return Outcome(first, apart={"confidential": second}, facts=facts)
+    return method.outcome(table, first, apart={"confidential": second}, facts=facts)
 
 
 def _places(table: pa.Table, name: str) -> Integers:

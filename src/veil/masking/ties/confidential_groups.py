@@ -75,6 +75,11 @@ class ConfidentialAttributePartitioning(Measuring):
     def column_names(self) -> tuple[str, ...]:
         return self.columns
 
+    @property
+    def known_columns(self) -> tuple[str, ...]:
+        """None: confidential values are what an attacker wants to learn."""
+        return ()
+
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         self.check_columns(table)
         check_size(self.k, table.num_rows, self)
@@ -103,7 +108,7 @@ class BucketizedTCloseness(Measuring):
 
     >>> table = pa.table({"age": list(range(12)), "income": list(range(100, 1300, 100))})
     >>> outcome = BucketizedTCloseness("income", 2, k=4).mask(table, Randomness())
-    >>> print(outcome.findings[1])
+    >>> print(outcome.verification.findings[1])
     holds: largest ratio of shares of 'income' at most 2 (found: 3/2)
     """
 
@@ -122,6 +127,11 @@ class BucketizedTCloseness(Measuring):
     @property
     def column_names(self) -> tuple[str, ...]:
         return (self.confidential,)
+
+    @property
+    def known_columns(self) -> tuple[str, ...]:
+        """None: confidential values are what an attacker wants to learn."""
+        return ()
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         self.check_columns(table)
@@ -143,7 +153,8 @@ class BucketizedTCloseness(Measuring):
             ratio is not None and ratio <= self.t,
             "a value that a group does not have" if ratio is None else str(ratio),
         )
-        return Outcome(made.table, apart=made.apart, findings=(*made.findings, close), facts=made.facts)
+        findings = (*made.verification.findings, close)
+        return self.outcome(table, made.table, apart=made.apart, findings=findings, facts=made.facts)
 
     def _times(self, records: int) -> int:
         """How many groups emphasize each bucket."""
@@ -232,13 +243,13 @@ def _released(
     release: str,
     name: str,
     randomness: Randomness,
-    method: object,
+    method: Method,
 ) -> Outcome:
     if release == "two tables":
         made = in_two_tables(table, columns, groups, method, name=name)
         found = KAnonymity(k).verify(Published(made.apart["confidential"], [name], untouched=True))
         large = Finding(f"every group has at least {k} records", found.holds, found.measured)
-        return Outcome(made.table, apart=made.apart, findings=(large,), facts=made.facts)
+        return method.outcome(table, made.table, apart=made.apart, findings=[large], facts=made.facts)
     order = pa.array(swapped(groups, randomness))
     masked, findings = table, []
     for column in columns:  # all in the same order: the values of a record stay together
@@ -246,4 +257,4 @@ def _released(
         findings.append(moved_within(table[column], masked[column], groups, k, column))
     sizes = np.bincount(groups)
     facts = {"groups": int(sizes.size), "smallest group": int(sizes.min()), "largest group": int(sizes.max())}
-    return Outcome(masked, findings=tuple(findings), facts=facts)
+    return method.outcome(table, masked, findings=findings, facts=facts)

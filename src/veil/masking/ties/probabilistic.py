@@ -87,7 +87,7 @@ class _Swapping(Method):
             "smallest group": int(min(each.min() for each in sizes)),
             "largest group": int(max(each.max() for each in sizes)),
         }
-        return Outcome(masked, findings=tuple(findings), facts=facts)
+        return self.outcome(table, masked, findings=findings, facts=facts)
 
     def _size(self, name: str) -> int:
         if not isinstance(self.k, dict):

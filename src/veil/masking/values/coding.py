@@ -66,7 +66,7 @@ class _Coding(Method):
             "value instead": new.as_py(),
             "cells": int(counts[coded].sum()),
         }
-        return Outcome(replaced(table, self.column, made.take(pa.array(codes))), facts=facts)
+        return self.outcome(table, replaced(table, self.column, made.take(pa.array(codes))), facts=facts)
 
     def _places(self, values: pa.Array, order: tuple[str, ...]) -> NDArray[np.int64]:
         """Return the place of each value in the order of the column."""

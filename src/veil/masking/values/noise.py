@@ -50,7 +50,7 @@ class UncorrelatedNoise(Method):
         values = _matrix(table, self.columns, self)
         spread = np.sqrt(self.alpha * values.var(axis=0, ddof=1))
         made = values + _normals(values.shape, randomness) * spread
-        return _outcome(table, self.columns, made, spread)
+        return _outcome(self, table, self.columns, made, spread)
 
 
 @declared(kind_of=Method)
@@ -86,7 +86,7 @@ class CorrelatedNoise(Method):
         if self.transformed:
             centre = values.mean(axis=0)
             made = centre + (made - centre) / np.sqrt(1 + self.alpha)
-        return _outcome(table, self.columns, made, np.sqrt(np.diag(covariance)))
+        return _outcome(self, table, self.columns, made, np.sqrt(np.diag(covariance)))
 
 
 def _matrix(table: pa.Table, columns: tuple[str, ...], method: object) -> NDArray[np.float64]:
@@ -109,12 +109,17 @@ def _root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _outcome(
-    table: pa.Table, columns: tuple[str, ...], made: NDArray[np.float64], spread: NDArray[np.float64]
+    method: Method,
+    table: pa.Table,
+    columns: tuple[str, ...],
+    made: NDArray[np.float64],
+    spread: NDArray[np.float64],
 ) -> Outcome:
+    noisy = table
     for at, name in enumerate(columns):
-        table = replaced(table, name, made[:, at])
+        noisy = replaced(noisy, name, made[:, at])
     facts: dict[str, Any] = {
         f"standard deviation of the noise of {name}": float(each)
         for name, each in zip(columns, spread, strict=True)
     }
-    return Outcome(table, facts=facts)
+    return method.outcome(table, noisy, facts=facts)

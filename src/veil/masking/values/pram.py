@@ -105,7 +105,7 @@ class PostRandomization(Method):
             "values": len(values),
             "smallest probability that a value stays": float(min(_stays(stages))),
         }
-        return Outcome(replaced(table, self.column, column), facts=facts)
+        return self.outcome(table, replaced(table, self.column, column), facts=facts)
 
     def transitions(self, table: pa.Table) -> dict[str, dict[str, Fraction]]:
         """Return the probability of each value of a table's column to become each other, both draws together."""

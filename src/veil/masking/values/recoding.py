@@ -101,8 +101,8 @@ class GlobalRecoding(Method):
         else:
             made = self._cut(table, column)
         before, after = (len(encoded(each)[0]) for each in (column, made))
-        return Outcome(
-            replaced(table, self.column, made), facts={"values before": before, "values after": after}
+        return self.outcome(
+            table, replaced(table, self.column, made), facts={"values before": before, "values after": after}
         )
 
     def _generalized(self, column: pa.ChunkedArray) -> pa.ChunkedArray:

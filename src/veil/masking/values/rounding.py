@@ -49,6 +49,7 @@ class Rounding(Method):
         return self.columns
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        before = table
         base = decimal_fraction(self.base)
         for name in self.columns:
             column = column_of(table, name, self)
@@ -72,7 +73,7 @@ class Rounding(Method):
                     f"{self}: the multiples of {base} around the values of column {name!r} do not fit into its "
                     f"type {column.type}. Cast it to a wider one, or take a smaller base"
                 ) from None
-        return Outcome(table)
+        return self.outcome(before, table)
 
     def _integers(self, values: NDArray[np.int64], base: int, randomness: Randomness) -> NDArray[np.int64]:
         if values.size and max(-int(values.min()), int(values.max())) > 2**63 - 1 - base:

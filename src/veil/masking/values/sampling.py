@@ -55,7 +55,7 @@ class RandomSampling(_Sampling):
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         wanted = _number(self.fraction, self.size, table.num_rows, self)
-        return _kept(table, np.sort(randomness.permutation(table.num_rows)[:wanted]))
+        return _kept(self, table, np.sort(randomness.permutation(table.num_rows)[:wanted]))
 
 
 @declared(kind_of=Method)
@@ -90,7 +90,9 @@ class StratifiedSampling(_Sampling):
         order = shuffled[np.argsort(strata[shuffled], kind="stable")]
         place = np.arange(order.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         chosen = np.sort(order[place < wanted[strata[order]]])
-        return _kept(table, chosen, {"strata": int(sizes.size), "strata left out": int((wanted == 0).sum())})
+        return _kept(
+            self, table, chosen, {"strata": int(sizes.size), "strata left out": int((wanted == 0).sum())}
+        )
 
     def _wanted(
         self, table: pa.Table, strata: NDArray[np.int64], sizes: NDArray[np.int64], randomness: Randomness
@@ -121,7 +123,7 @@ class StratifiedSampling(_Sampling):
 class BernoulliSampling(_Sampling):
     """Each record is kept with the same probability, independently of all others.
 
-    >>> BernoulliSampling(1).mask(pa.table({"age": [30, 41]}), Randomness()).origins
+    >>> BernoulliSampling(1).mask(pa.table({"age": [30, 41]}), Randomness()).rows
     array([0, 1])
     """
 
@@ -132,7 +134,7 @@ class BernoulliSampling(_Sampling):
         chosen = np.flatnonzero(happens(randomness, self.probability, table.num_rows))
         if not chosen.size:
             raise PlanError(f"{self} kept none of the {table.num_rows} records. Try again, or raise it")
-        return _kept(table, chosen)
+        return _kept(self, table, chosen)
 
 
 def _number(fraction: float | None, size: int | None, records: int, method: object) -> int:
@@ -143,9 +145,12 @@ def _number(fraction: float | None, size: int | None, records: int, method: obje
     return size
 
 
-def _kept(table: pa.Table, rows: NDArray[np.int64], facts: dict[str, int] | None = None) -> Outcome:
-    return Outcome(
+def _kept(
+    method: Method, table: pa.Table, rows: NDArray[np.int64], facts: dict[str, int] | None = None
+) -> Outcome:
+    return method.outcome(
+        table,
         table.take(pa.array(rows)),
-        origins=rows,
+        rows=rows,
         facts={"records kept": int(rows.size), "share kept": rows.size / table.num_rows, **(facts or {})},
     )

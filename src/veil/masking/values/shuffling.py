@@ -43,6 +43,7 @@ class ColumnShuffling(Method):
         return self.columns
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        before = table
         _refuse_overlap(self.columns, self.within, self)
         strata = groups(table, self.within, self)
         source = _shuffled(strata, randomness)
@@ -51,7 +52,7 @@ class ColumnShuffling(Method):
             table = replaced(table, name, column_of(table, name, self).take(pa.array(source)))
             if not self.together:
                 source = _shuffled(strata, randomness)
-        return Outcome(table)
+        return self.outcome(before, table)
 
 
 @declared(kind_of=Method)
@@ -80,6 +81,7 @@ class Shuffling(Method):
         return self.columns
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        before = table
         _refuse_overlap(self.columns, self.given, self)
         if table.num_rows < 3:
             raise InputError(f"{self}: {table.num_rows} records have no correlations. At least 3 are needed")
@@ -95,7 +97,7 @@ class Shuffling(Method):
             source = np.empty(order.size, np.int64)
             source[np.argsort(new[:, at], kind="stable")] = order
             table = replaced(table, name, column_of(table, name, self).take(pa.array(source)))
-        return Outcome(table)
+        return self.outcome(before, table)
 
 
 def _refuse_overlap(columns: tuple[str, ...], others: tuple[str, ...], method: object) -> None:

@@ -45,6 +45,7 @@ class DataSwapping(Method):
         return self.columns
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        before = table
         for name in set(self.columns) & set(self.within):
             raise PlanError(f"{self}: column {name!r} cannot be swapped and be what partners agree in")
         refuse_constant(groups(table, self.columns, self), ", ".join(self.columns), self)
@@ -64,7 +65,7 @@ class DataSwapping(Method):
         source[order[swapped]] = order[np.flatnonzero(swapped) + partner[swapped]]
         for name in self.columns:
             table = replaced(table, name, column_of(table, name, self).take(pa.array(source)))
-        return Outcome(table, facts={"records with a partner": int(2 * pairs.sum())})
+        return self.outcome(before, table, facts={"records with a partner": int(2 * pairs.sum())})
 
 
 @declared(kind_of=Method)
@@ -121,7 +122,8 @@ class RankSwapping(Method):
             for column in self.columns if self.by is not None else (name,):
                 made = replaced(made, column, column_of(table, column, self).take(pa.array(source)))
         promise = f"no value moved by more than {window} ranks"
-        return Outcome(made, findings=(Finding(promise, farthest <= window, f"{farthest}"),), facts=facts)
+        found = Finding(promise, farthest <= window, f"{farthest}")
+        return self.outcome(table, made, findings=[found], facts=facts)
 
     def _sources(
         self, column: pa.ChunkedArray, window: int, randomness: Randomness

@@ -11,8 +11,8 @@ import pyarrow as pa
 from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, WrapSerializer
 
 from veil.base.declare import declared
-from veil.base.digits import beside, exactly
 from veil.base.exact import decimal_fraction, float_at_least
+from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import HierarchyError, InputError, PlanError
 from veil.hierarchies import AnyBuilder, Hierarchy, Table

@@ -17,7 +17,7 @@ import os
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
@@ -27,6 +27,7 @@ from veil.base.wording import plural
 from veil.engines.relation import Relation, relation_of
 from veil.errors import InputError, VeilError
 from veil.models.base import PrivacyModel
+from veil.outcome.outcome import Outcome, require_outcome
 from veil.published.finding import Finding, Verification
 from veil.published.flag import free_flag
 from veil.published.table import Published
@@ -37,82 +38,116 @@ from veil.tables.arrow import normalized
 from veil.tables.frames import frame_of
 from veil.tables.source import Source
 
-if TYPE_CHECKING:
-    from veil.api.face import Anonymized
-
 FORMAT = 1
 _ALWAYS_CHECKABLE = ("KAnonymity", "SubsetKAnonymity", "DistinctLDiversity", "SampleUniqueness")
 """Models of which nobody can say that the original table is needed."""
 _EMBEDDED = re.compile(r'<script type="application/json" id="certificate">(.*?)</script>', re.DOTALL)
 
 
-def certificate_of(release: Anonymized) -> dict[str, Any]:
+def certificate_of(release: object) -> dict[str, Any]:
     """Return the certificate of a release as plain data."""
-    plan, table, flag = release.plan, normalized(release.arrow), _flag_of(release)
+    outcome = require_outcome(release)
+    table, flag = normalized(outcome.table), _flag_of(outcome)
     table = table.rename_columns(
-        [flag if flag and name == release._flag else name for name in table.column_names]
+        [flag if flag and name == outcome.flag else name for name in table.column_names]
     )
     promises: dict[str, Any] = {
-        "quasi_identifiers": list(release._published.names),
-        "roles": roles_of(release),
-        "identifying": dict(plan.identifying),
-        "marker": plan.marker,
+        "quasi_identifiers": list(outcome.published.names),
+        "roles": roles_of(outcome),
+        "identifying": {} if outcome.plan is None else dict(outcome.plan.identifying),
+        "marker": outcome.marker,
         "flag": flag,
-        "models": spell_models(plan, release.arrow),
+        "models": spell_models(outcome.models, outcome.table),
     }
-    found = []
-    for spec, model, stated in zip(
-        promises["models"], plan.models, release.verification.findings, strict=False
-    ):
-        checked = _check_model(spec, table, promises, release._published.weights)
-        if checked is not None and checked.holds:
-            found.append({"promise": checked.promise, "found": checked.measured, "checkable": True})
-        else:
-            kind = str(getattr(model, "kind", type(model).__name__))
-            found.append({"promise": stated.promise, "found": None, "checkable": False, "model": kind})
+    if outcome.plan is None:
+        found = _found_of_mask(outcome, table, promises)
+    else:
+        found = _found_of_plan(outcome, table, promises)
     made = {
         "veil_certificate": FORMAT,
         "veil": __version__,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "promises": promises,
         "found": found,
-        "content": _content_of(release, table, flag),
+        "content": _content_of(outcome, table, flag),
     }
+    if further := {name: each for name, each in outcome.apart.items() if name not in outcome.secret}:
+        made["apart"] = {name: _fingerprint(normalized(each)) for name, each in further.items()}
     return {**made, "checksum": _checksum(made)}
 
 
-def _flag_of(release: Anonymized) -> str | None:
+def _found_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any]) -> list[dict[str, Any]]:
+    """What was found of each model, and whether anybody can find the same on the table alone."""
+    found = []
+    for spec, model, stated in zip(
+        promises["models"], outcome.models, outcome.verification.findings, strict=False
+    ):
+        checked = _check_model(spec, table, promises, outcome.weights)
+        if checked is not None and checked.holds:
+            found.append({"promise": checked.promise, "found": checked.measured, "checkable": True})
+        else:
+            kind = str(getattr(model, "kind", type(model).__name__))
+            found.append({"promise": stated.promise, "found": None, "checkable": False, "model": kind})
+    return found
+
+
+def _found_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any]) -> list[dict[str, Any]]:
+    """What was found of each promise of a mask. Models count if they hold at the end, after all steps."""
+    promises["untouched"] = True  # no record is suppressed: what is missing is a value
+    kept, found = [], []
+    for spec in promises["models"]:
+        checked = _check_model(spec, table, promises, outcome.weights)
+        if checked is not None and checked.holds:
+            kept.append(spec)
+            found.append({"promise": checked.promise, "found": checked.measured, "checkable": True})
+    promises["models"] = kept
+    known = {each["promise"] for each in found}
+    promises["stated"] = [
+        {"promise": each.promise, "found": each.measured}
+        for each in outcome.verification.findings
+        if each.promise not in known
+    ]
+    return found
+
+
+def _flag_of(outcome: Outcome) -> str | None:
     """Name of the flag in what is released, where columns that Veil has not seen may have had the first choice."""
-    columns = release._source.columns
-    return release._flag if release._flag is None or columns is None else free_flag(columns)
+    columns = outcome.source.columns
+    return outcome.flag if outcome.flag is None or columns is None else free_flag(columns)
 
 
-def roles_of(release: Anonymized) -> dict[str, list[str]]:
-    """Return the columns by role; those that are published without one, by ``others="keep"``, are insensitive."""
-    plan = release.plan
-    made = {str(role): list(names) for role, names in plan.roles.items()}
+def roles_of(outcome: Outcome) -> dict[str, list[str]]:
+    """Return the columns by role; those that are published without one are insensitive."""
+    made: dict[str, list[str]] = {
+        "quasi-identifying": [],
+        "sensitive": [],
+        "insensitive": [],
+        "identifying": [],
+    }
+    if outcome.plan is None:
+        made["quasi-identifying"] = list(outcome.quasi_identifiers)
+    else:
+        made = {str(role): list(names) for role, names in outcome.plan.roles.items()}
     named = {name for names in made.values() for name in names}
-    columns = release._source.columns or release._prepared.table.column_names
     made["insensitive"] += [
-        name for name in columns if name not in named and plan.role_of(name) == "insensitive"
+        name for name in outcome.kept_columns if name not in named and outcome.role_of(name) == "insensitive"
     ]
     return {role: names for role, names in made.items() if names}
 
 
-def _content_of(release: Anonymized, table: pa.Table, flag: str | None) -> dict[str, Any]:
+def _content_of(outcome: Outcome, table: pa.Table, flag: str | None) -> dict[str, Any]:
     """Return the fingerprint of the released table. Of what an engine holds, Veil has seen the rows condensed only."""
-    if release._prepared.weights is not None:
-        names = [
-            name
-            for name in release._source.columns or table.column_names
-            if release.plan.role_of(name) != "dropped" and release.plan.identifying.get(name) != "remove"
-        ]
-        names += [flag] if flag else []
-        return {
-            "sha256": None,
-            "rows": release._published.records,
-            "columns": [{"name": name} for name in names],
-        }
+    if not outcome.is_condensed:
+        return _fingerprint(table)
+    names = [*outcome.kept_columns, *([flag] if flag else [])]
+    return {
+        "sha256": None,
+        "rows": outcome.published.records,
+        "columns": [{"name": name} for name in names],
+    }
+
+
+def _fingerprint(table: pa.Table) -> dict[str, Any]:
     columns = column_digests(table)
     return {
         "sha256": digest_of(columns, table.num_rows),
@@ -124,7 +159,7 @@ def _content_of(release: Anonymized, table: pa.Table, flag: str | None) -> dict[
     }
 
 
-def write_certificate(release: Anonymized, path: Path) -> Path:
+def write_certificate(release: object, path: Path) -> Path:
     """Write the certificate of a release as a JSON file."""
     with atomic(path) as temporary:
         temporary.write_text(
@@ -302,6 +337,9 @@ def _promises(data: dict[str, Any], released: Source) -> list[Finding]:
         else:
             promise = f"the certificate states: {stated['promise']}"
             findings.append(Finding(promise, True, "not checked, as that takes the original table"))
+    for stated in promises.get("stated", ()):
+        promise = f"the certificate states: {stated['promise']}"
+        findings.append(Finding(promise, True, "not checked, as that takes the original table"))
     for name, treatment in promises["identifying"].items():
         there = name in _columns(released)
         values = set(table[name].unique().to_pylist()) if there and treatment == "mask" else set()
@@ -327,6 +365,7 @@ def _check_model(
             promises["quasi_identifiers"],
             marker=promises["marker"],
             flag=promises["flag"] if promises["flag"] in table.column_names else None,
+            untouched=bool(promises.get("untouched")),
             weights=weights,
         )
         return model.verify(published)

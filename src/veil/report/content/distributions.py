@@ -9,20 +9,18 @@ released as numbers are counted in intervals with round limits, if there are man
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.hierarchies import Hierarchy
+from veil.outcome.outcome import Outcome
 from veil.report.content.disclosure import are_safe_counts
 from veil.tables.columns import counted, encoded, is_number, measured
 from veil.tables.text import canonical_text
 from veil.utility.distributions import domain_ranks, natural_ranks
-
-if TYPE_CHECKING:
-    from veil.api.face import Anonymized
 
 MOST_VALUES = 200
 """Values of a column that are listed; the others are counted together."""
@@ -44,18 +42,18 @@ class _Counted(NamedTuple):
     total: int
 
 
-def frequencies(release: Anonymized, name: str, *, private: bool = False) -> dict[str, Any]:
+def frequencies(outcome: Outcome, name: str, *, private: bool = False) -> dict[str, Any]:
     """Count the released values of a column in the release and, unless that is `private`, in the input."""
-    shown = release._published
-    column = release.arrow[name]
+    shown = outcome.published
+    column = outcome.table[name]
     values, codes = encoded(column)
-    kept = ~shown.suppressed if name in shown.names else np.ones(release.arrow.num_rows, np.bool_)
+    kept = ~shown.suppressed if name in shown.names else np.ones(outcome.table.num_rows, np.bool_)
     weights = shown.weights
     counts = counted(codes[kept], len(values), None if weights is None else weights[kept])
     hidden = int(np.count_nonzero(~kept) if weights is None else weights[~kept].sum())
     texts = canonical_text(values, column=name)
-    before = None if private else _of_input(release, name)
-    ranks = _ranks(release, name, values, texts)
+    before = None if private else _of_input(outcome, name)
+    ranks = _ranks(outcome, name, values, texts)
     after = _Counted(texts, counts, int(counts.sum()))
     limits: list[float] | None = None
     numbers = measured(pa.chunked_array([values])) if is_number(values.type) and len(values) else None
@@ -68,7 +66,7 @@ def frequencies(release: Anonymized, name: str, *, private: bool = False) -> dic
         frequent = set(sorted(order, key=lambda code: -after.counts[code])[:MOST_VALUES])
         most = [code for code in order if code in frequent]
     rest = [code for code in order if code not in set(most)]
-    role = "flag" if name == release._flag else release.plan.role_of(name)
+    role = "flag" if name == outcome.flag else outcome.role_of(name)
     made: dict[str, Any] = {
         "column": name,
         "role": role,
@@ -96,7 +94,7 @@ def frequencies(release: Anonymized, name: str, *, private: bool = False) -> dic
 
 
 def told_by(
-    release: Anonymized, found: dict[str, Any], values: pa.Array
+    outcome: Outcome, found: dict[str, Any], values: pa.Array
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Tell of original values which have a label that `found` counts, and for which of them it is the value itself."""
     name, limits = found["column"], found["limits"]
@@ -106,10 +104,8 @@ def told_by(
         inside = (numbers >= limits[0]) & (numbers < limits[-1])
         return inside, np.zeros(len(values), np.bool_)
     labels: dict[str | None, str | None] = {text: text for text in texts}
-    encoding = release._prepared.encoding
-    if name in encoding.names:
-        j = encoding.names.index(name)
-        hierarchy, level = encoding.hierarchies[j], release._parts[0].levels[j]
+    if name in outcome.levels:
+        hierarchy, level = outcome.hierarchies[name], outcome.levels[name]
         places = hierarchy.label_map(level).tolist()
         labels = {
             text: hierarchy.labels[level][place]
@@ -121,10 +117,12 @@ def told_by(
     return np.array(labelled, np.bool_), np.array(itself, np.bool_)
 
 
-def _of_input(release: Anonymized, name: str) -> _Counted | None:
+def _of_input(outcome: Outcome, name: str) -> _Counted | None:
     """Count the records of the input by the labels of the release; None where they have several, or none."""
-    prepared, plan, parts = release._prepared, release.plan, release._parts
-    if name in plan.microaggregated or name in plan.identifying or name == release._flag:
+    prepared, plan, parts = outcome.prepared, outcome.plan, outcome.parts
+    if plan is None or prepared is None:
+        return _of_input_of_mask(outcome, name)
+    if name in plan.microaggregated or name in plan.identifying or name == outcome.flag:
         return None
     rows = np.arange(prepared.table.num_rows)
     if prepared.subset is not None:
@@ -142,6 +140,17 @@ def _of_input(release: Anonymized, name: str) -> _Counted | None:
         values, every = encoded(prepared.table[name])
         texts, codes = canonical_text(values, column=name), every[rows]
     return _Counted(texts, counted(codes, len(texts), weights), prepared.records(rows))
+
+
+def _of_input_of_mask(outcome: Outcome, name: str) -> _Counted | None:
+    """Count the records of the input by their values, where the same values may stand in the output."""
+    original = outcome.original
+    if outcome.is_condensed or name not in original.column_names:
+        return None
+    if original[name].type != outcome.table[name].type:
+        return None
+    values, codes = encoded(original[name])
+    return _Counted(canonical_text(values, column=name), counted(codes, len(values), None), len(codes))
 
 
 def _in_intervals(
@@ -182,15 +191,13 @@ def _round_step(width: float) -> float:
     return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= width)
 
 
-def _ranks(release: Anonymized, name: str, values: pa.Array, texts: list[str | None]) -> NDArray[np.float64]:
+def _ranks(outcome: Outcome, name: str, values: pa.Array, texts: list[str | None]) -> NDArray[np.float64]:
     """Return the place of each released value: in the order of its type, or of the values below a label."""
-    prepared = release._prepared
-    natural = natural_ranks(values, release.arrow[name])
-    names = list(prepared.encoding.names)
-    if name not in names or name in release.plan.microaggregated:
+    natural = natural_ranks(values, outcome.table[name])
+    if name not in outcome.hierarchies or (outcome.plan and name in outcome.plan.microaggregated):
         return natural
-    hierarchy = prepared.encoding.hierarchies[names.index(name)]
-    first = _first_values(hierarchy, prepared.table[name])
+    hierarchy = outcome.hierarchies[name]
+    first = _first_values(hierarchy, outcome.original[name])
     unknown = float(hierarchy.size)
     keys = [
         (first.get(text, unknown) if text is not None else np.inf, rank)

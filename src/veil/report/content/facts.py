@@ -6,21 +6,22 @@ import importlib.metadata
 import platform
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from veil.base.describe import definition, parameters
 from veil.base.spell import spelled
 from veil.base.version import __version__
-from veil.local_recoding import RecodedRelease
 from veil.models.base import monotonicity
+from veil.outcome.generalize import Choice
+from veil.outcome.measures import measures_of
+from veil.outcome.outcome import Outcome, require_outcome
+from veil.plan.plan import Plan
 from veil.recipe.document import document_text
 from veil.report.certificate.certificate import certificate_of, roles_of
 from veil.report.certificate.digest import content_digest, file_digest
 from veil.report.content.measured import Findings
+from veil.report.content.steps import describe_step, spell_step
 from veil.report.content.withheld import spell_models, spell_recipe
-
-if TYPE_CHECKING:
-    from veil.api.face import Anonymized
 
 Tell = Callable[[str], None]
 
@@ -36,7 +37,9 @@ EXACT = (
 )
 
 
-def facts(release: Anonymized, *, private: bool | None = None, tell: Tell = lambda _: None) -> dict[str, Any]:
+def collect_facts(
+    release: object, *, private: bool | None = None, tell: Tell = lambda _: None
+) -> dict[str, Any]:
     """Collect everything a reader needs in order to understand, judge and repeat a release.
 
     Parameters
@@ -46,32 +49,29 @@ def facts(release: Anonymized, *, private: bool | None = None, tell: Tell = lamb
     tell
         Called with the name of each phase.
     """
-    is_dp = hasattr(release, "statement")
+    outcome = require_outcome(release)
+    is_dp = outcome.statement is not None
     private = is_dp if private is None else private
-    found = Findings(release, private=private)
+    found = Findings(outcome, private=private)
     tell("certificate")
-    certificate = certificate_of(release)
+    certificate = certificate_of(outcome)
     tell("risks")
     risks = found.risks
     tell("utility")
     utility = found.worth.facts()
     tell("distributions")
     distributions, associations = found.distributions, found.associations
-    plan = release.plan
-    path = None if release._source.path is None else str(release._source.path)
-    recipe = spell_recipe(plan, release.arrow, input=path, format=release._source.format)
-    if isinstance(release, RecodedRelease):
-        recipe["local_recoding"] = spelled(release.mode)
+    recipe = _recipe(outcome)
     tell("fingerprints")
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "private": private,
         "notice": None if not is_dp else LEFT_OUT if private else EXACT,
-        "statement": getattr(release, "statement", None),
-        "summary": _summary(release, private),
-        "asked": _asked(release),
-        "done": done_to(release, private),
-        "verification": _verification(release, certificate, private),
+        "statement": outcome.statement,
+        "summary": _summary(outcome, private),
+        "asked": _asked(outcome),
+        "done": done_to(outcome, private),
+        "verification": _verification(outcome, certificate, private),
         "risks": risks,
         "utility": utility,
         "distributions": distributions,
@@ -79,11 +79,15 @@ def facts(release: Anonymized, *, private: bool | None = None, tell: Tell = lamb
         "space": found.space,
         "curve": found.curve,
         "versions": versions(),
-        "input": None if private else _input(release),
+        "input": None if private else _input(outcome),
         "output": {
-            "rows": release._published.records,
+            "rows": outcome.published.records,
             "columns": len(certificate["content"]["columns"]),
             "sha256": certificate["content"]["sha256"],
+            "apart": [
+                {"name": name, "rows": table.num_rows, "secret": name in outcome.secret}
+                for name, table in outcome.apart.items()
+            ],
         },
         "recipe": recipe,
         "recipe_text": document_text(recipe),
@@ -91,45 +95,54 @@ def facts(release: Anonymized, *, private: bool | None = None, tell: Tell = lamb
     }
 
 
-def _summary(release: Anonymized, private: bool) -> dict[str, Any]:
-    sizes = release._published.sizes
+def _recipe(outcome: Outcome) -> dict[str, Any]:
+    path = None if outcome.source.path is None else str(outcome.source.path)
+    if outcome.plan is None:
+        steps = [spell_step(method, outcome.columns) for method in outcome.methods]
+        return {"input": path, "steps": steps} if path else {"steps": steps}
+    recipe = spell_recipe(outcome.plan, outcome.table, input=path, format=outcome.source.format)
+    if outcome.recoding is not None:
+        recipe["local_recoding"] = spelled(outcome.recoding)
+    return recipe
+
+
+def _summary(outcome: Outcome, private: bool) -> dict[str, Any]:
+    sizes = outcome.published.sizes
     made: dict[str, Any] = {
-        "released_rows": release._published.records,
+        "released_rows": outcome.published.records,
         "classes": int(sizes.size),
         "smallest_class": int(sizes.min()) if sizes.size else None,
-        "holds": release.verification.holds,
+        "holds": outcome.verification.holds,
     }
     if private:
         return made
-    relevant = release._prepared.records(release._prepared.subset)
+    prepared, story = outcome.prepared, outcome.story
     made |= {
-        "records": release.records,
-        "chosen": relevant,
-        "suppressed": release.suppressed,
-        "suppression_limit": release.plan.suppression_limit,
-        "within_limit": release.within_limit,
-        "ending": getattr(release, "ending", None),
+        "records": outcome.records,
+        "chosen": outcome.records if prepared is None else prepared.records(prepared.subset),
+        "suppressed": outcome.suppressed,
+        "suppression_limit": None if outcome.plan is None else outcome.plan.suppression_limit,
+        "within_limit": not outcome.over_limit,
+        "ending": outcome.facts.get("ending"),
     }
-    if hasattr(release, "score"):
-        score = release.score
+    if isinstance(story, Choice):
         made |= {
-            "score": list(score) if isinstance(score, tuple) else score,
-            "is_optimum": getattr(release, "is_optimum", None),
-            "proven_optimal": getattr(release, "proven_optimal", False),
-            "gap": getattr(release, "gap", None),
+            "score": list(story.score) if isinstance(story.score, tuple) else story.score,
+            "is_optimum": story.is_optimum,
+            "proven_optimal": story.proven_optimal,
+            "gap": story.gap,
+            "nodes": {"all": story.found.space.size, "checked": len(story.found.space.evaluated)},
         }
     else:
-        made["measures"] = {name: float(value) for name, value in release.measures().items()}
-    explored = getattr(release, "explored", None)
-    if explored is not None:
-        made["nodes"] = {"all": explored.size, "checked": len(explored.evaluated)}
+        made["measures"] = {name: float(value) for name, value in measures_of(outcome).items()}
     return made
 
 
-def _asked(release: Anonymized) -> dict[str, Any]:
-    plan = release.plan
-    specs = spell_models(plan, release.arrow)
-    return {
+def _asked(outcome: Outcome) -> dict[str, Any]:
+    plan = outcome.plan
+    specs = spell_models(outcome.models, outcome.table)
+    findings = outcome.verification.findings
+    made: dict[str, Any] = {
         "models": [
             {
                 "kind": spec["kind"],
@@ -143,8 +156,17 @@ def _asked(release: Anonymized) -> dict[str, Any]:
                 ],
                 "promise": finding.promise,
             }
-            for spec, model, finding in zip(specs, plan.models, release.verification.findings, strict=False)
+            for spec, model, finding in zip(specs, outcome.models, findings, strict=False)
         ],
+        "steps": [describe_step(method, outcome) for method in outcome.methods],
+        "roles": roles_of(outcome),
+        "subset": any(model.subset is not None for model in outcome.models),
+    }
+    return made if plan is None else {**made, **_asked_of_plan(plan)}
+
+
+def _asked_of_plan(plan: Plan) -> dict[str, Any]:
+    return {
         "quality": {"kind": str(getattr(plan.quality, "kind", "")), "definition": _definition(plan.quality)},
         "suppression_limit": plan.suppression_limit,
         "suppressed_rows": plan.suppressed_rows,
@@ -152,8 +174,6 @@ def _asked(release: Anonymized) -> dict[str, Any]:
         "time_limit": plan.time_limit,
         "check_limit": plan.check_limit,
         "marker": plan.marker,
-        "roles": roles_of(release),
-        "subset": any(model.subset is not None for model in plan.models),
     }
 
 
@@ -182,38 +202,56 @@ def _definition(declared: Any) -> str:
     return definition(type(declared)).replace("`", "")
 
 
-def done_to(release: Anonymized, private: bool) -> dict[str, Any]:
+def done_to(outcome: Outcome, private: bool) -> dict[str, Any]:
     """Say what was done to each column, and by local recoding to which part of the records."""
-    prepared, plan = release._prepared, release.plan
-    names, hierarchies = prepared.encoding.names, prepared.encoding.hierarchies
-    parts = [part for part in release._parts if part.rows.size] or release._parts[:1]
     columns = []
-    for name in release._source.columns or prepared.table.column_names:
-        role = plan.role_of(name)
-        row: dict[str, Any] = {"column": name, "role": role}
-        if name in plan.microaggregated:
-            row["treatment"] = f"replaced by the {plan.microaggregated[name]} of its class"
-        elif name in names:
-            row |= _generalization(
-                hierarchies[names.index(name)], [part.levels[names.index(name)] for part in parts]
-            )
-        elif role == "identifying":
-            row["treatment"] = "removed" if plan.identifying[name] == "remove" else "masked"
-        else:
-            row["treatment"] = "removed" if role == "dropped" else "published as it is"
-        columns.append(row)
-    made: dict[str, Any] = {"columns": columns, "flag": release._flag}
-    passes = getattr(release, "passes", None)
-    if passes is not None and not private:
+    for name in outcome.columns:
+        row: dict[str, Any] = {"column": name, "role": outcome.role_of(name)}
+        columns.append(row | (_masked(outcome, name) if outcome.plan is None else _treated(outcome, name)))
+    made: dict[str, Any] = {"columns": columns, "flag": outcome.flag}
+    if private or outcome.plan is None or not (outcome.recoding or outcome.passes):
+        return made
+    prepared, names = outcome.prepared, outcome.quasi_identifiers
+    if prepared is None:
+        made["parts"] = [{"records": each.recoded, "levels": each.transformation} for each in outcome.passes]
+    else:
         made["parts"] = [
             {
                 "records": prepared.records(part.rows),
-                "levels": dict(zip(names, map(int, part.levels), strict=True)),
+                "levels": dict(zip(names, map(int, part.levels), strict=False)),
             }
-            for part in release._parts
+            for part in outcome.parts
         ]
-        made["passes"] = len(passes)
+    made["passes"] = len(outcome.passes)
     return made
+
+
+def _treated(outcome: Outcome, name: str) -> dict[str, Any]:
+    """What a plan did to a column."""
+    plan = outcome.plan
+    assert plan is not None
+    role = outcome.role_of(name)
+    if name in plan.microaggregated:
+        return {"treatment": f"replaced by the {plan.microaggregated[name]} of its class"}
+    if name in outcome.hierarchies:
+        at = list(outcome.hierarchies).index(name)
+        parts = [part for part in outcome.parts if part.rows.size] or outcome.parts[:1]
+        return _generalization(outcome.hierarchies[name], [part.levels[at] for part in parts])
+    if name in plan.quasi_identifiers:
+        levels = [each.transformation[name] for each in outcome.passes]
+        return {"treatment": f"generalized to levels {min(levels)} to {max(levels)}, part by part"}
+    if role == "identifying":
+        return {"treatment": "removed" if plan.identifying[name] == "remove" else "masked"}
+    return {"treatment": "removed" if role == "dropped" else "published as it is"}
+
+
+def _masked(outcome: Outcome, name: str) -> dict[str, Any]:
+    """What masking methods did to a column."""
+    by = [type(method).__name__ for method in outcome.methods if name in method.column_names]
+    if name not in outcome.kept_columns:
+        apart = any(name in table.column_names for table in outcome.apart.values())
+        return {"treatment": "in a table apart" if apart else "removed"}
+    return {"treatment": f"changed by {', then '.join(by)}" if by else "published as it is"}
 
 
 def _generalization(hierarchy: Any, levels: list[int]) -> dict[str, Any]:
@@ -230,9 +268,9 @@ def _generalization(hierarchy: Any, levels: list[int]) -> dict[str, Any]:
     return made
 
 
-def _verification(release: Anonymized, certificate: dict[str, Any], private: bool) -> list[dict[str, Any]]:
+def _verification(outcome: Outcome, certificate: dict[str, Any], private: bool) -> list[dict[str, Any]]:
     """Every promise with what the independent check found; if private, what it found on the release alone."""
-    findings = release.verification.findings
+    findings = outcome.verification.findings
     if not private:
         return [{"promise": f.promise, "found": f.measured, "holds": f.holds} for f in findings]
     checked = [
@@ -243,13 +281,12 @@ def _verification(release: Anonymized, certificate: dict[str, Any], private: boo
     return checked + [{"promise": f.promise, "found": f.measured, "holds": f.holds} for f in identifying]
 
 
-def _input(release: Anonymized) -> dict[str, Any]:
-    table, path = release._source.table, release._source.path
-    condensed = release._prepared.weights is not None
+def _input(outcome: Outcome) -> dict[str, Any]:
+    table, path = outcome.source.table, outcome.source.path
     made: dict[str, Any] = {
-        "rows": release.records,
-        "columns": len(release._source.columns or table.column_names),
-        "sha256": None if condensed else content_digest(table),
+        "rows": outcome.records,
+        "columns": len(outcome.columns),
+        "sha256": None if outcome.is_condensed else content_digest(table),
     }
     if path is not None:
         made |= {"file": path.name, "file_sha256": file_digest(path)}

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from veil.errors import InputError
+from veil.outcome.generalize import Choice
+from veil.outcome.outcome import Outcome
 from veil.population import Population
 from veil.published.table import Published
 from veil.report.content.association import associations, codes_of
@@ -21,9 +23,6 @@ from veil.report.content.utility import Worth
 from veil.risk import RiskAnalysis, analyze
 from veil.tables.text import canonical_text
 from veil.utility import Comparison
-
-if TYPE_CHECKING:
-    from veil.api.face import Anonymized
 
 MOST_COLUMNS = 16
 """Columns whose associations are looked at: what fits on a page."""
@@ -38,13 +37,13 @@ MOST_SUBSETS = 20
 class Findings:
     """What is found out about a release. With `private`, only what the released table itself tells."""
 
-    def __init__(self, release: Anonymized, *, private: bool = False) -> None:
-        self.release, self.private = release, private
+    def __init__(self, outcome: Outcome, *, private: bool = False) -> None:
+        self.outcome, self.private = outcome, private
 
     @functools.cached_property
     def comparison(self) -> Comparison:
         """The input beside the release."""
-        return Comparison.of(self.release)
+        return Comparison.of(self.outcome)
 
     # --- risks ------------------------------------------------------------------------------------
 
@@ -62,9 +61,13 @@ class Findings:
         """The risks of the input, as it was collected."""
         if self.private:
             return None
-        prepared, names = self.release._prepared, self.release._published.names
-        table, weights, everybody = prepared.table, prepared.weights, None
-        if prepared.subset is not None:
+        outcome, names = self.outcome, self.outcome.published.names
+        if outcome.prepared is None and outcome.is_condensed:
+            return None  # the combinations of the input were never in memory all at once
+        names = [name for name in names if name in outcome.original.column_names]
+        table, prepared, everybody = outcome.original, outcome.prepared, None
+        weights = None if prepared is None else prepared.weights
+        if prepared is not None and prepared.subset is not None:
             rows = np.flatnonzero(prepared.subset)
             everybody = table.select(names)
             table, weights = table.take(pa.array(rows)), prepared.weights_of(rows)
@@ -74,7 +77,7 @@ class Findings:
             untouched=True,
             weights=weights,
             population=everybody,
-            population_weights=prepared.weights,
+            population_weights=None if prepared is None else prepared.weights,
         )
         people = None if everybody is not None else self._people()
         return analyze(published, population=people, untouched=True)
@@ -82,22 +85,26 @@ class Findings:
     @functools.cached_property
     def after(self) -> RiskAnalysis:
         """The risks of the release."""
-        release = self.release
-        published = Published(
-            release.arrow,
-            release._published.names,
-            marker=release.plan.marker,
-            flag=release._flag,
-            weights=release._published.weights,
-            population=self._population(),
-            population_weights=release._prepared.weights,
-        )
-        people = None if published.population is not None else self._people()
-        return analyze(published, population=people, models=release.plan.models)
+        outcome = self.outcome
+        population = self._population()
+        published = outcome.published
+        if population is not None and outcome.prepared is not None:
+            published = Published(
+                outcome.table,
+                published.names,
+                marker=outcome.marker,
+                flag=outcome.flag,
+                weights=outcome.weights,
+                population=population,
+                population_weights=outcome.prepared.weights,
+            )
+        people = None if population is not None else self._people()
+        untouched = outcome.plan is None
+        return analyze(published, population=people, models=outcome.models, untouched=untouched)
 
     def _people(self) -> Population | None:
         """The number of people that a model of the plan speaks of."""
-        for model in self.release.plan.models:
+        for model in self.outcome.models:
             people = getattr(model, "population", None)
             if isinstance(people, Population):
                 return people
@@ -105,8 +112,8 @@ class Findings:
 
     def _population(self) -> pa.Table | None:
         """Everybody, generalized as the release is, if only a part of the table is released."""
-        prepared, parts = self.release._prepared, self.release._parts
-        if prepared.subset is None or len(parts) != 1:
+        prepared, parts = self.outcome.prepared, self.outcome.parts
+        if prepared is None or prepared.subset is None or len(parts) != 1:
             return None
         columns = {
             name: pa.array(hierarchy.labels[level], pa.string()).take(
@@ -127,27 +134,27 @@ class Findings:
     @functools.cached_property
     def worth(self) -> Worth:
         """What the release is still good for. Tables that an engine holds are not compared row by row."""
-        known = not self.private and self.release._prepared.weights is None
-        return Worth(self.release, self.comparison if known else None, self.distributions)
+        known = not self.private and not self.outcome.is_condensed
+        return Worth(self.outcome, self.comparison if known else None, self.distributions)
 
     @functools.cached_property
     def distributions(self) -> list[dict[str, Any]]:
         """How often each released value occurs, before and after."""
-        names = [name for name in self.release.arrow.column_names if self._is_spelled(name)]
-        return [frequencies(self.release, name, private=self.private) for name in names]
+        names = [name for name in self.outcome.table.column_names if self._is_spelled(name)]
+        return [frequencies(self.outcome, name, private=self.private) for name in names]
 
     @functools.cached_property
     def associations(self) -> dict[str, Any]:
         """How strongly the columns depend on each other, before and after."""
-        shown, flag = self.release.arrow, self.release._flag
-        masked = self.release.plan.identifying
+        shown, flag, plan = self.outcome.table, self.outcome.flag, self.outcome.plan
+        masked = {} if plan is None else plan.identifying
         names = [
             name
             for name in shown.column_names
             if name != flag and name not in masked and self._is_spelled(name)
         ]
         some = names[:MOST_COLUMNS]
-        published = self.release._published
+        published = self.outcome.published
         kept, weights = ~published.suppressed, published.weights
         return {
             "columns": some,
@@ -159,16 +166,21 @@ class Findings:
             ),
         }
 
-    def _associations_before(self, names: list[str]) -> list[list[float | None]]:
-        prepared = self.release._prepared
+    def _associations_before(self, names: list[str]) -> list[list[float | None]] | None:
+        table, prepared = self.outcome.original, self.outcome.prepared
+        if prepared is None:
+            there = [name for name in names if name in table.column_names]
+            if there != names or self.outcome.is_condensed:
+                return None
+            return associations([codes_of(table[name], None) for name in names], None)
         subset = prepared.subset
-        chosen = np.arange(prepared.table.num_rows) if subset is None else np.flatnonzero(subset)
-        codes = [codes_of(prepared.table[name], prepared.weights)[chosen] for name in names]
+        chosen = np.arange(table.num_rows) if subset is None else np.flatnonzero(subset)
+        codes = [codes_of(table[name], prepared.weights)[chosen] for name in names]
         return associations(codes, prepared.weights_of(chosen))
 
     def _is_spelled(self, name: str) -> bool:
         try:
-            canonical_text(self.release.arrow[name].slice(0, 0), column=name)
+            canonical_text(self.outcome.table[name].slice(0, 0), column=name)
         except InputError:
             return False
         return True
@@ -178,10 +190,10 @@ class Findings:
     @functools.cached_property
     def space(self) -> dict[str, Any] | None:
         """The transformations that the search evaluated; None if there was no search to speak of."""
-        space = getattr(self.release, "explored", None)
-        if space is None or self.private:
+        story, prepared = self.outcome.story, self.outcome.prepared
+        if not isinstance(story, Choice) or prepared is None or self.private:
             return None
-        records = max(1, self.release._prepared.sample.records)
+        space, records = story.found.space, max(1, prepared.sample.records)
         nodes = list(space.evaluated.values())
         listed = nodes if len(nodes) <= MOST_NODES else nodes[:: math.ceil(len(nodes) / MOST_NODES)]
         sums: dict[int, dict[str, Any]] = {}
@@ -200,7 +212,7 @@ class Findings:
             "evaluated": len(nodes),
             "minimum": list(space.minimum),
             "maximum": list(space.maximum),
-            "chosen": list(self.release._parts[0].levels),
+            "chosen": list(story.levels),
             "by_level_sum": [{"level_sum": key, **sums[key]} for key in sorted(sums)],
             "nodes": [
                 {
@@ -216,11 +228,12 @@ class Findings:
     @functools.cached_property
     def curve(self) -> list[dict[str, Any]]:
         """The best score known after so many seconds of the search."""
-        if self.private:
+        story = self.outcome.story
+        if self.private or not isinstance(story, Choice):
             return []
-        found = getattr(self.release, "curve", [])
         return [
-            {"seconds": seconds, "checked": checked, "score": score[0]} for seconds, checked, score in found
+            {"seconds": seconds, "checked": checked, "score": score[0]}
+            for seconds, checked, score in story.found.curve
         ]
 
 

@@ -6,7 +6,7 @@ import functools
 import importlib.util
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from veil.base.wording import plural
 from veil.errors import InputError
+from veil.outcome.outcome import Outcome
 from veil.report.content.disclosure import change, is_safe_column, rounded
 from veil.report.content.distributions import told_by
 from veil.tables.columns import counted, encoded, is_number
@@ -31,9 +32,6 @@ from veil.utility.preservation import ColumnPreservation
 from veil.utility.quality import DATA_MEASURES
 from veil.utility.statistics import ColumnStatistics, Statistics
 
-if TYPE_CHECKING:
-    from veil.api.face import Anonymized
-
 LEARNED_RECORDS = 20_000
 """Records that models are trained and tested with."""
 
@@ -50,9 +48,9 @@ class Worth:
     """Measures of utility. Without a comparison only what the released table itself tells."""
 
     def __init__(
-        self, release: Anonymized, comparison: Comparison | None, distributions: Sequence[dict[str, Any]]
+        self, outcome: Outcome, comparison: Comparison | None, distributions: Sequence[dict[str, Any]]
     ) -> None:
-        self.release, self.comparison = release, comparison
+        self.outcome, self.comparison = outcome, comparison
         self._counted = {each["column"]: each for each in distributions if each["before"] is not None}
         self._safe: dict[str, bool] = {}
 
@@ -101,9 +99,9 @@ class Worth:
     def statistics(self) -> list[dict[str, Any]]:
         """Summary statistics of each column; of the input only what tells of nobody."""
         if self.comparison is None:
-            if self.release._prepared.weights is not None or not self.release.arrow.num_rows:
+            if self.outcome.is_condensed or not self.outcome.table.num_rows:
                 return []
-            alone = Comparison(self.release.arrow, self.release.arrow, self.release._published.names)
+            alone = Comparison(self.outcome.table, self.outcome.table, self.outcome.published.names)
             return [
                 {"column": each.column, "before": None, "after": self._after(each)}
                 for each in summary_statistics(alone)
@@ -134,9 +132,9 @@ class Worth:
     def _after(self, found: ColumnStatistics) -> dict[str, Any]:
         """Return the statistics of a released column; the mode only if there is one alone."""
         made = _plain(found.after)
-        values, codes = encoded(self.release.arrow[found.column])
-        if found.column in self.release._published.names:
-            codes = codes[~self.release._published.suppressed]
+        values, codes = encoded(self.outcome.table[found.column])
+        if found.column in self.outcome.published.names:
+            codes = codes[~self.outcome.published.suppressed]
         counts = np.where(pc.is_valid(values), counted(codes, len(values), None), 0)
         if np.count_nonzero(counts == counts.max(initial=0)) > 1:
             made.pop("mode", None)
@@ -145,9 +143,10 @@ class Worth:
     def _is_safe(self, name: str) -> bool:
         assert self.comparison is not None
         if name not in self._safe:
-            aggregated = name in self.release.plan.microaggregated
+            plan = self.outcome.plan
+            aggregated = plan is not None and name in plan.microaggregated
             found = self._counted.get(name)
-            told = None if found is None else functools.partial(told_by, self.release, found)
+            told = None if found is None else functools.partial(told_by, self.outcome, found)
             self._safe[name] = is_safe_column(self.comparison, name, aggregated=aggregated, told=told)
         return self._safe[name]
 
@@ -197,7 +196,9 @@ class Worth:
     def predictions(self) -> dict[str, Any]:
         """How well the sensitive columns can be predicted; `notes` says what was left out and why."""
         made: dict[str, Any] = {"classification": [], "regression": [], "notes": []}
-        targets = [name for name in self.release.plan.sensitive if name in self.release.arrow.column_names]
+        plan = self.outcome.plan
+        sensitive = () if plan is None else plan.sensitive
+        targets = [name for name in sensitive if name in self.outcome.table.column_names]
         if self.comparison is None:
             return made
         if not targets:
@@ -270,7 +271,7 @@ class Worth:
 
     def facts(self) -> dict[str, Any]:
         """Return everything together."""
-        engine = self.release._prepared.weights is not None
+        engine = self.outcome.is_condensed
         return {
             "note": NOT_COMPARED if engine else None,
             "quality": self.quality,

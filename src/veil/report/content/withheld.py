@@ -56,13 +56,13 @@ def spell_recipe(
         else withheld_hierarchy(each)
         for name, each in plan.quasi_identifiers.items()
     }
-    made["models"] = spell_models(plan, released)
+    made["models"] = spell_models(plan.models, released)
     return made
 
 
-def spell_models(plan: Plan, released: pa.Table) -> list[dict[str, Any]]:
-    """Return the models of a plan as a recipe spells them, without values that the release does not show."""
-    return [_spell_model(model, released) for model in plan.models]
+def spell_models(models: Iterable[PrivacyModel], released: pa.Table) -> list[dict[str, Any]]:
+    """Return models as a recipe spells them, without values that the release does not show."""
+    return [_spell_model(model, released) for model in models]
 
 
 def withheld_hierarchy(builder: Any) -> dict[str, Any]:

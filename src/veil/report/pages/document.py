@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 from veil.base.wording import plural
-from veil.report.pages import measured
+from veil.report.pages import measured, steps
 from veil.report.pages.blocks import (
     Block,
     Cell,
@@ -29,7 +29,7 @@ def sections(facts: dict[str, Any]) -> list[Section]:
     """Put the facts into words."""
     return [
         Section("summary", "Summary", _summary(facts)),
-        Section("asked", "What was asked", _asked(facts)),
+        Section("asked", "What was asked", steps.asked(facts) if facts["asked"]["steps"] else _asked(facts)),
         Section("done", "What was done", _done(facts)),
         Section("guarantees", "Guarantees, and their verification", _guarantees(facts)),
         Section("risks", "Risks before and after", measured.risks(facts)),
@@ -54,13 +54,17 @@ def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
         rows.append(("Records in the input", number(found["records"])))
         if asked["subset"]:
             rows.append(("Records of the research subset", number(found["chosen"])))
-        share = found["suppressed"] / max(1, found["chosen"])
-        limit = f"limit {percent(found['suppression_limit'])}"
-        limit += "" if found["within_limit"] else ", passed on purpose"
-        rows.append(("Suppressed records", f"{number(found['suppressed'])} ({percent(share)}; {limit})"))
+        if found["suppression_limit"] is not None:
+            share = found["suppressed"] / max(1, found["chosen"])
+            limit = f"limit {percent(found['suppression_limit'])}"
+            limit += "" if found["within_limit"] else ", passed on purpose"
+            rows.append(("Suppressed records", f"{number(found['suppressed'])} ({percent(share)}; {limit})"))
     rows.append(("Rows of the released table", number(found["released_rows"])))
     rows.append(("Groups of records that look alike", number(found["classes"])))
     rows.append(("Smallest group", number(found["smallest_class"])))
+    for each in facts["output"]["apart"]:
+        what = "kept secret" if each["secret"] else "released beside it"
+        rows.append((f"Table apart: {each['name']}", f"{plural(each['rows'], 'row')}, {what}"))
     if "score" in found:
         score = found["score"] if isinstance(found["score"], list) else [found["score"]]
         kind = asked["quality"]["kind"]
@@ -82,6 +86,8 @@ def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
 
 def _what_happened(facts: dict[str, Any]) -> str:
     found, asked = facts["summary"], facts["asked"]
+    if asked["steps"]:
+        return steps.what_happened(facts)
     promises = "; ".join(model["promise"] for model in asked["models"])
     if facts["private"]:
         rows = plural(found["released_rows"], "row")
@@ -89,7 +95,9 @@ def _what_happened(facts: dict[str, Any]) -> str:
     released = found["chosen"] - found["suppressed"]
     text = f"Of {plural(found['chosen'], 'record')}, {released:,} are released and {found['suppressed']:,} suppressed. "
     text += f"The released table fulfils: {promises}. "
-    if "score" not in found:
+    if "score" not in found and found["ending"] is None:
+        text += "Each part of the table was transformed by itself."
+    elif "score" not in found:
         text += "Suppressed records were transformed again, on their own, so that fewer stay suppressed."
     elif found["proven_optimal"]:
         text += "No other transformation of the search space loses less information."
@@ -200,7 +208,7 @@ def _done(facts: dict[str, Any]) -> tuple[Block, ...]:
             )
         )
     if "parts" in done:
-        blocks.append(Heading("Local recoding"))
+        blocks.append(Heading("Transformations of parts of the records"))
         names = list(done["parts"][0]["levels"]) if done["parts"] else []
         shown = names[:8]
         recoded: list[tuple[str | Cell, ...]] = [
@@ -265,12 +273,13 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
         ("SHA-256 of the content of the release", out["sha256"] or "not computed: an engine holds it")
     )
     asked = facts["asked"]
-    limits = [
-        f"{name.replace('_', ' ')} {asked[name]:,}"
-        for name in ("time_limit", "check_limit")
-        if asked[name] is not None
-    ]
-    rows.append(("Search", ", ".join([f"strategy {asked['strategy']}", *limits])))
+    if not asked["steps"]:
+        limits = [
+            f"{name.replace('_', ' ')} {asked[name]:,}"
+            for name in ("time_limit", "check_limit")
+            if asked[name] is not None
+        ]
+        rows.append(("Search", ", ".join([f"strategy {asked['strategy']}", *limits])))
     rows.append(("Made with", ", ".join(f"{name} {version}" for name, version in facts["versions"].items())))
     rows.append(("Date", facts["date"]))
     return (

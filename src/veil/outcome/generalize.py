@@ -1,0 +1,143 @@
+"""One node of the lattice for all records: searched for, and applied to the table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from veil.base.progress import Progress
+from veil.classes.encoding import Levels
+from veil.errors import NoSolutionError, PlanError
+from veil.lattice.evaluator import Evaluator
+from veil.lattice.search import Found, Limits, Search
+from veil.outcome.apply import apply_levels
+from veil.outcome.outcome import Outcome, Part
+from veil.plan.prepare import Prepared
+from veil.tables.source import Source
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The node that was chosen, what the search found, and what can judge other nodes."""
+
+    levels: Levels
+    found: Found
+    evaluator: Evaluator
+    score: float | tuple[float, ...] = math.nan
+    classes: int = 0
+
+    @property
+    def is_optimum(self) -> bool:
+        """Whether this is the best node that was found, not another one that was looked at."""
+        return self.found.best is not None and self.found.best.levels == self.levels
+
+    @property
+    def proven_optimal(self) -> bool:
+        """Whether no other node has a better score."""
+        return self.found.proven and self.is_optimum
+
+    @property
+    def gap(self) -> float | None:
+        """How far the score may be from the best one, as a share of itself; None where nothing is known.
+
+        0.05 means that no transformation has a score more than 5 % below this one.
+        """
+        score, bound = self.score[0] if isinstance(self.score, tuple) else self.score, self.found.bound
+        if self.proven_optimal or score == 0:
+            return 0.0
+        if bound is None or not math.isfinite(bound[0]):
+            return None
+        return max(0.0, (score - bound[0]) / abs(score))
+
+
+def search_best(
+    prepared: Prepared,
+    *,
+    threads: int | None = None,
+    progress: Progress,
+    cancel: Callable[[], bool] | None = None,
+) -> Choice:
+    """Search for the best node of the lattice as the plan says; raise where nothing fulfils it."""
+    plan = prepared.plan
+    evaluator = Evaluator(prepared.sample, plan.models, plan.quality, plan.suppression_limit)
+    seconds = plan.strategy.time_limit if plan.time_limit is None else plan.time_limit
+    limits = Limits(seconds, plan.check_limit or math.inf, cancel or (lambda: False))
+
+    def tell(search: Search) -> None:
+        shown = "no solution yet" if search.best is None else f"best {search.best_score[0]:.6g}"
+        note = f"{search.checks:,} transformations checked, {shown}"
+        # Whichever end is nearer: all transformations decided, or the time is over.
+        decided, over = search.decided / search.space.size, search.elapsed / seconds
+        progress.advance(round(1000 * min(1, max(decided, over))), 1000, note)
+
+    search = Search(
+        evaluator, prepared.minimum, prepared.maximum, limits=limits, threads=threads, progress=tell
+    )
+    found = search.run(plan.strategy)
+    if found.best is None:
+        raise NoSolutionError(_why_not(found, prepared))
+    return Choice(found.best.levels, found, evaluator)
+
+
+def generalize(source: Source, prepared: Prepared, choice: Choice) -> Outcome:
+    """Apply a node: generalize every record to its levels, and suppress those that are not protected by that."""
+    levels, evaluator = choice.levels, choice.evaluator
+    node, satisfied, *_ = evaluator.judge(levels, prepared.sample.table)
+    if not satisfied:
+        raise PlanError(f"{levels} violates the plan's privacy models, and suppression cannot repair that")
+    groups = prepared.sample.classes_of_rows(levels)[1]
+    hidden = node.rejected.astype(np.bool_)[groups]
+    if prepared.subset is not None:
+        hidden &= prepared.subset
+    kept = ~hidden if prepared.subset is None else ~hidden & prepared.subset
+    table, rows, flag = apply_levels(prepared, levels, groups, hidden)
+    value = evaluator.measure.score(node)
+    return Outcome(
+        source,
+        prepared.plan,
+        table,
+        weights=prepared.weights_of(rows),
+        rows=rows,
+        hidden=hidden,
+        flag=flag,
+        parts=(Part(levels, np.flatnonzero(kept)),),
+        prepared=prepared,
+        facts={"ending": choice.found.ending},
+        over_limit=node.tally.suppressed > evaluator.allowed,
+        story=Choice(
+            levels, choice.found, evaluator, value[0] if len(value) == 1 else value, node.tally.kept
+        ),
+    )
+
+
+def _why_not(found: Found, prepared: Prepared) -> str:
+    """Explain why nothing is anonymous, with the way out."""
+    plan = prepared.plan
+    models = " and ".join(str(model) for model in plan.models)
+    wanted = f"{models} with at most {plan.suppression_limit:.1%} of the records suppressed"
+    if not found.space.evaluated:
+        return (
+            f"the search ended ({found.ending}) before it could look at a transformation. Give it more time"
+        )
+    closest = min(found.space.evaluated.values(), key=lambda each: (each.tally.suppressed, each.levels))
+    share = closest.tally.suppressed / prepared.sample.records
+    levels = ", ".join(
+        f"{name} {level}" for name, level in zip(prepared.encoding.names, closest.levels, strict=True)
+    )
+    seen = (
+        f"The closest one that was looked at ({levels}) would suppress {closest.tally.suppressed} of "
+        f"{prepared.sample.records} records ({share:.1%})"
+    )
+    ways = (
+        "Raise `suppression_limit`, add levels to the hierarchies (a top level `*` always helps), raise "
+        "`maximum_levels`, or ask for less"
+    )
+    if found.proven:
+        return f"no transformation fulfils {wanted}. {seen}. {ways}"
+    return (
+        f"no transformation was found that fulfils {wanted}; {found.checks:,} of {found.space.size:,} were checked "
+        f"({found.ending}). {seen}. Give the search more time or another `strategy`, or: {ways[0].lower()}{ways[1:]}"
+    )

@@ -1,0 +1,54 @@
+"""Figures to compare any ways of anonymizing a table by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veil.outcome.outcome import Outcome, prepared_part
+from veil.plan.prepare import Prepared
+from veil.quality.figures import quality
+
+_NAMES = ("classes", "average class size", "discernibility", "loss")
+
+
+def measures_of(outcome: Outcome) -> dict[str, float | int]:
+    """Return classes, average class size, discernibility and, where it is known, loss.
+
+    Records that show nothing are one class, cost as many as there are records each (discernibility) and cover
+    their whole domain (loss). Loss is that of `veil.quality.Loss`, neutral and without weights.
+    """
+    known = {name: outcome.facts[name] for name in _NAMES if name in outcome.facts}
+    if len(known) == len(_NAMES):
+        return known
+    if outcome.prepared is None:
+        sizes = outcome.published.sizes
+        return {
+            "classes": int(sizes.size),
+            "average class size": float(sizes.sum() / max(1, sizes.size)),
+            "discernibility": int((sizes * sizes).sum()),
+        }
+    return _of_parts(outcome, outcome.prepared)
+
+
+def _of_parts(outcome: Outcome, prepared: Prepared) -> dict[str, float | int]:
+    hierarchies, suppressed = prepared.encoding.hierarchies, outcome.suppressed
+    distinct = prepared.sample.distinct_microaggregated
+    covered = np.full(len(hierarchies) + distinct.size, float(suppressed))
+    records = suppressed
+    for part in outcome.parts:
+        records += prepared.records(part.rows)
+        weights = prepared.weights_of(part.rows)
+        for j, (hierarchy, level) in enumerate(zip(hierarchies, part.levels, strict=True)):
+            shares = hierarchy.shares[level][hierarchy.label_map(level)]
+            of_rows = shares[prepared.codes[j][part.rows]]
+            covered[j] += of_rows.sum() if weights is None else of_rows @ weights
+        if distinct.size and part.rows.size:
+            sample = prepared_part(prepared, part.rows).sample
+            classes, _ = sample.classes_of_rows(part.levels)
+            covered[len(hierarchies) :] += sample.distinct_in_classes(classes) @ classes.count / distinct
+    sizes = outcome.published.sizes
+    bare = records - int(sizes.sum())
+    # A microaggregated column loses nothing only in classes of one value: there is no least share to subtract.
+    domains = [hierarchy.domain_size for hierarchy in hierarchies] + [float("inf")] * distinct.size
+    found = quality(np.append(sizes, bare) if bare else sizes, (covered / max(1, records)).tolist(), domains)
+    return {**found, "discernibility": int(found["discernibility"]) + bare * (records - bare)}

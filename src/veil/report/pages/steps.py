@@ -1,0 +1,89 @@
+"""Masking steps in words: what each method is, which columns it changed, what it cost and still reveals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from veil.base.wording import plural
+from veil.report.pages.blocks import Block, Cell, Heading, Table, Text, listed, number, percent
+
+
+def what_happened(facts: dict[str, Any]) -> str:
+    """Sum up a mask in a few sentences."""
+    found, steps = facts["summary"], facts["asked"]["steps"]
+    text = f"Of {plural(found['records'], 'record')}, {found['released_rows']:,} are released, masked by "
+    text += ", then ".join(step["kind"] for step in steps) + ". "
+    promises = "; ".join(each["promise"] for each in facts["verification"])
+    return text + (
+        f"The released table fulfils: {promises}." if promises else "The methods promise no guarantee."
+    )
+
+
+def asked(facts: dict[str, Any]) -> tuple[Block, ...]:
+    """Tell which methods were to be applied, and what each did."""
+    steps = facts["asked"]["steps"]
+    blocks: list[Block] = [
+        Text("The table was to be masked by the following methods, one after the other."),
+        Table(
+            ("Step", "Method", "What it does", "Defends against"),
+            tuple(
+                (str(at), step["kind"], step["definition"], ", ".join(step["attacks"]) or "–")
+                for at, step in enumerate(steps, 1)
+            ),
+        ),
+        Heading("Their parameters"),
+        Table(
+            ("Step", "Columns", "Parameters"),
+            tuple(
+                (str(at), listed(step["columns"], 60) or "–", _spelled(step["parameters"]))
+                for at, step in enumerate(steps, 1)
+            ),
+        ),
+    ]
+    figures: list[tuple[str | Cell, ...]] = [
+        _figures(at, step) for at, step in enumerate(steps, 1) if "figures" in step
+    ]
+    if figures and not facts["private"]:
+        blocks += [
+            Heading("What each step cost and still reveals"),
+            Table(
+                ("Step", "Changed cells", "Linked by distance", "Smallest group", "Unique records"),
+                tuple(figures),
+            ),
+            Text(
+                "Linked by distance: share of the records whose nearest record on the other side, over the columns that "
+                "were changed, is the right one; first from the input, then from the output.",
+                "note",
+            ),
+        ]
+    facts_of = [
+        (str(at), name, number(value) if isinstance(value, int | float) else value)
+        for at, step in enumerate(steps, 1)
+        for name, value in step["facts"].items()
+    ]
+    if facts_of and not facts["private"]:
+        blocks += [Heading("Facts about the run"), Table(("Step", "Fact", "Value"), tuple(facts_of))]
+    known = facts["asked"]["roles"].get("quasi-identifying", [])
+    blocks.append(
+        Text(
+            f"Risks are those of an attacker who knows these columns of somebody: {listed(known, 60)}.",
+            "note",
+        )
+    )
+    return tuple(blocks)
+
+
+def _spelled(parameters: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in parameters.items()) or "–"
+
+
+def _figures(at: int, step: dict[str, Any]) -> tuple[str | Cell, ...]:
+    found = step["figures"]
+    changed = ", ".join(f"{name} {percent(share)}" for name, share in list(found["changed"].items())[:6])
+    return (
+        str(at),
+        changed or "–",
+        f"{percent(found['linked'][0])}, {percent(found['linked'][1])}",
+        " → ".join(number(each) for each in found["smallest_class"]),
+        " → ".join(percent(each) for each in found["uniques"]),
+    )

@@ -1,0 +1,199 @@
+"""The verb: any frame in, the same kind out; steps in their order; secrets apart."""
+
+from __future__ import annotations
+
+import stat
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from veil.api.mask import mask
+from veil.api.release import Release
+from veil.base.randomness import Randomness
+from veil.errors import InputError, OutputError, PlanError, VerificationError
+from veil.masking import (
+    METHODS,
+    KeyedPseudonyms,
+    Method,
+    Outcome,
+    RandomPseudonyms,
+    RandomSampling,
+    RankSwapping,
+    Rounding,
+    TopCoding,
+)
+from veil.published.finding import Finding
+
+COLUMNS: dict[str, list[Any]] = {
+    "name": ["Ada", "Bob", "Cem", "Dia"],
+    "age": [23, 34, 38, 41],
+    "income": [1.5, 2.5, 2.0, 9.0],
+}
+
+
+@pytest.mark.parametrize("make", [pa.table, pd.DataFrame, pl.DataFrame])
+def test_the_frame_that_comes_out_is_the_kind_that_went_in(make):
+    made = mask(make(COLUMNS), [RankSwapping("age", 50), TopCoding("income", 5)])
+    assert type(made.table) is type(make(COLUMNS))
+    assert (
+        sorted(made.table["age"].to_list() if make is not pa.table else made.table["age"].to_pylist())
+        == COLUMNS["age"]
+    )
+    assert made.arrow.to_pydict()["income"] == [1.5, 2.5, 2.0, 5.0]
+
+
+def test_pandas_rows_keep_their_labels_through_samples():
+    frame = pd.DataFrame(COLUMNS, index=["a", "b", "c", "d"])
+    made = mask(frame, [RandomSampling(size=3), Rounding("age", 10), RandomSampling(size=2)])
+    assert len(made.table) == 2
+    for label, row in made.table.iterrows():
+        assert row["name"] == frame.loc[label, "name"]
+        assert row["age"] == round(frame.loc[label, "age"] / 10) * 10
+
+
+def test_categories_stay_categories():
+    levels = pd.Categorical(
+        ["low", "high", "mid", "low"], categories=["low", "mid", "high", "top"], ordered=True
+    )
+    made = mask(pd.DataFrame({"x": levels}), RankSwapping("x", 100)).table["x"]
+    assert made.dtype == pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+    assert sorted(made) == ["high", "low", "low", "mid"]
+
+
+def test_files_in_and_out(tmp_path):
+    (tmp_path / "in.csv").write_text("age;zip\n23;02139\n34;02138\n")
+    made = mask(tmp_path / "in.csv", Rounding("age", 10))
+    made.save(tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == "age;zip\n20;02139\n30;02138\n"
+    made.save(tmp_path / "out.parquet")
+    assert pd.read_parquet(tmp_path / "out.parquet")["age"].tolist() == [20, 30]
+
+
+def test_steps_tell_what_they_did():
+    made = mask(pa.table(COLUMNS), [RandomSampling(size=3), RankSwapping("age", 50)])
+    first, second = made.steps
+    assert (first.method, second.method) == (RandomSampling(size=3), RankSwapping("age", 50))
+    assert first.summary.records == (4, 3)
+    assert second.summary.records == (3, 3)
+    assert second.findings[0].holds
+    assert "records kept: 3" in str(first)
+    assert "holds: no value moved by more than 1 ranks" in str(second)
+    assert repr(made) == "Release(4 records, 3 released, 3 classes, by RandomSampling, RankSwapping)"
+    assert made.is_private
+
+
+def test_a_seed_is_for_tests_and_says_so():
+    first, second = (mask(pa.table(COLUMNS), RankSwapping("age", 100), for_testing_seed=1) for _ in range(2))
+    assert first.arrow.equals(second.arrow)
+    assert not first.is_private
+    assert "NOT PRIVATE: made with a seed" in repr(first)
+
+
+def test_secrets_go_into_a_folder_of_their_own(tmp_path):
+    made = mask(pa.table(COLUMNS), [RandomPseudonyms("name"), RandomPseudonyms("age")])
+    assert set(made.apart) == made.secret == {"pseudonyms", "pseudonyms 2"}
+    assert "apart: pseudonyms, pseudonyms 2" in repr(made)
+    (tmp_path / "secret").mkdir()
+    with pytest.raises(OutputError, match="the release goes there, and pseudonyms, pseudonyms 2 must not"):
+        made.save(tmp_path / "out.csv", apart=tmp_path)
+    with pytest.raises(OutputError, match="is not a folder. Create it"):
+        made.save(tmp_path / "out.csv", apart=tmp_path / "nowhere")
+    with pytest.raises(OutputError):
+        made.save(tmp_path / "nowhere" / "out.csv", apart=tmp_path / "secret")
+    assert [path.name for path in tmp_path.rglob("*")] == ["secret"]
+    written = made.save(tmp_path / "out.csv", apart=tmp_path / "secret")
+    assert [path.name for path in written] == ["out.csv", "pseudonyms.csv", "pseudonyms-2.csv"]
+    for path in written[1:]:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    mapping = pd.read_csv(written[1], dtype=str).set_index("value")["pseudonym"]
+    assert mapping["Ada"] == made.arrow["name"][0].as_py()
+
+
+class Broken(Method):
+    """Promises what does not hold."""
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return ("age",)
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        return Outcome(table, findings=(Finding("a miracle", False, "none"),))
+
+
+class Companion(Broken):
+    """Gives a second table that is no secret, and one of the name of the release."""
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        return Outcome(table, apart={"Sensitive values": table.select(["age"])})
+
+
+def test_a_broken_promise_hands_out_nothing():
+    with pytest.raises(VerificationError, match="BROKEN: a miracle"):
+        mask(pa.table(COLUMNS), Broken())
+
+
+def test_what_is_no_secret_may_go_beside_the_release(tmp_path):
+    made = mask(pa.table(COLUMNS), Companion())
+    assert made.secret == frozenset()
+    made.save(tmp_path / "out.csv", apart=tmp_path)
+    assert (tmp_path / "sensitive-values.csv").read_text().startswith("age\n23\n")
+    with pytest.raises(OutputError, match="is where the release goes"):
+        made.save(tmp_path / "sensitive-values.csv", apart=tmp_path)
+
+
+def test_progress_is_told():
+    told = []
+    mask(pa.table(COLUMNS), Rounding("age", 10), progress=lambda *each: told.append(each[0]))
+    assert told == ["reading the table", "step 1 of 1: Rounding", "step 1 of 1: measuring loss and risk"]
+
+
+@pytest.mark.parametrize(
+    ("source", "steps", "kind", "message"),
+    [
+        (pa.table(COLUMNS), [], PlanError, "there is no step"),
+        (
+            pa.table(COLUMNS),
+            ["rank"],
+            PlanError,
+            "a step should be a masking method, such as RankSwapping.*not 'rank'",
+        ),
+        (
+            pa.table(COLUMNS),
+            Rounding("aeg", 5),
+            PlanError,
+            "the table has no column 'aeg'. Did you mean 'age'?",
+        ),
+        (pa.table({"age": pa.array([], pa.int64())}), Rounding("age", 5), InputError, "has no rows"),
+        ([1, 2], Rounding("age", 5), InputError, "a list is not a table"),
+    ],
+)
+def test_bad_input(source, steps, kind, message):
+    with pytest.raises(kind, match=message):
+        mask(source, steps)
+
+
+def test_columns_that_cannot_be_compared_are_carried_along():
+    table = pa.table({"age": [1, 12], "tags": pa.array([{"a": 1}, {"a": 2}]), "list": [[1], [2]]})
+    made = mask(table, [Rounding("age", 10), RandomSampling(size=1)])
+    assert made.arrow["tags"].type == table["tags"].type
+    assert [each.column for each in made.steps[1].summary.columns] == ["age", "list"]
+
+
+def test_two_hundred_thousand_records_are_summarized_on_a_sample():
+    values = np.random.default_rng(22).normal(size=200_000)
+    made = mask(pa.table({"x": values}), RankSwapping("x", 1))
+    assert made.steps[0].summary.linkage.basis == "250 of 200,000 records, drawn at random"
+
+
+def test_every_method_is_declared_and_documented():
+    for method in METHODS.values():
+        assert issubclass(method, Method)
+        fields = method.__pydantic_fields__  # type: ignore[attr-defined]
+        assert fields["kind"].default == method.__name__
+        assert all(field.description for name, field in fields.items() if name != "kind"), method
+        assert method.__doc__
+    assert isinstance(mask(pa.table(COLUMNS), KeyedPseudonyms("name", key=bytes(16))), Release)

@@ -1,0 +1,179 @@
+"""Quasi-identifiers of which one value is published for each class."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import veil
+from support.samples import E1
+from veil import DistinctLDiversity, KAnonymity, Recipe, SampleUniqueness
+from veil import hierarchies as h
+from veil.api.release import Release
+from veil.errors import ParameterError, PlanError
+from veil.models import DeltaPresence, Profitability
+from veil.plan.plan import Plan
+from veil.plan.prepare import prepare
+from veil.verification.release import verify_release
+
+TABLE = pa.table(
+    {
+        "A": pa.array([int(row[0]) for row in E1.rows]),
+        "G": [row[1] for row in E1.rows],
+        "Z": [row[2] for row in E1.rows],
+        "S": E1.sensitive["S"],
+    }
+)
+HIERARCHIES = {"G": h.table(E1.hierarchies[1]), "Z": h.table(E1.hierarchies[2])}
+
+
+def release(**changes: Any) -> Release:
+    plan: dict[str, Any] = {
+        "quasi_identifiers": HIERARCHIES,
+        "microaggregated": {"A": "mean"},
+        "sensitive": ["S"],
+        "models": KAnonymity(3),
+        "suppression_limit": 1.0,
+    }
+    return veil.anonymize(TABLE, **(plan | changes))
+
+
+@pytest.mark.parametrize(
+    ("how", "first", "second"),
+    [
+        ("mean", 22, 26),
+        ("median", 21, 23),
+        ("mode", 21, 21),
+        ("interval", "[21, 23]", "[21, 35]"),
+        ("set", "{21, 23}", "{21, 23, 35}"),
+    ],
+)
+def test_worked_value_8_of_the_reference(how: str, first: Any, second: Any) -> None:
+    """G on level 0, Z on level 1, 3-anonymity: classes {0, 1, 9} and {2, 3, 7}; the others are suppressed."""
+    made = release(microaggregated={"A": how}).search.apply({"G": 0, "Z": 1})
+    shown = made.arrow["A"].to_pylist()
+    assert [shown[row] for row in (0, 1, 9)] == [first] * 3
+    assert [shown[row] for row in (2, 3, 7)] == [second] * 3
+    assert {shown[row] for row in (4, 5, 6, 8)} == {"*" if isinstance(first, str) else None}
+    assert made.verification.holds
+    assert f"column 'A' holds the {how} of its class" in str(made.verification)
+
+
+def test_a_column_with_a_hierarchy_forms_classes_and_shows_their_mean() -> None:
+    """Clustering and microaggregation: grouped along its hierarchy, published as a mean."""
+    ages = h.table(E1.hierarchies[0])
+    plain = release(quasi_identifiers={"A": ages, **HIERARCHIES}, microaggregated={}, models=KAnonymity(2))
+    made = release(quasi_identifiers={"A": ages, **HIERARCHIES}, models=KAnonymity(2))
+    assert made.transformation == plain.transformation
+    assert made.score == plain.score
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for row, labels in enumerate(zip(*(plain.arrow[name].to_pylist() for name in "AGZ"), strict=True)):
+        groups.setdefault(labels, []).append(row)
+    original, shown = TABLE["A"].to_pylist(), made.arrow["A"].to_pylist()
+    for labels, rows in groups.items():
+        mean = int(statistics.mean(original[row] for row in rows) + 0.5)
+        assert [shown[row] for row in rows] == [None if labels == ("*",) * 3 else mean] * len(rows)
+    assert "A" not in made.search.mapping()["column"].to_pylist()
+    assert made.risk()[1].highest <= 0.5
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_all_promises_hold_whatever_the_column(data: st.DataObject) -> None:
+    rows = data.draw(st.integers(2, 25))
+    kinds = {
+        "number": st.integers(-5, 90),
+        "share": st.floats(0, 1, allow_subnormal=False),
+        "day": st.dates(dt.date(2000, 1, 1), dt.date(2001, 1, 1)),
+        "word": st.sampled_from(["a", "b", "*", "c, d"]),
+    }
+    kind = data.draw(st.sampled_from(list(kinds)))
+    cells = st.lists(st.none() | kinds[kind], min_size=rows, max_size=rows)
+    column = data.draw(cells.filter(lambda values: any(value is not None for value in values)))
+    group = data.draw(st.lists(st.sampled_from("xyz"), min_size=rows, max_size=rows))
+    functions = ["mode", "set"] if kind == "word" else ["mean", "median", "mode", "interval", "set"]
+    how = data.draw(st.sampled_from(functions + ["geometric mean"] * (kind == "share")))
+    clustered = data.draw(st.booleans())
+    k = data.draw(st.integers(1, 3))
+    if k > rows:
+        return
+    made = veil.anonymize(
+        pa.table({"value": column, "group": group}),
+        quasi_identifiers={"group": h.suppression()} | ({"value": h.suppression()} if clustered else {}),
+        microaggregated={"value": how},
+        models=KAnonymity(k),
+        suppression_limit=1.0,
+        check_limit=30,
+    )
+    assert made.verification.holds
+    shown = made.arrow.filter(pa.array(~made.suppressed_rows))
+    if shown.num_rows:
+        sizes = shown.group_by(["value", "group"]).aggregate([([], "count_all")])["count_all"]
+        assert pc.min(sizes).as_py() >= k
+
+
+@pytest.mark.parametrize("how", ["mean", "median", "mode", "interval", "set", "geometric mean"])
+def test_the_verifier_finds_a_wrong_aggregate(how: str) -> None:
+    made = release(microaggregated={"A": how})
+    kept = [row for row, gone in enumerate(made.suppressed_rows) if not gone]
+    cells = made.arrow["A"].to_pylist()
+    wrong = {"interval": "[0, 99]", "set": "{0, 99}"}.get(how, 99)
+    for row in kept:
+        cells[row] = wrong
+    tampered = made.arrow.set_column(
+        made.arrow.column_names.index("A"), "A", pa.array(cells, made.arrow["A"].type)
+    )
+    ready = prepare(TABLE, made.plan)
+    found = verify_release(
+        TABLE,
+        tampered,
+        made.plan,
+        made.transformation,
+        dict(zip(ready.encoding.names, ready.encoding.hierarchies, strict=True)),
+        rows=None,
+        flag=None,
+    )
+    assert not found.holds
+    assert "classes differ" in str(found)
+
+
+def test_it_works_together_with_models_of_sensitive_columns() -> None:
+    made = release(models=[KAnonymity(2), DistinctLDiversity("S", 2)])
+    assert made.verification.holds
+    assert veil.verify(made.arrow, made.plan).holds
+
+
+def test_recipe(tmp_path: Path) -> None:
+    plan = Plan(HIERARCHIES, KAnonymity(3), microaggregated={"A": "geometric mean"}, sensitive=["S"])
+    Recipe.of(plan).save(tmp_path / "recipe.yaml")
+    assert Recipe.read(tmp_path / "recipe.yaml").plan().microaggregated == {"A": "geometric mean"}
+    assert plan.role_of("A") == "quasi-identifying"
+
+
+def test_errors() -> None:
+    with pytest.raises(ParameterError, match="microaggregated"):
+        release(microaggregated={"A": "average"})
+    with pytest.raises(PlanError, match="no column 'B'"):
+        release(microaggregated={"B": "mean"})
+    with pytest.raises(PlanError, match="both quasi-identifying and sensitive"):
+        release(microaggregated={"S": "mode"})
+    with pytest.raises(veil.VeilError, match="column 'G' holds values of type string, which have no mean"):
+        release(quasi_identifiers={"Z": HIERARCHIES["Z"]}, microaggregated={"G": "mean"}, insensitive=["A"])
+    for model in (
+        SampleUniqueness(0.5),
+        Profitability(),
+        DeltaPresence(0.1, 0.9, subset=veil.models.subset.Rows([1])),
+    ):
+        with pytest.raises(PlanError, match="microaggregated columns do not show"):
+            release(models=[model])
+    plan = Plan(HIERARCHIES, KAnonymity(2), microaggregated={"A": "mean"})
+    assert dataclasses.replace(plan, suppression_limit=0.5).aggregated == ("A",)

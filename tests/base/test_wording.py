@@ -1,0 +1,59 @@
+"""How numbers are written: rounded the safe way, and with digits enough to see which side of a bound they are on."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from veil.base.exact import decimal_fraction
+from veil.base.wording import beside, exactly, rounded
+from veil.models import MODELS
+
+numbers = st.floats(0, 1e12, allow_nan=False)
+
+
+@given(numbers)
+def test_rounding_keeps_to_its_side_and_is_close(number: float) -> None:
+    exact = decimal_fraction(number)
+    up, down = (Fraction(rounded(number, way)) for way in ("up", "down"))
+    assert down <= exact <= up
+    assert up - down <= max(exact / 10**4, Fraction(1, 10**9))
+    for way in ("up", "down"):
+        assert decimal_fraction(float(rounded(number, way))) == Fraction(rounded(number, way))
+        assert len(rounded(number, way).split("e")[0].replace(".", "").strip("0")) <= 6
+
+
+@given(st.integers(0, 10**20))
+def test_integers_stay(number: int) -> None:
+    assert rounded(number, "up") == rounded(number, "down") == str(number)
+
+
+@given(numbers)
+def test_parameters_are_written_as_given(number: float) -> None:
+    assert float(exactly(number)) == number
+
+
+@given(st.fractions(0, 10), numbers, st.integers(-3, 3))
+def test_the_side_of_a_bound_shows(number: Fraction, other: float, units: int) -> None:
+    close = round(float(number) + units * 1e-9, 12)
+    assume(close >= 0)
+    for bound in (other, close, float(number)):
+        limit, shown = decimal_fraction(bound), Fraction(beside(number, bound))
+        assert (shown > limit, shown < limit) == (number > limit, number < limit)
+
+
+def test_six_digits_where_these_will_do() -> None:
+    assert beside(Fraction(1, 3), 0.5) == "0.333333"
+    assert beside(Fraction(1, 3), 0.333333) == "0.3333333"
+    assert beside(float("inf"), 1) == "inf"
+    assert rounded(5e-324, "up") == "1e-9"
+
+
+def test_models_whose_monotonicity_depends_on_parameters_say_when() -> None:
+    for model in MODELS.values():
+        made = getattr(model, "__post_init__", None)
+        for kind in ("generalization", "suppression"):
+            sets_it = made is not None and f"monotone_{kind}" in made.__code__.co_consts
+            assert sets_it == (kind in model.monotone_if), model.__name__

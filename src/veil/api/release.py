@@ -117,7 +117,7 @@ class Release:
     @property
     def within_limit(self) -> bool:
         """Whether no more records are suppressed than the plan allows."""
-        return not self.outcome.over_limit
+        return self.outcome.within_limit
 
     @property
     def classes(self) -> int:
@@ -300,8 +300,11 @@ class Release:
             told.append(plural(len(self.passes), "pass", "passes") + (f" ({shown})" if shown else ""))
             told += [f"ended as {self.ending}"] if self.ending else []
         told += [f"apart: {', '.join(self.apart)}"] if self.apart else []
-        told += [] if self.is_private else ["NOT PRIVATE"]
+        told += [] if self.is_private else [_NOT_PRIVATE]
         return f"Release({', '.join(told)})"
+
+
+_NOT_PRIVATE = "NOT PRIVATE: made with a seed, or by a search that is not proven to be private"
 
 
 def _optimality(search: SearchResult) -> str:

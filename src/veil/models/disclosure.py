@@ -19,7 +19,7 @@ from veil.published.finding import Finding
 from veil.published.table import Published
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class DeltaDisclosure(PrivacyModel):
     """Each sensitive value that occurs in a class is there about as frequent as in the whole table.
 

@@ -18,7 +18,7 @@ from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError
-from veil.models.base import PrivacyModel, Strength
+from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.published.finding import Finding
 from veil.published.table import Published
 
@@ -28,7 +28,7 @@ _ASSESSED_L = 5
 """Largest l for which `strongest` looks for c."""
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class DistinctLDiversity(PrivacyModel):
     """Every class holds at least l different values of a sensitive attribute.
 
@@ -59,6 +59,10 @@ class DistinctLDiversity(PrivacyModel):
         check_l(self, self.l, sample)
         return _Distinct(sample, self) if self.l > 1 else None
 
+    def promised(self, records: int) -> PromisedRisk:
+        """A record is one of l, as l values need l records."""
+        return PromisedRisk.of_classes(self.l)
+
     def verify(self, published: Published) -> Finding:
         """Count the values of each class."""
         least = Counted(published, self.attribute).distinct.min(initial=np.iinfo(np.int64).max)
@@ -74,7 +78,7 @@ class DistinctLDiversity(PrivacyModel):
         return [Strength("DistinctLDiversity", "l", l, name) for name, l in least.items()]
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class RecursiveCLDiversity(PrivacyModel):
     """In every class the most frequent sensitive value occurs less than c times as often as the rare ones.
 
@@ -125,6 +129,10 @@ class RecursiveCLDiversity(PrivacyModel):
         """Find the l - 1 largest counts of each class."""
         self.minimal_class_size(sample)
         return _Recursive(sample, self)
+
+    def promised(self, records: int) -> PromisedRisk:
+        """A record is one of l, as l values need l records."""
+        return PromisedRisk.of_classes(self.l)
 
     def verify(self, published: Published) -> Finding:
         """Sort the counts of each class."""

@@ -16,7 +16,7 @@ from veil.base.exact import decimal_fraction, entropy_reaches
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.models.base import PrivacyModel, Strength
+from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.models.diversity import Attribute, Counted, check_l, split
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -28,7 +28,7 @@ _CLOSE = 2
 """Mark of a class that doubles cannot decide."""
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class EntropyLDiversity(PrivacyModel):
     """The entropy of a sensitive attribute is at least ln l in every class, and at least l values occur.
 
@@ -77,6 +77,10 @@ class EntropyLDiversity(PrivacyModel):
         """Sum up f ln f. Entropies are never below ln 1."""
         check_l(self, self.l, sample)
         return _Entropy(sample, self) if self.l > 1 else None
+
+    def promised(self, records: int) -> PromisedRisk:
+        """A record is one of l, rounded up, as so many values need as many records."""
+        return PromisedRisk.of_classes(math.ceil(decimal_fraction(self.l)))
 
     def verify(self, published: Published) -> Finding:
         """Compute the entropy of each class."""

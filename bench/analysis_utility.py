@@ -22,7 +22,7 @@ import generate
 import veil
 from veil import KAnonymity
 from veil import hierarchies as h
-from veil.api.anonymize import frontier
+from veil.api.frontier import frontier
 from veil.api.release import Release
 from veil.tables import read
 from veil.utility import (

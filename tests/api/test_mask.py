@@ -106,10 +106,11 @@ def test_secrets_go_into_a_folder_of_their_own(tmp_path):
         made.save(tmp_path / "nowhere" / "out.csv", apart=tmp_path / "secret")
     assert [path.name for path in tmp_path.rglob("*")] == ["secret"]
     written = made.save(tmp_path / "out.csv", apart=tmp_path / "secret")
-    assert [path.name for path in written] == ["out.csv", "pseudonyms.csv", "pseudonyms-2.csv"]
-    for path in written[1:]:
+    assert written.name == str(tmp_path / "out.csv")
+    assert [path.name for path in written.apart] == ["pseudonyms.csv", "pseudonyms-2.csv"]
+    for path in written.apart:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    mapping = pd.read_csv(written[1], dtype=str).set_index("value")["pseudonym"]
+    mapping = pd.read_csv(written.apart[0], dtype=str).set_index("value")["pseudonym"]
     assert mapping["Ada"] == made.arrow["name"][0].as_py()
 
 
@@ -121,14 +122,14 @@ class Broken(Method):
         return ("age",)
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        return Outcome(table, findings=(Finding("a miracle", False, "none"),))
+        return self.outcome(table, table, findings=[Finding("a miracle", False, "none")])
 
 
 class Companion(Broken):
     """Gives a second table that is no secret, and one of the name of the release."""
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        return Outcome(table, apart={"Sensitive values": table.select(["age"])})
+        return self.outcome(table, table, apart={"Sensitive values": table.select(["age"])})
 
 
 def test_a_broken_promise_hands_out_nothing():
@@ -142,7 +143,7 @@ def test_what_is_no_secret_may_go_beside_the_release(tmp_path):
     made.save(tmp_path / "out.csv", apart=tmp_path)
     assert (tmp_path / "sensitive-values.csv").read_text().startswith("age\n23\n")
     with pytest.raises(OutputError, match="is where the release goes"):
-        made.save(tmp_path / "sensitive-values.csv", apart=tmp_path)
+        made.save(tmp_path / "sensitive-values.csv", apart=tmp_path, overwrite=True)
 
 
 def test_progress_is_told():

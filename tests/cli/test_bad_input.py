@@ -273,7 +273,7 @@ def test_a_file_that_may_not_grow(folder: Path) -> None:
     running = process(
         "anonymize", "recipe.yaml", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     )
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=300)
     assert (running.returncode, out) == (2, "")
     assert "release.csv: the file would be larger than allowed" in err
     assert contents(folder) == before
@@ -333,6 +333,6 @@ def _on_mount(folder: Path, options: str, *more: str) -> tuple[int, str]:
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(SOURCES)},
-        timeout=60,
+        timeout=300,
     )
     return done.returncode, done.stdout + done.stderr

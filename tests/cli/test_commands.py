@@ -148,7 +148,7 @@ sys.modules["veil"] = package
 import veil.cli
 print(*(name for name in {HEAVY} if name in sys.modules))
 """
-    out, err = python("-c", script).communicate(timeout=60)
+    out, err = python("-c", script).communicate(timeout=300)
     assert (out.strip(), err) == ("", "")
 
 
@@ -162,7 +162,7 @@ try:
 except SystemExit as stop:
     print(stop.code, *(name for name in ("pandas", "polars", "scipy.linalg", "narwhals") if name in sys.modules))
 """
-    out, err = python("-c", script, cwd=folder).communicate(timeout=60)
+    out, err = python("-c", script, cwd=folder).communicate(timeout=300)
     assert (out.strip(), err) == ("0", "")
 
 
@@ -174,7 +174,7 @@ startup.quick()
 import numpy, pandas, pyarrow
 print(numpy.eye(2).sum(), pandas.DataFrame({"a": [1]})["a"][0])
 """
-    out, err = python("-c", script).communicate(timeout=60)
+    out, err = python("-c", script).communicate(timeout=300)
     assert (out.split(), err) == (["2.0", "1"], "")
 
 

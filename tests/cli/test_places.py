@@ -61,7 +61,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(*arguments: str | Path) -> Ran:
     """Run a command in a process of its own, as a user does."""
     running = process(*arguments)
-    out, err = running.communicate(timeout=120)
+    out, err = running.communicate(timeout=300)
     return Ran(running.returncode, out, err)
 
 
@@ -352,7 +352,7 @@ append = FolderTarget.append
 def slow(self, label, piece):
     if SLOW and self.state["done"]:
         print("writing", flush=True)
-        time.sleep(60)
+        time.sleep(3600)
     append(self, label, piece)
 FolderTarget.append = slow
 from veil.cli import main
@@ -369,14 +369,14 @@ def test_what_was_stopped_goes_on_with_the_same_command(folder: Path, number: in
     assert running.stdout is not None
     assert running.stdout.readline() == "writing\n"
     running.send_signal(number)
-    _, err = running.communicate(timeout=60)
+    _, err = running.communicate(timeout=300)
     assert running.returncode == code
     assert err.startswith("stopped; 1 of 3 pieces are done and kept in ")
     assert err.endswith("; doing the same again goes on from there\n")
     assert "Traceback" not in err
     assert not Path("release").exists()
     again = python("-c", STOPPED.replace("SLOW", "False"), *command)
-    out, err = again.communicate(timeout=60)
+    out, err = again.communicate(timeout=300)
     assert (again.returncode, err) == (0, "")
     assert "3, 1 of them by a run before" in out
     assert records(pq.read_table("release")) == in_memory()
@@ -401,5 +401,5 @@ def test_progress_is_shown_on_a_terminal(folder: Path) -> None:
     except OSError:  # Linux ends a terminal without a process with an error
         pass
     os.close(ours)
-    assert running.wait(timeout=60) == 0
+    assert running.wait(timeout=300) == 0
     assert b"writing" in shown

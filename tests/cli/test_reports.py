@@ -240,6 +240,6 @@ def test_in_processes_of_their_own(folder: Path) -> None:
         "verify release.csv --certificate certificate.json",
     ):
         running = process(*shlex.split(command), cwd=folder)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=300)
         assert (running.returncode, err) == (0, "")
         assert ("2-anonymity" in out) == command.startswith("verify")

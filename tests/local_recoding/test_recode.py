@@ -840,7 +840,9 @@ def test_local_from_the_start_keeps_another_quality_as_it_is() -> None:
     assert anonymize(E1_TABLE, quality="discernibility", local=FromTheStart(5), **options).suppressed == 0
     with pytest.raises(PlanError, match="`suppression_limit` should be left out"):
         anonymize(E1_TABLE, suppression_limit=0.1, local=FromTheStart(), **options)
-    with pytest.raises(ParameterError, match="`iterations` should be greater than or equal to 1, not 0"):
+    with pytest.raises(
+        ParameterError, match="`iterations` of FromTheStart should be greater than or equal to 1, not 0"
+    ):
         anonymize(E1_TABLE, local=FromTheStart(0), **options)
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import math
 import re
+from typing import Any
 
 import pytest
 
@@ -131,6 +133,20 @@ def test_what_is_as_good_as_a_list_is_taken() -> None:
     assert plan(models=(each for each in [KAnonymity(2)])).models == (KAnonymity(2),)
     assert plan(sensitive={"a": 1}.keys()).sensitive == ("a",)
     assert plan(time_limit=float("inf")).time_limit == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("limits", "seconds"),
+    [
+        ({}, 30),
+        ({"strategy": "optimal"}, math.inf),
+        ({"time_limit": 5}, 5),
+        ({"check_limit": 100}, math.inf),  # no clock decides what is found
+        ({"check_limit": 100, "time_limit": 5}, 5),
+    ],
+)
+def test_how_long_a_search_may_take(limits: dict[str, Any], seconds: float) -> None:
+    assert plan(**limits).seconds == seconds
 
 
 @pytest.mark.parametrize(

@@ -402,7 +402,7 @@ def test_a_report_is_the_same_whatever_the_last_hidden_value_is() -> None:
 def test_what_is_left_when_the_counts_are_subtracted_is_many_values(
     shared: list[int], alone: list[int]
 ) -> None:
-    found = Findings(crossed(shared, alone))
+    found = Findings(crossed(shared, alone).outcome)
     if "mean" not in found.worth.statistics[0]["before"]:
         return
     unknown = sorted(alone if found.distributions[0]["before"] is not None else shared + alone, reverse=True)

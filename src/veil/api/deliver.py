@@ -10,14 +10,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from veil.api.targets import Together
+from veil.api.targets import Together, check_targets
 from veil.base.progress import ProgressLike
 from veil.engines.held import EngineHeld
-from veil.errors import OutputError, PlanError, Say
+from veil.errors import OutputError, PlanError
 from veil.outcome.outcome import Outcome
 from veil.outcome.written import Written
 from veil.tables import Csv, output_format, write
 from veil.tables.arrow import only_used_categories
+from veil.tables.csv.writer import write_csv
 from veil.tables.frames import PandasFrame
 
 
@@ -57,24 +58,19 @@ def save(
         )
     path = Path(target)
     format = output_format(path, outcome.source.format)
-    check_target(outcome, path, overwrite=overwrite)
     places = [] if apart is None else _places(outcome, Path(apart), path)
+    kept = [] if outcome.source.path is None else [outcome.source.path]
+    check_targets(
+        {"release": path, **{place.name: place for place in places}}, keep=kept, overwrite=overwrite
+    )
     with Together() as files:
+        # What is apart first: a release whose key is lost cannot be undone.
         for place, table in zip(places, outcome.apart.values(), strict=False):
-            with files.making(place, mode=0o600) as staged:
-                write(table, staged, format=Csv())
-        with files.making(path) as staged:
-            write(outcome.table, staged, format=format)
+            with files.making(place, 0o600) as made, made.open("wb") as file:
+                write_csv(table, file, Csv())
+        with files.making(path) as made:
+            write(outcome.table, made, format=format)
     return Written(str(path), apart=tuple(places), verification=outcome.verification)
-
-
-def check_target(outcome: Outcome, path: Path, *, overwrite: bool) -> None:
-    """Refuse to write over the input, and over any other file unless that is wanted."""
-    given = outcome.source.path
-    if given is not None and path.exists() and given.exists() and path.samefile(given):
-        raise OutputError(f"{path}: is the input, which would be lost. Choose another name")
-    if path.is_file() and not overwrite:
-        raise OutputError(f"{path}: is there already. Choose another name, or say ", Say("overwrite", True))
 
 
 def _places(outcome: Outcome, folder: Path, target: Path) -> list[Path]:

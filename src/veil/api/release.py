@@ -16,6 +16,7 @@ from veil.api.deliver import as_frame, save
 from veil.api.search import SearchResult
 from veil.base.progress import ProgressLike
 from veil.base.wording import plural
+from veil.lattice.optimality import gap_in_words
 from veil.outcome.generalize import Choice
 from veil.outcome.measures import measures_of
 from veil.outcome.outcome import Outcome, Pass
@@ -117,7 +118,7 @@ class Release:
     @property
     def within_limit(self) -> bool:
         """Whether no more records are suppressed than the plan allows."""
-        return not self.outcome.over_limit
+        return self.outcome.within_limit
 
     @property
     def classes(self) -> int:
@@ -300,12 +301,15 @@ class Release:
             told.append(plural(len(self.passes), "pass", "passes") + (f" ({shown})" if shown else ""))
             told += [f"ended as {self.ending}"] if self.ending else []
         told += [f"apart: {', '.join(self.apart)}"] if self.apart else []
-        told += [] if self.is_private else ["NOT PRIVATE"]
+        told += [] if self.is_private else [_NOT_PRIVATE]
         return f"Release({', '.join(told)})"
+
+
+_NOT_PRIVATE = "NOT PRIVATE: made with a seed, or by a search that is not proven to be private"
 
 
 def _optimality(search: SearchResult) -> str:
     text = "proven optimal" if search.proven_optimal else "not proven optimal"
     if search.is_optimum and not search.proven_optimal and search.gap is not None:
-        text += f" (at most {search.gap:.1%} above the optimum)"
+        text += f" ({gap_in_words(search.gap)})"
     return text

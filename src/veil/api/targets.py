@@ -81,7 +81,7 @@ def require(what: str, *modules: str, extra: str) -> None:
 
 def check_output(output: str | Database, relation: Relation, *, overwrite: bool) -> None:
     """Refuse a place that the engine cannot write to, before hours are spent on what goes there."""
-    from veil.engines.write.target import target_of
+    from veil.engines.write.open import target_of
 
     if isinstance(output, Database):
         if output.file is not None and output.table is not None and not output.file.exists():

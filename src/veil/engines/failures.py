@@ -8,15 +8,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from veil.engines.dialects import dialect_of, is_of_driver
 from veil.engines.scan.csv import csv_fault
 from veil.errors import InputError, Say, VeilError, Words
 
 if TYPE_CHECKING:
     from veil.engines.database import Database
-
-_DRIVERS = {
-    "psycopg", "duckdb", "_duckdb", "sqlite3", "MySQLdb", "pyodbc", "pyspark", "py4j", "ibis", "pyarrow",
-}  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -50,42 +47,19 @@ def interrupted(error: BaseException) -> bool:
 
 
 def stop_queries(backend: Any) -> None:
-    """Stop DuckDB's threads, which go on after Ctrl-C, while everything else waits for them."""
-    if backend.name == "duckdb":
-        backend.con.interrupt()
+    """Stop what an engine of this process goes on with after Ctrl-C."""
+    dialect_of(backend).stop()
 
 
 def from_driver(error: Exception) -> bool:
     """Whether an engine raised this, and not a mistake of ours."""
-    return type(error).__module__.partition(".")[0] in _DRIVERS or isinstance(error, OSError)
+    return is_of_driver(error) or isinstance(error, OSError)
 
 
 def reason(database: Database, error: Exception, secrets: dict[str, str]) -> str:
     """Say why a database cannot be opened."""
-    said = str(error).lower()
-    if database.file is not None:
-        if "lock" in said:
-            return "is open in another process. Close it there, or copy the file"
-        if "not a database" in said or "not a valid duckdb" in said or "no magic" in said:
-            return f"is not a {database.engine} file. Check the path and the beginning of the URL"
-        if "permission" in said or "unable to open" in said:
-            return "no permission to read it. Ask its owner, or run as a user who may"
-    elif re.search(r"password|authentication|login failed|access denied", said):
-        return (
-            "the server does not accept this user and password. Check both; a password may stand in an "
-            "environment variable, named by `password_variable`"
-        )
-    elif re.search(r"database .* does not exist|unknown database|cannot open database", said, re.DOTALL):
-        return "the server has no such database. Check the name behind the host"
-    elif "can't open lib" in said or "data source name not found" in said:
-        return "there is no ODBC driver of this name. Install it (on Debian: apt install tdsodbc), or name another in the URL: ?driver=FreeTDS"
-    elif re.search(
-        r"refused|timeout|timed out|translate host|resolve|no route|unreachable|no such file|can't connect|unable to connect|"
-        r"name or service not known|not known",
-        said,
-    ):
-        return "the server cannot be reached. Check host and port, that it is running, and that no firewall is between"
-    return f"cannot be opened. {_said(error, secrets)}"
+    why = database.dialect.explain(str(error).lower())
+    return why or f"cannot be opened. {_said(error, secrets)}"
 
 
 _ON_DISK = Say("engine", "Settings", temporary=...)

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.exact import decimal_fraction
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.errors import InputError
@@ -231,6 +232,14 @@ class Outcome:
         if self.prepared is None or self.hidden is None:
             return self.published.suppressed_records
         return self.prepared.records(self.hidden)
+
+    @property
+    def within_limit(self) -> bool:
+        """Whether no more records are suppressed than the plan allows."""
+        if self.plan is None:
+            return True
+        records = self.records if self.prepared is None else self.prepared.sample.records
+        return self.suppressed <= int(decimal_fraction(self.plan.suppression_limit) * records)
 
     @property
     def is_condensed(self) -> bool:

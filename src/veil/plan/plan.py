@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -192,8 +193,8 @@ class Plan:
         Field(
             gt=0,
             allow_inf_nan=True,  # the way to let any strategy search to its end
-            description="seconds after which the search returns the best transformation so far; without it "
-            "optimal search goes on to its end, and every other strategy for at most 30 seconds",
+            description="seconds after which the search returns the best transformation so far; without it and "
+            "without `check_limit`, optimal search goes on to its end and every other strategy for at most 30 seconds",
         ),
         Option(metavar="SECONDS"),
     ] = None
@@ -271,6 +272,13 @@ class Plan:
     def aggregated(self) -> tuple[str, ...]:
         """Microaggregated quasi-identifiers that do not take part in forming classes."""
         return tuple(name for name in self.microaggregated if name not in self.quasi_identifiers)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds after which a search ends. A limit of checks is the only one there is, so that any machine finds the same."""
+        if self.time_limit is None:
+            return self.strategy.time_limit if self.check_limit is None else math.inf
+        return self.time_limit
 
     @property
     def roles(self) -> dict[Role, tuple[str, ...]]:

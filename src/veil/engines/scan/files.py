@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from veil.base.declare import declared
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
 from veil.engines.scan.csv import RECORDS, check_agreement, csv_options, with_time_separator
 from veil.errors import InputError, Say
 from veil.tables.arrow import normalized

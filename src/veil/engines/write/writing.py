@@ -19,7 +19,8 @@ from veil.base.progress import Progress
 from veil.engines.database import Database
 from veil.engines.pieces import chunks, fingerprint
 from veil.engines.relation import Relation
-from veil.engines.write.target import Target, target_of
+from veil.engines.write.open import target_of
+from veil.engines.write.target import Target
 from veil.errors import InputError, OutputError, Say, VeilError
 from veil.outcome.written import Written
 from veil.tables.formats import Format

@@ -339,7 +339,7 @@ def _promises(data: dict[str, Any], released: Source) -> list[Finding]:
             findings.append(Finding(promise, True, "not checked, as that takes the original table"))
     for stated in promises.get("stated", ()):
         promise = f"the certificate states: {stated['promise']}"
-        findings.append(Finding(promise, True, "not checked, as that takes the original table"))
+        findings.append(Finding(promise, True, "not checked, as this table alone does not tell"))
     for name, treatment in promises["identifying"].items():
         there = name in _columns(released)
         values = set(table[name].unique().to_pylist()) if there and treatment == "mask" else set()

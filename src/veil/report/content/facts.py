@@ -122,7 +122,7 @@ def _summary(outcome: Outcome, private: bool) -> dict[str, Any]:
         "chosen": outcome.records if prepared is None else prepared.records(prepared.subset),
         "suppressed": outcome.suppressed,
         "suppression_limit": None if outcome.plan is None else outcome.plan.suppression_limit,
-        "within_limit": not outcome.over_limit,
+        "within_limit": outcome.within_limit,
         "ending": outcome.facts.get("ending"),
     }
     if isinstance(story, Choice):

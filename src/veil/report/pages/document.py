@@ -6,6 +6,7 @@ import shlex
 from typing import Any
 
 from veil.base.wording import plural
+from veil.lattice.optimality import gap_in_words
 from veil.report.pages import measured, steps
 from veil.report.pages.blocks import (
     Block,
@@ -108,7 +109,7 @@ def _what_happened(facts: dict[str, Any]) -> str:
     else:
         text += "This transformation is not proven to be the best one"
         gap = found["gap"]
-        text += "." if gap is None else f"; its score is at most {percent(gap)} above the best one."
+        text += "." if gap is None else f"; {gap_in_words(gap)}."
     return text
 
 
@@ -117,7 +118,7 @@ def _optimality(found: dict[str, Any]) -> str:
         return "yes, proven"
     if found["gap"] is None:
         return "not proven"
-    return f"not proven; at most {percent(found['gap'])} above the best one"
+    return f"not proven; {gap_in_words(found['gap'])}"
 
 
 def _monotone(model: dict[str, Any]) -> str:

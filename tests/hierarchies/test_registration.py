@@ -103,7 +103,7 @@ TREE = {"care": ["nurse", "doctor"], "other": ["cook"]}
         (h.dates("year"), {}),
         (h.dates("year", top=date(2020, 1, 1)), {"top": {"2020-01-01"}}),
     ],
-    ids=str,
+    ids=lambda each: type(each).__name__,
 )
 def test_builders_tell_which_parameters_name_values(builder: h.Builder, named: dict[str, set[str]]) -> None:
     assert builder.withheld(lambda texts: False) == named

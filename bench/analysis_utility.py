@@ -22,7 +22,7 @@ import generate
 import veil
 from veil import KAnonymity
 from veil import hierarchies as h
-from veil.api.anonymize import frontier
+from veil.api.frontier import frontier
 from veil.api.release import Release
 from veil.tables import read
 from veil.utility import (
@@ -35,7 +35,7 @@ from veil.utility import (
     query_error,
     summary_statistics,
 )
-from veil.utility.classification import CLASSIFIERS
+from veil.utility.classifiers import CLASSIFIERS
 
 SHARED = Path(os.environ.get("VEIL_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 NAMES = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.api.frontier import frontier as frontier
     from veil.api.mask import mask as mask
     from veil.api.release import Release as Release
+    from veil.api.run import run as run
     from veil.api.verify import verify as verify
     from veil.dp.safepub import SafePub as SafePub
     from veil.errors import VeilError as VeilError
@@ -65,6 +66,7 @@ _HOMES = {
     "quality": "veil",
     "report": "veil",
     "risk": "veil",
+    "run": "veil.api.run",
     "utility": "veil",
     "verify": "veil.api.verify",
 }

@@ -83,7 +83,7 @@ def test_every_model_that_can_be_assessed_is_covered_below() -> None:
     assert models == {model.__name__ for model in M.MODELS.values()}
 
 
-def assessed(rows: list[tuple[str, str, str]], subset: list[int] | None) -> veil.api.anonymize.Assessment:
+def assessed(rows: list[tuple[str, str, str]], subset: list[int] | None) -> veil.api.assess.Assessment:
     return veil.assess(
         table_of(rows),
         quasi_identifiers=["q", "r"],

@@ -113,11 +113,11 @@ def test_every_quality_model_and_hierarchy_is_listed() -> None:
     from veil.hierarchies import BUILDERS
     from veil.quality import QUALITIES
 
-    listed = veil("qualities").out
+    listed = veil("quality-models").out
     assert all(kebab(kind) in listed for kind in QUALITIES)
     listed = veil("hierarchies").out
     assert all(kebab(kind) in listed for kind in BUILDERS)
-    assert "number, 0 to 1" in veil("qualities", "loss").out
+    assert "number, 0 to 1" in veil("quality-models", "loss").out
 
 
 def test_schema(folder: Path) -> None:
@@ -149,7 +149,7 @@ sys.modules["veil"] = package
 import veil.cli
 print(*(name for name in {HEAVY} if name in sys.modules))
 """
-    out, err = python("-c", script).communicate(timeout=60)
+    out, err = python("-c", script).communicate(timeout=300)
     assert (out.strip(), err) == ("", "")
 
 
@@ -163,7 +163,7 @@ try:
 except SystemExit as stop:
     print(stop.code, *(name for name in ("pandas", "polars", "scipy.linalg", "narwhals") if name in sys.modules))
 """
-    out, err = python("-c", script, cwd=folder).communicate(timeout=60)
+    out, err = python("-c", script, cwd=folder).communicate(timeout=300)
     assert (out.strip(), err) == ("0", "")
 
 
@@ -175,7 +175,7 @@ startup.quick()
 import numpy, pandas, pyarrow
 print(numpy.eye(2).sum(), pandas.DataFrame({"a": [1]})["a"][0])
 """
-    out, err = python("-c", script).communicate(timeout=60)
+    out, err = python("-c", script).communicate(timeout=300)
     assert (out.split(), err) == (["2.0", "1"], "")
 
 

@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSI
 SLOW = shlex.split(
     "--qi age=intervals:2,10,20,40 --qi sex=suppression --qi zip=redaction --qi education=priority "
     "--qi occupation=priority --qi admission=dates:month,quarter,year,root=true --qi stay=intervals:5,10,20 "
-    "--identifying name --others keep --model k-anonymity:5 --quality kullback-leibler --suppression-limit 0.5"
+    "--identifying name --others keep --model k-anonymity:5 --quality kullback-leibler --suppression-limit 0.5 "
+    "--strategy best-effort --time-limit 3600"
 )
 
 
@@ -34,12 +34,11 @@ def test_in_the_middle_of_a_long_search(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()  # a terminal, so that progress is shown
     running = process("anonymize", "patients.csv", *SLOW, "-o", "release.csv", cwd=tmp_path, stderr=theirs)
     os.close(theirs)
-    shown = _read_until(ours, "searching", seconds=60)
+    shown = _read_until(ours, "searching")
     assert "searching" in shown
-    time.sleep(0.3)
     running.send_signal(signal.SIGINT)
-    shown = _read_until(ours, None, seconds=60)
-    assert running.wait(timeout=60) == 130
+    shown = _read_until(ours, None)
+    assert running.wait(timeout=300) == 130
     assert "stopped; nothing was written" in shown
     assert contents(tmp_path) == before
     os.close(ours)
@@ -54,7 +53,7 @@ def half(table, file, format, **rest):
     file.write(b"half a ta")
     file.flush()
     print("writing", flush=True)
-    time.sleep(60)
+    time.sleep(3600)
 files._write = half
 from veil.cli import main
 sys.argv = ["veil", "anonymize", "recipe.yaml", "--overwrite"]
@@ -71,7 +70,7 @@ def test_in_the_middle_of_writing(folder: Path, number: int, code: int) -> None:
     assert running.stdout.readline() == "writing\n"
     assert any(name.endswith(".tmp") for name in contents(folder))
     running.send_signal(number)
-    _, err = running.communicate(timeout=60)
+    _, err = running.communicate(timeout=300)
     assert running.returncode == code
     assert "Traceback" not in err
     assert contents(folder) == before
@@ -83,7 +82,7 @@ def test_after_writing_it_says_what_is_there(folder: Path, monkeypatch: pytest.M
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("veil.cli.anonymizing._show", stop)
+    monkeypatch.setattr("veil.cli.anonymize._show", stop)
     ran = veil("anonymize", "recipe.yaml")
     assert ran.code == 130
     assert ran.err == "stopped; release.csv is complete\n"
@@ -99,7 +98,7 @@ def test_whenever(folder: Path, delay: float) -> None:
     with contextlib.suppress(subprocess.TimeoutExpired):
         running.wait(timeout=delay)
     running.send_signal(signal.SIGINT)
-    _, err = running.communicate(timeout=60)
+    _, err = running.communicate(timeout=300)
     after = contents(folder)
     # The signal may come before, while or after the release is put in place: it is whole, or not there.
     released = after.pop("release.csv", None)
@@ -111,13 +110,12 @@ def test_whenever(folder: Path, delay: float) -> None:
         assert "complete" not in err
 
 
-def _read_until(terminal: int, text: str | None, seconds: float) -> str:
+def _read_until(terminal: int, text: str | None) -> str:
     """Read what a terminal shows until a text appears, or to the end."""
-    shown, deadline = b"", time.monotonic() + seconds
+    shown = b""
     with contextlib.suppress(OSError):  # Linux ends a terminal without a process with an error
-        while time.monotonic() < deadline:
-            part = os.read(terminal, 4096)
+        while part := os.read(terminal, 4096):
             shown += part
-            if not part or (text is not None and text.encode() in shown):
+            if text is not None and text.encode() in shown:
                 break
     return shown.decode()

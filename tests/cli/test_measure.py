@@ -208,7 +208,7 @@ def test_utility_of_predictions_in_a_process_of_its_own(folder: Path) -> None:
         *shlex.split("utility stays.csv stays.csv --qi age,sex --target stay,sex --queries 9 -o u.json"),
         cwd=folder,
     )
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=300)
     assert (running.returncode, err) == (0, "")
     assert "sex, random forest" in out
     assert "stay, ridge" in out
@@ -372,7 +372,7 @@ def test_in_a_process_of_their_own_nothing_but_json_is_printed(folder: Path, com
         "PYTHONIOENCODING": "ascii",
     }
     running = process(*shlex.split(command), cwd=folder, env=environment)
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=300)
     assert (running.returncode, err) == (0, "")
     assert json.loads(out)
 
@@ -390,8 +390,8 @@ def test_ctrl_c_while_a_table_is_read(folder: Path, command: str) -> None:
         for _ in range(20):  # Python may swallow a signal that arrives in a callback; then one presses again
             running.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                running.wait(timeout=3)
+                running.wait(timeout=30)
                 break
-        _, err = running.communicate(timeout=60)
+        _, err = running.communicate(timeout=300)
     assert (running.returncode, err) == (130, "stopped; nothing was written\n")
     assert not (folder / "f.json").exists()

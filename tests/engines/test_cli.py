@@ -54,7 +54,7 @@ def checked(ran: Ran) -> Ran:
 def run(*arguments: str, **environment: str) -> Ran:
     """Run a command in a process of its own, as a user does."""
     running = process(*arguments, env={**os.environ, "PYTHONPATH": str(SOURCES), **environment})
-    out, err = running.communicate(timeout=120)
+    out, err = running.communicate(timeout=300)
     return checked(Ran(running.returncode, out, err))
 
 

@@ -8,7 +8,6 @@ import math
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
@@ -321,34 +320,34 @@ def test_memory_holds_a_few_batches_and_no_more(sqlite: Make, scratch: Path) -> 
 
 
 def test_ctrl_c(sqlite: Make, scratch: Path) -> None:
-    """A real one, at any moment, and in another process."""
+    """A real one, while rows are copied, and in another process."""
     url = sqlite(
         "CREATE TABLE long (n INTEGER)",
         "WITH RECURSIVE rows(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM rows WHERE n < 2000000) "
         "INSERT INTO long SELECT n FROM rows",
     )
     code = (
-        "import sys\n"
+        "import time\n"
+        "from veil.base.progress import Reported\n"
         "from veil.engines import Settings, relation_of\n"
         "from veil.engines.copy import brought\n"
         f"chosen = Settings(temporary={str(scratch)!r}, bring_over=True)\n"
         f"relation = relation_of('{url}#long', settings=chosen)\n"
-        "print('begun', flush=True)\n"
-        "brought(relation)\n"
+        "def tell(phase, done, due, note):\n"
+        "    print(done, flush=True)\n"
+        "    if 0 < due == done:\n"
+        "        time.sleep(3600)  # for a signal that comes late\n"
+        "brought(relation, told=Reported(tell))\n"
     )
     path = {"PYTHONPATH": str(Path(veil.__file__).parents[1])}
     with subprocess.Popen(
         [sys.executable, "-c", code], env=path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
-        until = time.monotonic() + 30
-        while not list(scratch.glob("*/rows.duckdb")):
-            assert time.monotonic() < until
-            time.sleep(0.01)
-        time.sleep(0.3)
+        assert [process.stdout.readline() for _ in range(3)] == ["0\n", "65536\n", "131072\n"]
+        assert list(scratch.glob("*/rows.duckdb"))
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=300)
     assert said.rstrip().endswith("KeyboardInterrupt")
     assert not list(scratch.iterdir())
 

@@ -17,7 +17,7 @@ from support.plans import WITH_SUBSET, any_models, drawn_plan, modes, table_of
 from support.samples import names_of
 from veil.api.anonymize import anonymize
 from veil.api.release import Release
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
 from veil.engines.verify import verify_output
 
 often = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))

@@ -103,12 +103,16 @@ TREE = {"care": ["nurse", "doctor"], "other": ["cook"]}
         (h.dates("year"), {}),
         (h.dates("year", top=date(2020, 1, 1)), {"top": {"2020-01-01"}}),
     ],
-    ids=str,
+    ids=lambda each: type(each).__name__,
 )
 def test_builders_tell_which_parameters_name_values(builder: h.Builder, named: dict[str, set[str]]) -> None:
     assert builder.withheld(lambda texts: False) == named
 
 
-@pytest.mark.parametrize("builder", [h.intervals(5, top=90), h.dates("year", top=date(2020, 1, 1))], ids=str)
+@pytest.mark.parametrize(
+    "builder",
+    [h.intervals(5, top=90), h.dates("year", top=date(2020, 1, 1))],
+    ids=lambda each: type(each).__name__,
+)
 def test_limits_that_labels_show_anyway_are_told(builder: h.Builder) -> None:
     assert builder.withheld(lambda texts: set(texts) <= {"90", "2020-01-01"}) == {}

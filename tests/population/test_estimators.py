@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from fractions import Fraction
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from support.oracle import population as twin
 from support.whole_sample import often
 from veil.errors import ParameterError
-from veil.population import estimate
+from veil.population import estimate, zayatz
 from veil.population.dankar import certain_uniques
 from veil.population.pitman import expected_uniques, pitman_solution, pitman_uniques
 from veil.population.snb import snb_solution, snb_uniques
@@ -192,10 +191,22 @@ def test_zayatz_is_compared_exactly(histogram, others, side, data):
     assert zayatz_is_at_most(bound, *arrays(histogram), population) == (side >= 0)
 
 
-def test_zayatz_next_to_a_bound_with_a_large_class():
-    """All that tells the estimate from 1000 of 10^5 is a class that can hardly show a single record."""
+def test_zayatz_next_to_a_bound_with_a_large_class(monkeypatch):
+    """All that tells the estimate from 1000 of 10^5 is a class that can hardly show a single record.
+
+    Its 98,999 factors above and below the line are multiplied in halves of halves, down to 16 of them or fewer: with fewer
+    products than factors, and none of a long number with a short one.
+    """
+    factors = []
+
+    def counted(first, many):
+        factors.append(many)
+        return falling(first, many)
+
+    falling = zayatz._falling
+    monkeypatch.setattr(zayatz, "_falling", counted)
     histogram = {1: 1000, 99_000: 1}
-    started = time.perf_counter()
+    decided = 6
     for population in (10**5 + 10**6, 2 * 10**5, 10**5 + 99_000):
         bound = Fraction(1000 * population, 10**5)
         low, high = zayatz_between(*arrays(histogram), population)
@@ -203,7 +214,9 @@ def test_zayatz_next_to_a_bound_with_a_large_class():
         assert zayatz_is_at_most(bound, *arrays(histogram), population)
         assert not zayatz_is_at_most(bound - Fraction(1, 10**1000), *arrays(histogram), population)
     assert zayatz_is_at_most(Fraction(1000), *arrays(histogram), 10**5)  # nobody is left to draw
-    assert time.perf_counter() - started < 10
+    assert factors.count(98_999) == 2 * decided
+    assert len(factors) < 98_999 * decided
+    assert sum(each for each in factors if each <= 16) == sum(each for each in factors if each == 98_999)
 
 
 # --- where an estimator knows nothing, and where everything is known -------------------------------

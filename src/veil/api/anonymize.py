@@ -16,7 +16,8 @@ from veil.dp.publish import publish
 from veil.dp.safepub import SafePub
 from veil.errors import InputError, ParameterError, PlanError
 from veil.lattice import Strategy
-from veil.local_recoding import Mode, recode
+from veil.local_recoding import Mode
+from veil.local_recoding.recode import recode
 from veil.models import PrivacyModel
 from veil.outcome.generalize import generalize, search_best
 from veil.outcome.outcome import Outcome
@@ -91,7 +92,7 @@ def anonymize(
         optimal where the space allows that in time, and otherwise returns the best that can be found.
     time_limit, check_limit
         Seconds, and number of checked transformations, after which the search returns the best so far.
-        Without a time limit, optimal search goes on to its end and every other strategy for at most 30 seconds.
+        Without either, optimal search goes on to its end and every other strategy for at most 30 seconds.
     suppressed_rows
         Keep suppressed rows in place with their quasi-identifiers blanked, or drop them.
     marker
@@ -141,7 +142,7 @@ def anonymize(
         )
     with following(progress) as shown:
         shown.phase("reading the table")
-        if parts:
+        if parts is not None and parts is not False:
             outcome = _in_parts(source, plan, local, parts, format, engine, threads, shown)
         else:
             if local is not None:

@@ -16,6 +16,7 @@ from veil.api.deliver import as_frame, save
 from veil.api.search import SearchResult
 from veil.base.progress import ProgressLike
 from veil.base.wording import plural
+from veil.lattice.optimality import gap_in_words
 from veil.outcome.generalize import Choice
 from veil.outcome.measures import measures_of
 from veil.outcome.outcome import Outcome, Pass
@@ -211,7 +212,8 @@ class Release:
         threads, progress, cancel
             As for `veil.anonymize`.
         """
-        from veil.local_recoding import FastIterative, recode
+        from veil.local_recoding import FastIterative
+        from veil.local_recoding.recode import recode
 
         mode = FastIterative() if mode is None else mode
         made = recode(
@@ -310,5 +312,5 @@ _NOT_PRIVATE = "NOT PRIVATE: made with a seed, or by a search that is not proven
 def _optimality(search: SearchResult) -> str:
     text = "proven optimal" if search.proven_optimal else "not proven optimal"
     if search.is_optimum and not search.proven_optimal and search.gap is not None:
-        text += f" (at most {search.gap:.1%} above the optimum)"
+        text += f" ({gap_in_words(search.gap)})"
     return text

@@ -71,7 +71,7 @@ class SearchResult:
 
     @property
     def gap(self) -> float | None:
-        """How far the score may be from the best one, as a share of itself; None where nothing is known.
+        """The share of the score by which the best one may lie below it; None where nothing is known.
 
         0.05 means that no transformation has a score more than 5 % below this one.
         """

@@ -262,11 +262,11 @@ def _read(text: str, known: Mapping[str, type[Any]], option: str) -> Any:
     try:
         return cls(**arguments(rest, cls))
     except VeilError as error:
-        told = str(error)
-        if told.endswith("is required"):
+        ways: list[str] = []
+        if str(error).endswith("is required"):
             order = ",".join(field.name.upper() for field in dataclasses.fields(cls) if _is_required(field))
-            told += f". Give {name}:{order}"
-        raise type(error)(f"{option} {text!r}: {told}") from None
+            ways = [f". Give {name}:{order}"]
+        raise type(error)(f"{option} {text!r}: ", *error.words, *ways) from None
 
 
 def _is_required(field: dataclasses.Field[Any]) -> bool:

@@ -1,4 +1,4 @@
-"""`veil models`, `veil qualities`, `veil hierarchies`: what there is, told by the declarations themselves."""
+"""`veil models`, `veil quality-models`, `veil hierarchies`: what there is, told by the declarations themselves."""
 
 from __future__ import annotations
 

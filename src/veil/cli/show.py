@@ -131,7 +131,9 @@ def statement(console: Console, made: Release) -> None:
 
 def _distance(search: SearchResult) -> str:
     """Say what is known about a transformation that is not proven optimal."""
-    known = "no" if search.gap is None else f"no; at most {search.gap:.1%} above the optimum"
+    from veil.lattice.optimality import gap_in_words
+
+    known = "no" if search.gap is None else f"no; {gap_in_words(search.gap)}"
     return known if search.ending == "finished" else f"{known} ({search.ending})"
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from veil.engines.condense import Condensed, condense
 from veil.engines.copy import copied
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
 from veil.engines.lookups import as_released, is_not, key
 from veil.engines.transform import Transform
 from veil.models.subset import numbers_with_gaps

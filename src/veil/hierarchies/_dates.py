@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
 from veil.base.declare import declared
-from veil.errors import HierarchyError
+from veil.errors import HierarchyError, Say
 from veil.hierarchies._axis import Moment
 from veil.hierarchies._builders import Builder, Shown, named_ends
 from veil.hierarchies._common import finish, present
@@ -157,10 +157,13 @@ class Dates(Builder):
             return datetime.fromisoformat(text).replace(tzinfo=None)
         except ValueError:
             expected = self.format or "ISO 8601, such as 2020-01-31"
-            fitting = " or ".join(map(repr, _fitting(texts) or ([] if self.format else ["%d.%m.%Y"])))
+            ways: list[str | Say] = []
+            for form in _fitting(texts) or ([] if self.format else ["%d.%m.%Y"]):
+                ways += [" or " if ways else ", or say how dates are written there: "]
+                ways += [Say("quasi_identifiers", "dates", format=form)]
             raise HierarchyError(
-                f"the value {text!r} of column {column!r} is not a date ({expected}); correct it in the data"
-                + (f", or say how dates are written there: dates(…, format={fitting})" if fitting else "")
+                f"the value {text!r} of column {column!r} is not a date ({expected}); correct it in the data",
+                *ways,
             ) from None
 
     def _coded(self, moment: datetime) -> str | None:

@@ -174,8 +174,7 @@ class _Recoding:
         if ask.share is not None:
             wanted = math.ceil(exact(ask.share) * self.prepared.sample.records)
             evaluator.allowed = self.left - min(self.left, wanted)
-        most = plan.strategy.time_limit if plan.time_limit is None else plan.time_limit
-        limits = Limits(min(most, seconds), plan.check_limit or math.inf, cancelled)
+        limits = Limits(min(plan.seconds, seconds), plan.check_limit or math.inf, cancelled)
         found = Search(evaluator, some.minimum, some.maximum, limits=limits, threads=threads).run(
             plan.strategy
         )

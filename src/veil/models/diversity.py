@@ -65,7 +65,7 @@ class DistinctLDiversity(PrivacyModel):
 
     def verify(self, published: Published) -> Finding:
         """Count the values of each class."""
-        least = Counted(published, self.attribute).distinct.min(initial=np.iinfo(np.int64).max)
+        least = ClassValues(published, self.attribute).distinct.min(initial=np.iinfo(np.int64).max)
         measured = f"l = {least}" if published.sizes.size else "no class"
         return Finding(f"distinct {self.l}-diversity of {self.attribute!r}", bool(least >= self.l), measured)
 
@@ -74,7 +74,7 @@ class DistinctLDiversity(PrivacyModel):
         """Return the least number of values of a class."""
         if not published.sizes.size:
             return []
-        least = {name: int(Counted(published, name).distinct.min()) for name in sensitive}
+        least = {name: int(ClassValues(published, name).distinct.min()) for name in sensitive}
         return [Strength("DistinctLDiversity", "l", l, name) for name, l in least.items()]
 
 
@@ -136,7 +136,7 @@ class RecursiveCLDiversity(PrivacyModel):
 
     def verify(self, published: Published) -> Finding:
         """Sort the counts of each class."""
-        found = Counted(published, self.attribute)
+        found = ClassValues(published, self.attribute)
         first, rest = found.recursive(self.l)
         c = decimal_fraction(self.c)
         pairs = np.unique(np.stack([first, rest]), axis=1).T.tolist()
@@ -155,7 +155,7 @@ class RecursiveCLDiversity(PrivacyModel):
         """Return the least c for each l from 2 to 5 that every class has values for. Smaller ones fail."""
         found = []
         for name in sensitive if published.sizes.size else ():
-            counted = Counted(published, name)
+            counted = ClassValues(published, name)
             for l in range(2, min(int(counted.distinct.min()), _ASSESSED_L) + 1):
                 first, rest = counted.recursive(l)
                 ratio = first / rest
@@ -276,7 +276,7 @@ def _reject_dominated(
 # --- seen from outside ----------------------------------------------------------------------------
 
 
-class Counted:
+class ClassValues:
     """The counts of each class of a published table, classes together, in ascending order."""
 
     def __init__(self, published: Published, attribute: str) -> None:

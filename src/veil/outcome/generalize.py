@@ -12,6 +12,7 @@ from veil.base.progress import Progress
 from veil.classes.encoding import Levels
 from veil.errors import NoSolutionError, PlanError
 from veil.lattice.evaluator import Evaluator
+from veil.lattice.optimality import gap_to_optimum
 from veil.lattice.search import Found, Limits, Search
 from veil.outcome.apply import apply_levels
 from veil.outcome.outcome import Outcome, Part
@@ -41,16 +42,8 @@ class Choice:
 
     @property
     def gap(self) -> float | None:
-        """How far the score may be from the best one, as a share of itself; None where nothing is known.
-
-        0.05 means that no transformation has a score more than 5 % below this one.
-        """
-        score, bound = self.score[0] if isinstance(self.score, tuple) else self.score, self.found.bound
-        if self.proven_optimal or score == 0:
-            return 0.0
-        if bound is None or not math.isfinite(bound[0]):
-            return None
-        return max(0.0, (score - bound[0]) / abs(score))
+        """The share of the score by which the best one may lie below it; None where nothing is known."""
+        return 0.0 if self.proven_optimal else gap_to_optimum(self.score, self.found.bound)
 
 
 def search_best(
@@ -63,7 +56,7 @@ def search_best(
     """Search for the best node of the lattice as the plan says; raise where nothing fulfils it."""
     plan = prepared.plan
     evaluator = Evaluator(prepared.sample, plan.models, plan.quality, plan.suppression_limit)
-    seconds = plan.strategy.time_limit if plan.time_limit is None else plan.time_limit
+    seconds = plan.seconds
     limits = Limits(seconds, plan.check_limit or math.inf, cancel or (lambda: False))
 
     def tell(search: Search) -> None:

@@ -83,7 +83,7 @@ class Measure:
         return self.counts_classes or type(self).base is not Measure.base
 
     def score(self, node: Node) -> Score:
-        """Return the score of a node with its rejected classes suppressed; lower is better."""
+        """Return the score of a node with its rejected classes suppressed: a loss, never negative; lower is better."""
         raise NotImplementedError
 
     def base(self, node: Node) -> Score:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -22,8 +23,10 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from veil.hierarchies import BUILDERS, File
 from veil.masking import METHODS, Masking, Method
 from veil.recipe.base import Located, schema_of
+from veil.recipe.document import read_document
 from veil.recipe.parts import with_kind
 from veil.recipe.places import INPUTS, InputSpec
+from veil.recipe.recipe import Recipe
 
 
 def _step(value: Any) -> Any:
@@ -90,6 +93,15 @@ def _relocated(method: Any, move: Callable[[str], str]) -> Any:
         if new != value:
             changes[field.name] = new
     return dataclasses.replace(method, **changes) if changes else method
+
+
+def read_recipe(path: str | PathLike[str]) -> Recipe | MaskingRecipe:
+    """Read a recipe of either kind: a plan, or masking methods, which it calls `steps`."""
+    file = Path(path)
+    kind: type[Recipe] | type[MaskingRecipe] = (
+        MaskingRecipe if "steps" in read_document(file).data else Recipe
+    )
+    return kind.read(file)
 
 
 def masking_schema() -> dict[str, Any]:

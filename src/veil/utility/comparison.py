@@ -146,7 +146,7 @@ def _table(source: Any, what: str) -> pa.Table:
     try:
         check_names(table.column_names)
     except InputError as error:
-        raise InputError(f"{what}: {error}") from None
+        raise error.after(f"{what}: ") from None
     return normalized(table)
 
 

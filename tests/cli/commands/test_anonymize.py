@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,11 @@ def test_it_tells_what_was_done(folder: Path) -> None:
         "release.csv",
     ):
         assert told in out
+
+
+def test_it_claims_no_more_than_was_proven(folder: Path) -> None:
+    out = veil("anonymize", "patients.csv", *PLAN, "--output", "r.csv", "--check-limit", "3").out
+    assert re.search(r"proven optimal +no; the best score may be up to 100 % lower \(check limit\)", out)
 
 
 def test_options_say_the_same_as_a_recipe(folder: Path) -> None:

@@ -20,7 +20,7 @@ from veil import mask
 from veil import models as m
 from veil.api.release import Release
 from veil.engines import Settings
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
 from veil.engines.parts.blocks import Blocks
 from veil.engines.parts.check import check_staged
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError, VeilError, VerificationError

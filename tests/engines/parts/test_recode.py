@@ -19,7 +19,7 @@ from veil import hierarchies as h
 from veil import models as m
 from veil.api.anonymize import anonymize
 from veil.api.release import Release
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
 from veil.engines.parts.check import check_staged
 from veil.errors import InputError, NoSolutionError, PlanError, VeilError
 from veil.masking import Mondrian

@@ -29,29 +29,28 @@ def check_killed(
     content: Callable[[], list[tuple[int, str]] | None],
     set_up: Callable[[bool], None],
 ) -> None:
-    """Kill a run at moments spread over its length, with and without something to replace, and finish it each time."""
-    lengths = []
+    """Kill a run after steps spread over its length, with and without something to replace, and finish it each time."""
     for _ in range(2):  # the first run is slower
         set_up(False)
-        said, took = Writer(source, target, CHUNK).finish()
-        assert said["transformed"] == said["pieces"] > 10
+        whole, took = Writer(source, target, CHUNK).finish()
+        assert whole["transformed"] == whole["pieces"] > 10
         assert content() == NEW
-        lengths.append(took)
-    seconds = max(lengths)
+    steps = whole["steps"]
     chance = random.Random(target.rpartition(".")[2])
     continued = []
     for number in range(KILLS):
         old = number % 2 == 1
         set_up(old)
-        moment = (number + chance.random()) / KILLS * seconds
-        Writer(source, target, CHUNK).kill_after(moment)
+        step = min(steps, 1 + int((number + chance.random()) / (KILLS - 2) * steps))  # twice it is the last
+        later = chance.random() * took / steps
+        Writer(source, target, CHUNK, step).kill(later)
         found = content()
         assert found in (OLD if old else None, NEW)
         said, _ = Writer(source, target, CHUNK).finish()
         assert content() == NEW
         assert said["transformed"] + said["continued"] == said["pieces"]
         continued.append(said["continued"])
-        print(f"killed after {moment:.3f} s of {seconds:.3f} s: {'whole' if found == NEW else 'as it was'}, "
+        print(f"killed {later:.3f} s after step {step} of {steps}: {'whole' if found == NEW else 'as it was'}, "
               f"{said['continued']} of {said['pieces']} pieces were kept")  # fmt: skip
     assert any(0 < each < said["pieces"] for each in continued)
 

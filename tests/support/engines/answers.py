@@ -12,7 +12,7 @@ import veil
 from support.engines.people import TYPED, plan, records
 from veil import models as m
 from veil.api.release import Release
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
 from veil.local_recoding import FastIterative
 from veil.models.subset import Where
 from veil.quality import Loss

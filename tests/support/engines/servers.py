@@ -260,7 +260,7 @@ def _free_port() -> int:
 
 def _answered(ask: Callable[[], None], server: subprocess.Popen[bytes], log: Path) -> None:
     """Wait until a server takes connections."""
-    for _ in range(200):
+    for _ in range(3000):
         if server.poll() is not None:
             raise RuntimeError(f"the server ended: {log.read_text()[-2000:]}")
         try:

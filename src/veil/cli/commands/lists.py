@@ -24,8 +24,8 @@ def models(name: _Name = None) -> None:
     reference.listing(MODELS, name, "--model ")
 
 
-@command(LISTS)
-def qualities(name: _Name = None) -> None:
+@command(LISTS, "quality-models")
+def quality_models(name: _Name = None) -> None:
     """List the quality models with their parameters."""
     from veil.cli import reference
     from veil.quality import QUALITIES
@@ -92,14 +92,14 @@ def schema(
         temporary.write_text(text, encoding="utf-8")
 
 
-@command(START)
-def demo(
+@command(START, "demo")
+def run_demo(
     folder: Annotated[Path, typer.Argument(help="Where to put the files.")] = Path("veil-demo"),
     rows: Annotated[int, typer.Option(min=1, help="How many rows to make up.")] = 2000,
     threads: Threads = None,
 ) -> None:
     """Make a table, anonymize it, and show the result, its risks and where the report is."""
     startup.quick()
-    from veil.cli import demo
+    from veil.cli.demo import show_demo
 
-    demo.demo(folder, rows, threads)
+    show_demo(folder, rows, threads)

@@ -26,7 +26,7 @@ from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Attribute, Sample
 from veil.engines.copy import brought
 from veil.engines.parts.blocks import Blocks, most_that_fit, outcome_in_blocks
-from veil.engines.parts.divide import Part, divided
+from veil.engines.parts.divide import Block, divided
 from veil.engines.parts.labels import Labelled
 from veil.engines.parts.ranked import Combinations, Numbered
 from veil.engines.relation import Relation
@@ -69,7 +69,7 @@ def anonymize_in_parts(
     progress.phase("counting the values of each column")
     numbered = Numbered(relation, Mondrian(dict(plan.quasi_identifiers), plan.models))
     progress.phase("cutting on the engine")
-    most = most_that_fit(most_combinations)
+    most = most_that_fit(most_combinations, "parts")
     blocks = RecodedBlocks(plan, numbered, divided(numbered, most), most, threads)
     return outcome_in_blocks(blocks, plan, progress)
 
@@ -101,7 +101,7 @@ class RecodedBlocks(Blocks):
     """Parts each of which gets the best transformation of its own."""
 
     def __init__(
-        self, plan: Plan, numbered: Numbered, parts: list[Part], most: int, threads: int | None
+        self, plan: Plan, numbered: Numbered, parts: list[Block], most: int, threads: int | None
     ) -> None:
         # A part that cannot be cut may still be generalized less than into one class.
         super().__init__(numbered, [each._replace(final=None) for each in parts], most)
@@ -111,7 +111,7 @@ class RecodedBlocks(Blocks):
         self.encoding = Encoding(numbered.names, hierarchies)
         self.codes_of_ranks = [np.argsort(each.rank_of).astype(np.int32) for each in columns]
         self.range = level_range(plan, numbered.names, hierarchies)
-        self.levels: dict[Part, Levels] = {}
+        self.levels: dict[Block, Levels] = {}
         self.suppressed = 0
         self.dropped = frozenset(
             name
@@ -119,7 +119,7 @@ class RecodedBlocks(Blocks):
             if plan.role_of(name) in ("dropped", "identifying")
         )
 
-    def labelled(self, part: Part) -> Labelled:
+    def labelled(self, part: Block) -> Labelled:
         found = self.numbered.fetch(part.box)
         codes = [code_of_rank[found.work.ranks[:, j]] for j, code_of_rank in enumerate(self.codes_of_ranks)]
         rejected, class_of_item = self._searched(part, found, codes)
@@ -127,7 +127,7 @@ class RecodedBlocks(Blocks):
         return Labelled(self.numbered, part.box, found, named, self.dropped)
 
     def _searched(
-        self, part: Part, found: Combinations, codes: list[NDArray[np.int32]]
+        self, part: Block, found: Combinations, codes: list[NDArray[np.int32]]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Find the best levels of a part. Return which of its classes are suppressed, and the class of each item."""
         plan, whole = self.plan, self.numbered.work.sample
@@ -145,8 +145,7 @@ class RecodedBlocks(Blocks):
         models = [model.for_part(whole) for model in plan.models]
         evaluator = Evaluator(sample, models, plan.quality, plan.suppression_limit)
         if part not in self.levels:
-            seconds = plan.strategy.time_limit if plan.time_limit is None else plan.time_limit
-            limits = Limits(seconds, plan.check_limit or math.inf)
+            limits = Limits(plan.seconds, plan.check_limit or math.inf)
             search = Search(evaluator, *self.range, limits=limits, threads=self.threads).run(plan.strategy)
             best = search.best
             if best is None or best.score is None:

@@ -21,8 +21,8 @@ from typing import Any, TypeVar
 
 from analysis_risk import made
 from analysis_utility import SHARED, adult, generated
-from veil.api.face import Anonymized
-from veil.report.content import facts
+from veil.api.release import Release
+from veil.report import collect_facts
 from veil.report.pages.html import html
 from veil.report.pages.pdf import pdf
 from veil.risk import analyze
@@ -53,7 +53,7 @@ def risks(rows: int) -> None:
         timed(f"risks of {rows:,} rows{cells}", lambda table=table, names=names: whole(table, names))
 
 
-def report(name: str, release: Anonymized) -> None:
+def report(name: str, release: Release) -> None:
     """Measure the report of a release: all in all as the first of the process, and then by phase."""
     with tempfile.TemporaryDirectory() as folder:
         timed(f"report of {name}", lambda: release.report(Path(folder, "report.html"), progress=False))
@@ -65,7 +65,7 @@ def report(name: str, release: Anonymized) -> None:
             print(f"    {start[1]:38} {now - start[0]:7.2f} s")
         start[:] = [now, phase]
 
-    found = facts(release, tell=tell)
+    found = collect_facts(release, tell=tell)
     tell("")
     timed("  HTML with pictures", lambda: html(found))
     timed("  PDF with pictures", lambda: pdf(found))

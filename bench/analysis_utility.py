@@ -22,7 +22,7 @@ import generate
 import veil
 from veil import KAnonymity
 from veil import hierarchies as h
-from veil.api.anonymize import frontier
+from veil.api.frontier import frontier
 from veil.api.release import Release
 from veil.tables import read
 from veil.utility import (
@@ -35,7 +35,7 @@ from veil.utility import (
     query_error,
     summary_statistics,
 )
-from veil.utility.classification import CLASSIFIERS
+from veil.utility.classifiers import CLASSIFIERS
 
 SHARED = Path(os.environ.get("VEIL_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 NAMES = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
@@ -125,7 +125,8 @@ def main() -> None:
         over = {"k": [2, 5, 10, 20, 50], "suppression_limit": [0.0, 0.05, 0.2]}
         print()
         found = timed(
-            "a frontier of 15 releases", lambda: frontier(release.outcome.source, release.plan, over=over, threads=2)
+            "a frontier of 15 releases",
+            lambda: frontier(release.outcome.source, release.plan, over=over, threads=2),
         )
         print(found)
 

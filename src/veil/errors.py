@@ -1,13 +1,88 @@
-"""What can go wrong, by kind. Every message names the thing at fault and the way out."""
+"""What can go wrong, by kind. Every message names the thing at fault and the way out.
+
+Python, recipes and the command line spell the same way out differently: `others="keep"`, `others: keep` and
+`--others keep`. So a message is text, and in it, where somebody is told what to say, a `Say`.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+
+@dataclass(frozen=True, init=False)
+class Say:
+    """A way out, as data: a field, the value to give it, and parameters of that value. Without a value, the field itself.
+
+    >>> print(Say("others", "keep"), Say("format", "Csv", encoding="latin-1"), Say("sensitive"))
+    others="keep" Csv(encoding="latin-1") `sensitive`
+    """
+
+    field: str
+    value: str | bool | None
+    parameters: dict[str, Any]
+
+    def __init__(self, field: str, value: str | bool | None = None, **parameters: Any) -> None:
+        self.__dict__.update(field=field, value=value, parameters=parameters)
+
+    def __str__(self) -> str:
+        """Spell it as Python does."""
+        if self.value is None:
+            return f"`{self.field}`"
+        if not self.parameters:
+            return f"{self.field}={in_quotes(self.value)}"
+        given = [f"{name}={in_quotes(each)}" for name, each in self.parameters.items()]
+        return f"{self.value}({', '.join([*self.beside, *given])})"
+
+    @property
+    def beside(self) -> list[str]:
+        """What stands for parameters that stay as they are: hierarchies have others beside the one to change."""
+        return ["…"] if self.field == "quasi_identifiers" else []
+
+
+def in_quotes(value: Any) -> str:
+    """Write a value as both Python and YAML read it; `...` stands for whatever fits."""
+    if value is ...:
+        return "..."
+    return (
+        f'"{value}"' if isinstance(value, str) and value.isprintable() and '"' not in value else repr(value)
+    )
+
+
+Words = tuple[str | Say, ...]
+"""A message: text, and ways out in it."""
 
 
 class VeilError(Exception):
-    """The base of every error that Veil raises on purpose."""
+    """The base of every error that Veil raises on purpose.
+
+    >>> error = PlanError("column 'note' has no role: name it, or say ", Say("others", "keep"))
+    >>> print(error)
+    column 'note' has no role: name it, or say others="keep"
+    >>> print(error.spelled(lambda say: f"--{say.field} {say.value}"))
+    column 'note' has no role: name it, or say --others keep
+    """
+
+    def __init__(self, *words: str | Say) -> None:
+        super().__init__(*words)
+
+    @property
+    def words(self) -> Words:
+        """The message, with its ways out as data."""
+        return self.args
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.args))
+
+    def after(self, text: str) -> Self:
+        """Return this error with a text before its message."""
+        return type(self)(text, *self.args)
+
+    def spelled(self, spell: Callable[[Say], str | None]) -> Self:
+        """Return this error with its ways out as `spell` writes them; what it knows no word for stays data."""
+        return type(self)(*(each if isinstance(each, str) else spell(each) or each for each in self.args))
 
 
 class InputError(VeilError):
@@ -44,6 +119,10 @@ class BudgetError(VeilError):
 
 class MissingDependencyError(VeilError):
     """An optional library is needed for this and is not installed."""
+
+
+class ExtensionError(VeilError):
+    """What another package adds to Veil cannot be used."""
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:

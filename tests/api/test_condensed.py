@@ -25,8 +25,7 @@ from support.plans import MEMBERS, WITH_SUBSET, any_models, drawn_plan, modes, t
 from support.samples import hierarchy_of, names_of
 from veil import hierarchies as h
 from veil import models as m
-from veil.api.anonymize import carry_out
-from veil.api.face import Anonymized
+from veil.api.anonymize import anonymize
 from veil.api.release import Release
 from veil.local_recoding import FastIterative
 from veil.models.query import Query
@@ -95,7 +94,7 @@ def columns_of(plan: Plan, table: pa.Table) -> list[str]:
     )
 
 
-def released(release: Anonymized, names: Sequence[str]) -> Counter[tuple[Any, ...]]:
+def released(release: Release, names: Sequence[str]) -> Counter[tuple[Any, ...]]:
     """The released records, each as often as it is there."""
     weights = release.outcome.prepared.weights_of(release.outcome.rows)
     rows = zip(*(release.arrow[name].to_pylist() for name in names), strict=True)
@@ -105,14 +104,14 @@ def released(release: Anonymized, names: Sequence[str]) -> Counter[tuple[Any, ..
     return found
 
 
-def findings(release: Anonymized, names: Sequence[str]) -> list[str]:
+def findings(release: Release, names: Sequence[str]) -> list[str]:
     """What the verifier found, in any order, without what it says of the rows and columns at hand."""
     silent = [f"column {name!r} " for name in release.arrow.column_names if name not in names]
     told = [str(each) for each in release.verification.findings]
     return sorted(text for text in told if not any(each in text for each in (*OF_THE_TABLE, *silent)))
 
 
-def assert_same(whole: Anonymized, small: Anonymized) -> None:
+def assert_same(whole: Release, small: Release) -> None:
     names = small.arrow.column_names
     assert released(small, names) == released(whole, names)
     assert small.records == whole.records
@@ -127,8 +126,13 @@ def assert_same_release(whole: Release, small: Release) -> None:
     assert small.transformation == whole.transformation
     assert small.score == whole.score
     assert small.classes == whole.classes
-    assert (small.within_limit, small.search.proven_optimal) == (whole.within_limit, whole.search.proven_optimal)
-    assert sorted(map(str, small.search.mapping().to_pylist())) == sorted(map(str, whole.search.mapping().to_pylist()))
+    assert (small.within_limit, small.search.proven_optimal) == (
+        whole.within_limit,
+        whole.search.proven_optimal,
+    )
+    assert sorted(map(str, small.search.mapping().to_pylist())) == sorted(
+        map(str, whole.search.mapping().to_pylist())
+    )
     assert_same(whole, small)
 
 
@@ -137,14 +141,14 @@ def both(plan: Plan, table: pa.Table, rng: random.Random) -> tuple[Release, Rele
     small = condensed(table, columns_of(plan, table), rng)
     refused = None
     try:
-        whole = carry_out(plan, Source(table, "pyarrow"), progress=False, threads=1)
+        whole = anonymize(Source(table, "pyarrow"), plan, progress=False, threads=1)
     except veil.VeilError as error:
         refused = error
     if refused is not None:
         with pytest.raises(type(refused), match=re.escape(str(refused))):
-            carry_out(plan, small, progress=False, threads=1)
+            anonymize(small, plan, progress=False, threads=1)
         reject()
-    return whole, carry_out(plan, small, progress=False, threads=1)
+    return whole, anonymize(small, plan, progress=False, threads=1)
 
 
 # --- plans ----------------------------------------------------------------------------------------
@@ -293,7 +297,7 @@ def test_the_order_of_rows_changes_nothing(data: st.DataObject) -> None:
     table = table_of(problem)
     order = data.draw(st.permutations(range(table.num_rows)))
     whole, _ = both(plan, table, random.Random(0))
-    moved = carry_out(plan, Source(table.take(pa.array(order)), "pyarrow"), progress=False, threads=1)
+    moved = anonymize(Source(table.take(pa.array(order)), "pyarrow"), plan, progress=False, threads=1)
     assert_same_release(whole, moved)
 
 
@@ -306,7 +310,7 @@ def test_of_equally_small_classes_those_go_that_come_first_in_the_hierarchy() ->
         marker=None,
     )
     for order in ("abccc", "baccc", "cbcac"):
-        release = carry_out(plan, Source(pa.table({"age": list(order)}), "pyarrow"), progress=False)
+        release = anonymize(Source(pa.table({"age": list(order)}), "pyarrow"), plan, progress=False)
         assert release.suppressed == 1
         assert set(order) - set(release.arrow["age"].to_pylist()) == {"a"}
 
@@ -324,7 +328,7 @@ def test_weights_are_records_beyond_what_fits_in_memory() -> None:
         sensitive=["disease"],
         suppression_limit=1e-9,
     )
-    release = carry_out(plan, Source(table, "engine", weights=weights), progress=False)
+    release = anonymize(Source(table, "engine", weights=weights), plan, progress=False)
     assert (release.records, release.suppressed, release.classes) == (2**34 + 2, 1, 1)
     assert release.transformation == {"age": 1}
     assert "at most 17 records are suppressed (found: 1)" in str(release.verification)
@@ -343,7 +347,7 @@ def test_records_that_stay_suppressed_are_counted_by_weight() -> None:
         quality=veil.quality.Loss(factor=0),
         suppression_limit=0.5,
     )
-    release = carry_out(plan, Source(table, "engine", weights=weights), progress=False)
+    release = anonymize(Source(table, "engine", weights=weights), plan, progress=False)
     assert (release.suppressed, release.transformation) == (3, {"age": 0, "sex": 0})
     recoded = release.local_recoding(FastIterative(0.1))
     assert [each.recoded for each in recoded.passes] == [2]

@@ -15,11 +15,11 @@ from support.utility.example import E1, TABLES
 from veil import EntropyLDiversity, KAnonymity, TCloseness
 from veil import hierarchies as h
 from veil import quality as q
-from veil.api.frontier import frontier
+from veil.api.frontier import Frontier, Point, frontier
 from veil.dp import SafePub
 from veil.errors import MissingDependencyError, ParameterError, PlanError
 from veil.plan.plan import Plan
-from veil.utility import Comparison, Frontier, Point, quality_measures
+from veil.utility import Comparison, quality_measures
 
 PLAN = Plan(TABLES, KAnonymity(2), suppression_limit=0.2)
 

@@ -11,7 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from veil.api.mask import Masked, mask
+from veil.api.mask import mask
+from veil.api.release import Release
 from veil.base.randomness import Randomness
 from veil.errors import InputError, OutputError, PlanError, VerificationError
 from veil.masking import (
@@ -81,7 +82,7 @@ def test_steps_tell_what_they_did():
     assert second.findings[0].holds
     assert "records kept: 3" in str(first)
     assert "holds: no value moved by more than 1 ranks" in str(second)
-    assert repr(made) == "Masked(4 records, 3 released, by RandomSampling, RankSwapping)"
+    assert repr(made) == "Release(4 records, 3 released, 3 classes, by RandomSampling, RankSwapping)"
     assert made.is_private
 
 
@@ -105,10 +106,11 @@ def test_secrets_go_into_a_folder_of_their_own(tmp_path):
         made.save(tmp_path / "nowhere" / "out.csv", apart=tmp_path / "secret")
     assert [path.name for path in tmp_path.rglob("*")] == ["secret"]
     written = made.save(tmp_path / "out.csv", apart=tmp_path / "secret")
-    assert [path.name for path in written] == ["out.csv", "pseudonyms.csv", "pseudonyms-2.csv"]
-    for path in written[1:]:
+    assert written.name == str(tmp_path / "out.csv")
+    assert [path.name for path in written.apart] == ["pseudonyms.csv", "pseudonyms-2.csv"]
+    for path in written.apart:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    mapping = pd.read_csv(written[1], dtype=str).set_index("value")["pseudonym"]
+    mapping = pd.read_csv(written.apart[0], dtype=str).set_index("value")["pseudonym"]
     assert mapping["Ada"] == made.arrow["name"][0].as_py()
 
 
@@ -120,14 +122,14 @@ class Broken(Method):
         return ("age",)
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        return Outcome(table, findings=(Finding("a miracle", False, "none"),))
+        return self.outcome(table, table, findings=[Finding("a miracle", False, "none")])
 
 
 class Companion(Broken):
     """Gives a second table that is no secret, and one of the name of the release."""
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        return Outcome(table, apart={"Sensitive values": table.select(["age"])})
+        return self.outcome(table, table, apart={"Sensitive values": table.select(["age"])})
 
 
 def test_a_broken_promise_hands_out_nothing():
@@ -141,7 +143,7 @@ def test_what_is_no_secret_may_go_beside_the_release(tmp_path):
     made.save(tmp_path / "out.csv", apart=tmp_path)
     assert (tmp_path / "sensitive-values.csv").read_text().startswith("age\n23\n")
     with pytest.raises(OutputError, match="is where the release goes"):
-        made.save(tmp_path / "sensitive-values.csv", apart=tmp_path)
+        made.save(tmp_path / "sensitive-values.csv", apart=tmp_path, overwrite=True)
 
 
 def test_progress_is_told():
@@ -189,10 +191,10 @@ def test_two_hundred_thousand_records_are_summarized_on_a_sample():
 
 
 def test_every_method_is_declared_and_documented():
-    for method in METHODS:
+    for method in METHODS.values():
         assert issubclass(method, Method)
         fields = method.__pydantic_fields__  # type: ignore[attr-defined]
         assert fields["kind"].default == method.__name__
         assert all(field.description for name, field in fields.items() if name != "kind"), method
         assert method.__doc__
-    assert isinstance(mask(pa.table(COLUMNS), KeyedPseudonyms("name", key=bytes(16))), Masked)
+    assert isinstance(mask(pa.table(COLUMNS), KeyedPseudonyms("name", key=bytes(16))), Release)

@@ -30,7 +30,7 @@ TABLES: dict[str, tuple[bytes, list[str]]] = {
         .replace("\n", ",1\n")
         .replace("income,1", "income")
         .encode(),
-        ["column 'income' has no role", "others='keep'"],
+        ["column 'income' has no role", "others: keep or others: drop"],
     ),
     "NUL byte": (PATIENTS.replace("cold", "co\0ld", 1).encode(), ["patients.csv, line 3", "NUL byte"]),
     "wrong encoding": (
@@ -184,7 +184,7 @@ def test_columns_without_a_role_get_one_by_options_or_in_the_recipe(folder: Path
     less = [each for each in without if each not in ("--sensitive", "diagnosis")]
     _refused(folder, less, "columns 'name', 'diagnosis' have no role. Name each with --qi,", "--others drop")
     (folder / "recipe.yaml").write_text(RECIPE.replace("identifying: [name]\n", ""))
-    _refused(folder, ("anonymize", "recipe.yaml"), "Name it in `quasi_identifiers`", "others='keep'")
+    _refused(folder, ("anonymize", "recipe.yaml"), "Name it with `quasi_identifiers`", "others: keep")
 
 
 def test_a_text_among_numbers(folder: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_target_that_cannot_be_written(folder: Path, option: str, name: str) -
 
 
 def test_a_target_is_looked_at_before_the_work(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("veil.api.anonymize.read", None)  # not called, so it may be anything
+    monkeypatch.setattr("veil.api.open.read", None)  # not called, so it may be anything
     _refused(folder, ("anonymize", "recipe.yaml", "--output", "nowhere/release.csv"), "nowhere/release.csv")
 
 
@@ -283,7 +283,7 @@ def test_unexpected_errors_are_apologized_for(folder: Path, monkeypatch: pytest.
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("the engine came off")
 
-    monkeypatch.setattr("veil.api.anonymize.carry_out", broken)
+    monkeypatch.setattr("veil.api.run.anonymize", broken)
     before = contents(folder)
     ran = veil("anonymize", "recipe.yaml")
     assert ran.code == 70

@@ -110,13 +110,14 @@ def test_models_are_listed_with_range_and_advice() -> None:
 
 def test_every_quality_model_and_hierarchy_is_listed() -> None:
     from veil.cli.grammar import kebab
-    from veil.recipe.parts import BUILDERS, QUALITIES
+    from veil.hierarchies import BUILDERS
+    from veil.quality import QUALITIES
 
-    listed = veil("qualities").out
+    listed = veil("quality-models").out
     assert all(kebab(kind) in listed for kind in QUALITIES)
     listed = veil("hierarchies").out
     assert all(kebab(kind) in listed for kind in BUILDERS)
-    assert "number, 0 to 1" in veil("qualities", "loss").out
+    assert "number, 0 to 1" in veil("quality-models", "loss").out
 
 
 def test_schema(folder: Path) -> None:

@@ -82,7 +82,7 @@ def test_after_writing_it_says_what_is_there(folder: Path, monkeypatch: pytest.M
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("veil.cli.anonymizing._show", stop)
+    monkeypatch.setattr("veil.cli.anonymize._show", stop)
     ran = veil("anonymize", "recipe.yaml")
     assert ran.code == 130
     assert ran.err == "stopped; release.csv is complete\n"

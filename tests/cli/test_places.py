@@ -345,7 +345,7 @@ def test_a_password_on_the_command_line_is_not_written_down(folder: Path) -> Non
 # Pieces of 200 rows, and a long pause in the middle of the second.
 STOPPED = """
 import sys, time
-from veil.engines import writing
+from veil.engines.write import writing
 from veil.engines.write.files import FolderTarget
 writing.write.__kwdefaults__["chunk_rows"] = 200
 append = FolderTarget.append
@@ -372,7 +372,7 @@ def test_what_was_stopped_goes_on_with_the_same_command(folder: Path, number: in
     _, err = running.communicate(timeout=300)
     assert running.returncode == code
     assert err.startswith("stopped; 1 of 3 pieces are done and kept in ")
-    assert err.endswith("; the same command goes on from there\n")
+    assert err.endswith("; doing the same again goes on from there\n")
     assert "Traceback" not in err
     assert not Path("release").exists()
     again = python("-c", STOPPED.replace("SLOW", "False"), *command)
@@ -388,7 +388,7 @@ def test_progress_is_shown_on_a_terminal(folder: Path) -> None:
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     script = STOPPED.replace("SLOW", "False").replace(
-        "import sys, time", "import sys, time, veil.base.progress\nveil.progress.PATIENCE = 0"
+        "import sys, time", "import sys, time, veil.base.progress\nveil.base.progress.PATIENCE = 0"
     )
     running = python(
         "-c", script, "anonymize", "data", *PLAN, "-o", "release/", stderr=theirs, stdout=subprocess.DEVNULL

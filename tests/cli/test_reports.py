@@ -127,7 +127,7 @@ def test_all_files_are_written_or_none(folder: Path, monkeypatch: pytest.MonkeyP
 def test_a_wrong_name_is_refused_before_any_work(
     folder: Path, monkeypatch: pytest.MonkeyPatch, option: str, told: str, source: str
 ) -> None:
-    monkeypatch.setattr("veil.api.anonymize.read", None)  # not called, so it may be anything
+    monkeypatch.setattr("veil.api.open.read", None)  # not called, so it may be anything
     plan = (*PLAN, "-o", "release.csv") if source == "patients.csv" else ()
     before = contents(folder)
     ran = veil("anonymize", source, *plan, *shlex.split(option))
@@ -139,7 +139,7 @@ def test_a_wrong_name_is_refused_before_any_work(
 def test_a_library_that_is_missing_is_noticed_before_any_work(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("veil.api.anonymize.read", None)
+    monkeypatch.setattr("veil.api.open.read", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     ran = veil("anonymize", "recipe.yaml", "--report", "report.pdf")
     assert ran.code == 2

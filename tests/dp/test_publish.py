@@ -15,12 +15,14 @@ import pyarrow as pa
 import pytest
 
 from support.dp import definitions
+from support.publishing import publish
 from support.realdata import hierarchies as real_hierarchies
 from support.realdata import needs_data, source
 from veil import quality
+from veil.api.release import Release
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
-from veil.dp.publish import PrivateRelease, publish, safepub_of
+from veil.dp.publish import safepub_of
 from veil.dp.safepub import SafePub
 from veil.errors import BudgetError, HierarchyError, InputError, NoSolutionError, PlanError
 from veil.hierarchies import (
@@ -53,7 +55,7 @@ def plan_with(*models: Any, **options: Any) -> Plan:
     return Plan({"age": AGE, "sex": SEX}, models or (SafePub(1.0),), **options)
 
 
-def released(table: Any, *models: Any, seed: int | None = 3, **options: Any) -> PrivateRelease:
+def released(table: Any, *models: Any, seed: int | None = 3, **options: Any) -> Release:
     randomness = None if seed is None else SEED(seed)
     return publish(read(table), plan_with(*models, **options), randomness=randomness)
 
@@ -405,7 +407,7 @@ def test_what_was_taken_from_the_account_for_a_cancelled_search_stays_taken():
 
 def test_not_cancelling_changes_nothing():
     left = publish(read(people()), plan_with(), randomness=SEED(3), cancel=lambda: False)
-    assert left.search.walk == released(people(), seed=3).walk
+    assert left.search.walk == released(people(), seed=3).search.walk
 
 
 def test_an_interrupted_search_ends_between_its_steps():

@@ -19,7 +19,7 @@ from support.engines.people import people, plan
 from veil import hierarchies as h
 from veil import models as m
 from veil.engines.condense import Condensed, condense
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
 from veil.engines.relation import relation_of
 from veil.errors import InputError, PlanError
 from veil.models.subset import Random, Rows

@@ -31,7 +31,7 @@ from veil import hierarchies as h
 from veil import models as m
 from veil.base.progress import Reported
 from veil.dp import SafePub
-from veil.engines import Database, Relation, Settings, anonymize_by_part, relation_of
+from veil.engines import Database, Relation, Settings, relation_of
 from veil.engines.condense import condense
 from veil.engines.copy import _kept, brought
 from veil.engines.source import for_plan
@@ -161,12 +161,12 @@ def test_mondrian_and_parts(tmp_path: Path) -> None:
         assert records(read(tmp_path / "masked.parquet")) == records(in_memory.arrow)
     hierarchies = {name: p.HIERARCHIES[name] for name in columns}
     by_part = Plan(hierarchies, m.KAnonymity(2), identifying=["note"], others="drop")
-    parts = anonymize_by_part(unknown(table), by_part, most_combinations=4)
+    parts = veil.anonymize(unknown(table), by_part, parts=4)
     parts.save(tmp_path / "parts.parquet")
     shown = read(tmp_path / "parts.parquet")
     assert set(shown.column_names) == set(columns)
     assert min(Counter(zip(*(shown[name].to_pylist() for name in columns), strict=True)).values()) >= 2
-    assert parts.compared()["as a whole"]["classes"] > 0
+    assert veil.anonymize(unknown(table), by_part).measures()["classes"] > 0
 
 
 def test_a_random_sample(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from support.engines.servers import Postgres
 from veil.engines import Database, Files, Relation, relation_of
-from veil.engines.dialects.rows import batches, collect
+from veil.engines.dialects import collect
 from veil.engines.relation import Handed, check_columns, no_rows
 from veil.errors import InputError
 from veil.tables import Feather, Parquet
@@ -128,7 +128,7 @@ def test_batches_are_as_long_as_asked(sqlite: Make, duckdb: Make) -> None:
         "CREATE TABLE t AS SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3",
     ]
     relation = opened(f"{sqlite(*statements)}#t")
-    assert [batch.num_rows for batch in batches(relation.backend, relation.table, 2)] == [2, 1]
+    assert [batch.num_rows for batch in relation.dialect.batches(relation.table, 2)] == [2, 1]
     relation = opened(f"{duckdb('CREATE TABLE t AS SELECT range AS n FROM range(100000)')}#t")
     assert next(len(batch) for batch in relation.batches(relation.table, 4096)) == 4096
     assert collect(relation.backend, relation.table).num_rows == 100_000
@@ -219,7 +219,7 @@ def test_a_spark_frame_goes_in_and_out(spark: Any) -> None:
         [(30, "02139", seen), (None, None, None)], "age int, zip string, seen timestamp"
     )
     relation = opened(frame)
-    assert (relation.kind, relation.frame, relation.location) == ("pyspark", "spark", Handed("pyspark"))
+    assert (relation.kind, relation.frame, relation.location) == ("pyspark", "frame", Handed("pyspark"))
     assert rows(relation) == {"age": [30, None], "zip": ["02139", None], "seen": [seen, None]}
     grown = relation.restore(relation.table.filter(ibis._.age > 20).select("age", "zip"))
     assert isinstance(grown, type(frame))

@@ -15,9 +15,9 @@ from support import oracle, strategies
 from support.engines.people import records
 from support.plans import WITH_SUBSET, any_models, drawn_plan, modes, table_of
 from support.samples import names_of
-from veil.api.anonymize import carry_out
-from veil.api.face import Anonymized
-from veil.engines.dialects.rows import collect
+from veil.api.anonymize import anonymize
+from veil.api.release import Release
+from veil.engines.dialects import collect
 from veil.engines.verify import verify_output
 
 often = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
@@ -32,23 +32,23 @@ def held_and_memory(connection: Any, plan: veil.Plan, table: pa.Table) -> tuple[
     """Carry out a plan on a table of DuckDB and in memory; either both are refused, or none."""
     connection.create_table("people", table, overwrite=True)
     try:
-        memory = carry_out(plan, table, progress=False, threads=1)
+        memory = anonymize(table, plan, progress=False, threads=1)
     except veil.VeilError as refused:
         with pytest.raises(type(refused)):
-            carry_out(plan, connection.table("people"), progress=False, threads=1)
+            anonymize(connection.table("people"), plan, progress=False, threads=1)
         assume(False)
         raise
-    return carry_out(plan, connection.table("people"), progress=False, threads=1), memory
+    return anonymize(connection.table("people"), plan, progress=False, threads=1), memory
 
 
-def assert_same(connection: Any, held: Anonymized, memory: Anonymized) -> None:
+def assert_same(connection: Any, held: Release, memory: Release) -> None:
     shown = collect(connection, held.table)
     assert sorted(shown.column_names) == sorted(memory.arrow.column_names)
     assert records(shown.select(memory.arrow.column_names)) == records(memory.arrow)
     assert (held.records, held.suppressed) == (memory.records, memory.suppressed)
     assert held.risk() == memory.risk()
     connection.create_table("staged", shown, overwrite=True)
-    found = verify_output(held, held.outcome.source, connection.table("staged"))
+    found = verify_output(held.outcome, held.outcome.source, connection.table("staged"))
     assert found.holds, str(found)
 
 
@@ -60,7 +60,9 @@ def test_any_problem(connection: Any, data: st.DataObject) -> None:
     plan = drawn_plan(data, problem, models, data.draw(strategies.qualities(problem)))
     held, memory = held_and_memory(connection, plan, table_of(problem))
     assert (held.transformation, held.score) == (memory.transformation, memory.score)
-    levels = data.draw(st.sampled_from([tuple(memory.transformation.values()), data.draw(strategies.nodes(problem))]))
+    levels = data.draw(
+        st.sampled_from([tuple(memory.transformation.values()), data.draw(strategies.nodes(problem))])
+    )
     try:
         memory = memory.search.apply(levels)
     except veil.VeilError:  # no release

@@ -13,7 +13,7 @@ import veil
 from support.engines.people import people, plan, records
 from veil import hierarchies as h
 from veil import models as m
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
 from veil.engines.verify import verify_output
 from veil.errors import VerificationError
 from veil.local_recoding import FastIterative
@@ -42,7 +42,7 @@ def staged(connection: Any, options: dict[str, Any], *, recode: bool = False) ->
 
 
 def broken(connection: Any, release: Any) -> list[str]:
-    found = verify_output(release, release.outcome.source, connection.table("staged"))
+    found = verify_output(release.outcome, release.outcome.source, connection.table("staged"))
     return [finding.promise for finding in found.findings if not finding.holds]
 
 
@@ -62,7 +62,7 @@ def connection() -> Any:
 )
 def test_what_is_right_is_found_right(connection: Any, options: dict[str, Any], recode: bool) -> None:
     release = staged(connection, options | ({"quality": Loss(factor=0)} if recode else {}), recode=recode)
-    found = verify_output(release, release.outcome.source, connection.table("staged"))
+    found = verify_output(release.outcome, release.outcome.source, connection.table("staged"))
     assert found.holds, str(found)
     assert {COUNTS, COLUMNS, MASKED} <= {finding.promise for finding in found.findings}
 
@@ -279,7 +279,7 @@ def test_sqlite_and_postgres_write_files_that_pass(
             table = people().drop_columns(["fee", "seen"]) if name == "sqlite" else people()
             connection.create_table("people", table, overwrite=True)
             veil.anonymize(connection.table("people"), **options).save(tmp_path / f"{name}{suffix}")
-        veil.anonymize(table, **options).save(tmp_path / f"memory{suffix}")
+        veil.anonymize(table, **options).save(tmp_path / f"memory{suffix}", overwrite=True)
         written, expected = (
             veil.tables.read(tmp_path / f"{each}{suffix}").table for each in (name, "memory")
         )

@@ -106,10 +106,10 @@ def test_zones_and_text(build):
     assert build(h.dates("year"), ["2019-05-05"]).labels[1] == ("2019",)
     assert build(h.dates("month", format="%d.%m.%Y"), ["05.06.2019"]).to_rows() == [("05.06.2019", "2019-06")]
     with pytest.raises(
-        HierarchyError, match=r"'05.06.2019' of column 'x' is not a date .* format='%d.%m.%Y'"
+        HierarchyError, match=r"'05.06.2019' of column 'x' is not a date .* format=\"%d.%m.%Y\""
     ):
         build(h.dates("month"), ["05.06.2019"])
-    with pytest.raises(HierarchyError, match=r"format='%d/%m/%Y' or '%m/%d/%Y'\)$"):
+    with pytest.raises(HierarchyError, match=r'format="%d/%m/%Y"\) or dates\(…, format="%m/%d/%Y"\)$'):
         build(h.dates("month"), ["05/06/2019"])
     with pytest.raises(HierarchyError, match=r"\(%d.%m.%Y\); correct it in the data$"):
         build(h.dates("month", format="%d.%m.%Y"), ["some day"])

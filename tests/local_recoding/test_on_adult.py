@@ -12,9 +12,8 @@ import pytest
 import veil
 from support.realdata import QUASI_IDENTIFIERS, hierarchies, needs_data, source
 from veil import models as m
-from veil.api.face import Anonymized
-from veil.api.locally import anonymize_locally
-from veil.local_recoding import FastIterative, Iterative, SinglePass
+from veil.api.release import Release
+from veil.local_recoding import FastIterative, FromTheStart, Iterative, SinglePass
 
 pytestmark = [needs_data, pytest.mark.realdata]
 
@@ -37,7 +36,7 @@ def anonymize(models: Any, **changes: Any) -> veil.Release:
     return veil.anonymize(adult(), **(plan | changes))
 
 
-def occupations(found: Anonymized) -> list[Counter[str]]:
+def occupations(found: Release) -> list[Counter[str]]:
     """Count the occupations in each class of what is not suppressed, with nothing but a dictionary."""
     classes: dict[Any, Counter[str]] = defaultdict(Counter)
     columns = [found.arrow[name].to_pylist() for name in [*NAMES, "occupation"]]
@@ -52,12 +51,12 @@ def test_more_is_kept_than_by_the_best_transformation_for_all(k: int) -> None:
     best = anonymize(m.KAnonymity(k))
     assert best.search.proven_optimal
     assert best.measures()["loss"] == pytest.approx(best.score, abs=1e-9)
-    local = anonymize_locally(
+    local = veil.anonymize(
         adult(),
         quasi_identifiers=hierarchies("adult", NAMES),
         insensitive=["occupation"],
         models=m.KAnonymity(k),
-        iterations=20,
+        local=FromTheStart(20),
         progress=False,
     )
     for found in (best.local_recoding(progress=False), local):

@@ -27,17 +27,18 @@ from support.plans import any_models, modes, table_of
 from support.samples import E1, WITH_FACTOR, as_tuple, hierarchy_of, model_of, names_of
 from veil import hierarchies as h
 from veil import models as m
-from veil.api.anonymize import carry_out
-from veil.api.locally import anonymize_locally
+from veil.api.anonymize import anonymize
 from veil.api.release import Release
 from veil.errors import ParameterError, PlanError, VerificationError
 from veil.lattice import Optimal
 from veil.lattice.evaluator import Evaluator
-from veil.local_recoding import FastIterative, Iterative, LocalRecoding, Mode, RecodedRelease, SinglePass
-from veil.outcome.assemble import Assembled, assemble
+from veil.local_recoding import FastIterative, FromTheStart, Iterative, LocalRecoding, Mode, SinglePass
+from veil.outcome.assemble import assemble
+from veil.outcome.generalize import Choice, generalize
 from veil.outcome.outcome import Part
 from veil.plan.plan import Plan
 from veil.quality import AverageClassSize, Discernibility, Loss
+from veil.verification.outcome import verified
 from veil.verification.recoded import verify_recoded
 
 E1_TABLE = pa.table(
@@ -172,7 +173,7 @@ def drawn_release(
             strategy=Optimal(),
             suppressed_rows=data.draw(st.sampled_from(["keep", "drop"])),
         )
-        release = carry_out(plan, table_of(problem), progress=False, threads=1)
+        release = anonymize(table_of(problem), plan, progress=False, threads=1)
     except PlanError:  # refused at once, as no table could fulfil it
         assume(False)
         raise
@@ -188,7 +189,8 @@ def drawn_release(
     prepared = dataclasses.replace(release.outcome.prepared, plan=limited)
     evaluator = Evaluator(prepared.sample, limited.models, limited.quality, limited.suppression_limit)
     levels = data.draw(st.sampled_from(some[:6]))
-    return Release(release.outcome.source, prepared, evaluator, release._found, levels)
+    choice = Choice(levels, release.outcome.story.found, evaluator)
+    return Release(verified(generalize(release.outcome.source, prepared, choice)))
 
 
 class Lockstep:
@@ -200,11 +202,11 @@ class Lockstep:
         models: list[oracle.AnyModel],
         quality: oracle.Quality,
         release: Release,
-        recoded: RecodedRelease,
+        recoded: Release,
     ) -> None:
         self.problem, self.models, self.quality = problem, models, quality
         self.limit = oracle.exact(release.plan.suppression_limit)
-        self.parts = recoded.outcome.parts[1:]
+        self.parts = list(recoded.outcome.parts[1:])
         self.passes = list(recoded.passes)
         assert len(self.parts) == len(self.passes)
         levels = tuple(release.transformation.values())
@@ -319,7 +321,7 @@ def agrees(data: st.DataObject, kind: Any) -> None:
     check_measures(problem, recoded, steps)
 
 
-def check_cells(problem: oracle.Problem, release: Release, recoded: RecodedRelease, steps: Lockstep) -> None:
+def check_cells(problem: oracle.Problem, release: Release, recoded: Release, steps: Lockstep) -> None:
     """Look at every cell of the output, and judge its classes by the oracle."""
     labels = {row: steps.labels(row, levels) for row, levels in steps.levels.items()}
     rows = list(range(len(problem.rows)))
@@ -332,7 +334,7 @@ def check_cells(problem: oracle.Problem, release: Release, recoded: RecodedRelea
     assert recoded.verification.holds
 
 
-def check_measures(problem: oracle.Problem, recoded: RecodedRelease, steps: Lockstep) -> None:
+def check_measures(problem: oracle.Problem, recoded: Release, steps: Lockstep) -> None:
     """Compute the three measures from the definitions."""
     found = recoded.measures()
     n = len(problem.rows)
@@ -448,17 +450,12 @@ def test_a_pass_that_would_break_a_promise_is_not_taken() -> None:
     )
     # The pass itself is what the models accept: it is the class that it becomes one with.
     broken = assemble(
+        release.outcome.source,
         release.outcome.prepared,
         [*release.outcome.parts, Part((1,), np.flatnonzero(release.suppressed_rows))],
         np.zeros(release.records, np.bool_),
     )
-    findings = verify_recoded(
-        release.outcome.prepared,
-        broken,
-        [*release.outcome.parts, Part((1,), np.flatnonzero(release.suppressed_rows))],
-        np.zeros(release.records, np.bool_),
-        None,
-    ).findings
+    findings = verify_recoded(broken, None).findings
     assert [finding.promise for finding in findings if not finding.holds] == [
         "1.5-disclosure privacy of 'disease'"
     ]
@@ -501,8 +498,8 @@ def test_models_that_do_not_allow_it(model: m.PrivacyModel, match: str) -> None:
 
 
 def test_a_private_release_is_not_recoded() -> None:
+    from support.publishing import publish
     from veil.base.randomness import Randomness
-    from veil.dp.publish import publish
     from veil.dp.safepub import SafePub
     from veil.tables import read
 
@@ -736,7 +733,7 @@ def test_aggregates_are_those_of_each_pass() -> None:
 def test_repr_tells_what_happened() -> None:
     recoded = e1().local_recoding(FastIterative(0.2))
     assert repr(recoded) == (
-        "RecodedRelease(10 records, 0 suppressed, 5 classes, 2 passes (6 records at {'A': 1, 'G': 0, 'Z': 1}, "
+        "Release(10 records, 0 suppressed, 5 classes, 2 passes (6 records at {'A': 1, 'G': 0, 'Z': 1}, "
         f"score {recoded.passes[0].score}; 2 records at {{'A': 2, 'G': 1, 'Z': 1}}, "
         f"score {recoded.passes[1].score}), ended as nothing is suppressed any more)"
     )
@@ -746,13 +743,15 @@ def test_repr_tells_what_happened() -> None:
 # --- the verifier ---------------------------------------------------------------------------------
 
 
-def tampered(recoded: RecodedRelease, column: str, row: int, value: str) -> list[str]:
+def tampered(recoded: Release, column: str, row: int, value: str) -> list[str]:
     """Put another value in one cell, and return the promises that are broken then."""
     cells = recoded.arrow[column].to_pylist()
     cells[row] = value
     place = recoded.arrow.column_names.index(column)
-    made = Assembled(recoded.arrow.set_column(place, column, pa.array(cells)), recoded.outcome.rows, recoded.outcome.flag)
-    found = verify_recoded(recoded.outcome.prepared, made, recoded.outcome.parts, recoded.suppressed_rows, 8)
+    made = dataclasses.replace(
+        recoded.outcome, table=recoded.arrow.set_column(place, column, pa.array(cells))
+    )
+    found = verify_recoded(made, 8)
     return [finding.promise for finding in found.findings if not finding.holds]
 
 
@@ -784,8 +783,7 @@ def test_the_verifier_looks_at_the_columns() -> None:
     assert (kept[shape].holds, kept[shape].measured) == (True, f"{recoded.arrow.num_columns} columns")
 
     def broken(released: pa.Table) -> dict[str, str]:
-        made = Assembled(released, recoded.outcome.rows, recoded.outcome.flag)
-        found = verify_recoded(recoded.outcome.prepared, made, recoded.outcome.parts, recoded.suppressed_rows, 6)
+        found = verify_recoded(dataclasses.replace(recoded.outcome, table=released), 6)
         return {finding.promise: finding.measured for finding in found.findings if not finding.holds}
 
     assert broken(recoded.arrow) == {}
@@ -795,12 +793,11 @@ def test_the_verifier_looks_at_the_columns() -> None:
 
 def test_the_verifier_counts_rows_and_suppressed_records() -> None:
     recoded = e1().local_recoding(SinglePass())
-    made = Assembled(recoded.arrow, recoded.outcome.rows, recoded.outcome.flag)
-    short = verify_recoded(recoded.outcome.prepared, made, recoded.outcome.parts[:-1], recoded.suppressed_rows, 8)
+    short = verify_recoded(dataclasses.replace(recoded.outcome, parts=recoded.outcome.parts[:-1]), 8)
     assert "every row that stays is there once" in str(
         [finding.promise for finding in short.findings if not finding.holds]
     )
-    strict = verify_recoded(recoded.outcome.prepared, made, recoded.outcome.parts, recoded.suppressed_rows, 1)
+    strict = verify_recoded(recoded.outcome, 1)
     with pytest.raises(VerificationError, match="at most 1 records are suppressed"):
         strict.require()
 
@@ -809,12 +806,12 @@ def test_the_verifier_counts_rows_and_suppressed_records() -> None:
 
 
 def test_local_from_the_start_is_the_worked_value_9_with_five_iterations() -> None:
-    recoded = anonymize_locally(
+    recoded = anonymize(
         E1_TABLE,
         quasi_identifiers=E1_HIERARCHIES,
         insensitive=["S"],
         models=m.KAnonymity(2),
-        iterations=5,
+        local=FromTheStart(5),
     )
     assert [each.recoded for each in recoded.passes] == [6, 2]
     assert recoded.suppressed == 0
@@ -825,9 +822,9 @@ def test_local_from_the_start_is_the_worked_value_9_with_five_iterations() -> No
 @pytest.mark.parametrize("iterations", [1, 3, 7, 11, 13, 49, 100])
 def test_limits_are_exact_for_any_number_of_iterations(iterations: int) -> None:
     """One record in so many is enough: no rounding asks for a second one."""
-    from veil.api.locally import _next
-
-    share, limit = _next(Fraction(1, iterations), 0.0), _next(Fraction(iterations - 1, iterations), 1.0)
+    mode = FromTheStart(iterations)
+    share = next(mode.passes()).share
+    limit = mode.first(Plan({"A": "suppression"}, m.KAnonymity(2))).suppression_limit
     assert -(-oracle.exact(share) * iterations // 1) == 1
     assert oracle.exact(limit) * iterations // 1 == iterations - 1
 
@@ -838,13 +835,15 @@ def test_local_from_the_start_keeps_another_quality_as_it_is() -> None:
         "insensitive": ["S"],
         "models": m.KAnonymity(2),
     }
-    recoded = anonymize_locally(E1_TABLE, iterations=5, factor=None, quality=Loss(factor=0.3), **options)
+    recoded = anonymize(E1_TABLE, local=FromTheStart(5, factor=None), quality=Loss(factor=0.3), **options)
     assert recoded.plan.quality == Loss(factor=0.3)
-    assert anonymize_locally(E1_TABLE, quality="discernibility", iterations=5, **options).suppressed == 0
+    assert anonymize(E1_TABLE, quality="discernibility", local=FromTheStart(5), **options).suppressed == 0
     with pytest.raises(PlanError, match="`suppression_limit` should be left out"):
-        anonymize_locally(E1_TABLE, suppression_limit=0.1, **options)
-    with pytest.raises(ParameterError, match="`iterations` should be greater than or equal to 1, not 0"):
-        anonymize_locally(E1_TABLE, iterations=0, **options)
+        anonymize(E1_TABLE, suppression_limit=0.1, local=FromTheStart(), **options)
+    with pytest.raises(
+        ParameterError, match="`iterations` of FromTheStart should be greater than or equal to 1, not 0"
+    ):
+        anonymize(E1_TABLE, local=FromTheStart(0), **options)
 
 
 def test_modes_are_told_apart_by_kind() -> None:

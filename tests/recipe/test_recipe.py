@@ -18,9 +18,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veil import KAnonymity, Plan
+from veil import KAnonymity, Plan, anonymize
 from veil import hierarchies as h
-from veil.api.anonymize import anonymize as api
 from veil.errors import InputError, OutputError, ParameterError, PlanError, VeilError
 from veil.lattice import Auto, BestEffort, Lightning
 from veil.quality import AverageClassSize, Loss, by_name
@@ -548,7 +547,7 @@ def test_research_subsets_are_found_from_the_folder_of_the_recipe(tmp_path: Path
     )
     recipe = Recipe.read(tmp_path / "recipe.yaml")
     people = pa.table({"age": [30, 30, 40], "sex": ["f", "f", "m"]})
-    release = api.carry_out(recipe.plan(), people)
+    release = anonymize(people, recipe.plan())
     assert release.arrow.to_pydict() == {"age": [30, 30], "sex": ["f", "f"]}
     other = tmp_path / "elsewhere"
     other.mkdir()

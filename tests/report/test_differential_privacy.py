@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from support.publishing import publish
 from support.report import FORMATS, everything_in, squeezed, words_of_html
 from veil import hierarchies as h
+from veil.api.release import Release
 from veil.base.randomness import Randomness
 from veil.dp import SafePub
-from veil.dp.publish import PrivateRelease, publish
 from veil.plan.plan import Plan
-from veil.report import certificate_of, check_certificate, content_digest
-from veil.report.content import facts
+from veil.report import certificate_of, check_certificate, collect_facts, content_digest
 from veil.report.pages.html import html
 from veil.tables import read
 
@@ -26,7 +27,7 @@ def people(n: int = N) -> pa.Table:
     return pa.table({"sex": ["f", "m"] * (n // 2) + ["f"] * (n % 2), "age": [str(i % 7) for i in range(n)]})
 
 
-def released(table: pa.Table | None = None) -> PrivateRelease:
+def released(table: pa.Table | None = None) -> Release:
     ages = h.table([[str(i), "low" if i < 3 else "high", "*"] for i in range(7)])
     sexes = h.table([["f", "*"], ["m", "*"]])
     plan = Plan({"sex": sexes, "age": ages}, SafePub(1.0, 1e-5), others="drop")
@@ -34,12 +35,12 @@ def released(table: pa.Table | None = None) -> PrivateRelease:
 
 
 @pytest.fixture(scope="module")
-def release() -> PrivateRelease:
+def release() -> Release:
     return released()
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_no_exact_figure_of_the_input_is_told(release: PrivateRelease, format: str, tmp_path: Path) -> None:
+def test_no_exact_figure_of_the_input_is_told(release: Release, format: str, tmp_path: Path) -> None:
     path = release.report(tmp_path / f"report.{format}")
     told = squeezed(words_of_html(path) if format == "html" else everything_in(path))
     assert content_digest(people()) not in told
@@ -47,7 +48,7 @@ def test_no_exact_figure_of_the_input_is_told(release: PrivateRelease, format: s
     assert "everyexactfigureabouttheoriginalrecordswouldweakenit" in told
 
 
-def test_the_data_holder_gets_them(release: PrivateRelease, tmp_path: Path) -> None:
+def test_the_data_holder_gets_them(release: Release, tmp_path: Path) -> None:
     path = release.report(tmp_path / "report.json", for_the_data_holder=True)
     found = json.loads(path.read_text())
     assert found["input"]["sha256"] == content_digest(people())
@@ -56,20 +57,22 @@ def test_the_data_holder_gets_them(release: PrivateRelease, tmp_path: Path) -> N
     assert "for the data holder alone" in html(found)
 
 
-def test_the_facts_are_a_function_of_the_table_and_the_plan(release: PrivateRelease) -> None:
+def test_the_facts_are_a_function_of_the_table_and_the_plan(release: Release) -> None:
     """Two inputs that lead to the same release lead to the same report."""
-    found = facts(release)
-    release.outcome.source = read(people(10))
-    release.suppressed, release.score = -1, -1.0
-    release.suppressed_rows[:] = True
-    other = facts(release)
+    found = collect_facts(release)
+    story = dataclasses.replace(release.outcome.story, score=-1.0)
+    other = collect_facts(
+        dataclasses.replace(
+            release.outcome, source=read(people(10)), story=story, hidden=~release.suppressed_rows
+        )
+    )
     for each in (found, other):
         each["date"] = each["certificate"]["date"] = each["certificate"]["checksum"] = ""
     assert found == other
 
 
-def test_only_the_release_is_drawn_and_counted(release: PrivateRelease) -> None:
-    found = facts(released())
+def test_only_the_release_is_drawn_and_counted(release: Release) -> None:
+    found = collect_facts(released())
     assert found["risks"]["before"] is None
     assert found["space"] is None
     assert found["curve"] == []
@@ -87,5 +90,5 @@ def test_the_certificate_can_be_checked(tmp_path: Path) -> None:
     assert certificate_of(release)["promises"]["models"][0]["kind"] == "SafePub"
 
 
-def test_notebooks_show_nothing_else(release: PrivateRelease) -> None:
+def test_notebooks_show_nothing_else(release: Release) -> None:
     assert str(N) not in released()._repr_html_().replace(",", "")

@@ -20,9 +20,9 @@ import veil
 from support.report import FORMATS, everything_in, squeezed
 from veil import KAnonymity
 from veil import hierarchies as h
-from veil.api.face import Anonymized
+from veil.api.release import Release
 from veil.models import AlphaKAnonymity, DeltaPresence, Inclusion, TCloseness
-from veil.report.content.facts import facts
+from veil.report import collect_facts
 
 TEXT, OTHER, NAME, JOB = "Xylomander", "Quorvex", "Ottokar Zwirbelwind", "Schnabelschuster"
 NUMBER, INCOME = 734512.25, 918273
@@ -68,17 +68,17 @@ def plan(**changes: Any) -> dict[str, Any]:
     return {**given, **changes}
 
 
-def anonymized(**changes: Any) -> Anonymized:
+def anonymized(**changes: Any) -> Release:
     return veil.anonymize(people(), **plan(**changes))
 
 
-def with_a_subset(subset: Any) -> Anonymized:
+def with_a_subset(subset: Any) -> Release:
     return anonymized(
         models=[KAnonymity(2), Inclusion(subset)], others="drop", sensitive=[], suppression_limit=1.0
     )
 
 
-def microaggregated(how: str) -> Anonymized:
+def microaggregated(how: str) -> Release:
     hierarchies = {
         name: each for name, each in plan()["quasi_identifiers"].items() if name in ("town", "born")
     }
@@ -93,7 +93,7 @@ def microaggregated(how: str) -> Anonymized:
     )
 
 
-def kept_values() -> Anonymized:
+def kept_values() -> Release:
     """Everything at level 0 that can be, so that rare records are suppressed and frequent ones are not."""
     return veil.anonymize(
         people(),
@@ -106,7 +106,7 @@ def kept_values() -> Anonymized:
     )
 
 
-def dropped_sensitive() -> Anonymized:
+def dropped_sensitive() -> Release:
     """The rare income is sensitive here, and its record is dropped."""
     return veil.anonymize(
         people(),
@@ -121,7 +121,7 @@ def dropped_sensitive() -> Anonymized:
     )
 
 
-def with_a_sensitive_hierarchy() -> Anonymized:
+def with_a_sensitive_hierarchy() -> Release:
     jobs = h.table([["nurse", "care", "*"], ["cook", "else", "*"], [JOB, "else", "*"]])
     return veil.anonymize(
         people(),
@@ -135,7 +135,7 @@ def with_a_sensitive_hierarchy() -> Anonymized:
     )
 
 
-RELEASES: dict[str, Callable[[], Anonymized]] = {
+RELEASES: dict[str, Callable[[], Release]] = {
     "full domain": anonymized,
     "dropped rows": lambda: anonymized(suppressed_rows="drop"),
     "automatic hierarchies": lambda: anonymized(
@@ -162,7 +162,7 @@ RELEASES: dict[str, Callable[[], Anonymized]] = {
 
 
 @pytest.fixture(scope="module", params=RELEASES)
-def release(request: pytest.FixtureRequest) -> Anonymized:
+def release(request: pytest.FixtureRequest) -> Release:
     return RELEASES[request.param]()
 
 
@@ -173,20 +173,18 @@ def shown_in(table: pa.Table) -> str:
 
 
 @pytest.fixture(scope="module")
-def found(release: Anonymized) -> dict[str, Any]:
-    return facts(release)
+def found(release: Release) -> dict[str, Any]:
+    return collect_facts(release)
 
 
-def test_no_original_value_is_in_the_facts(
-    release: Anonymized, found: dict[str, Any], tmp_path: Path
-) -> None:
+def test_no_original_value_is_in_the_facts(release: Release, found: dict[str, Any], tmp_path: Path) -> None:
     """Pages and pictures are made of the facts and of nothing else; some of them are read below all the same."""
     path = tmp_path / "report.json"
     path.write_text(json.dumps(found))
     check(release, path)
 
 
-def check(release: Anonymized, path: Path) -> None:
+def check(release: Release, path: Path) -> None:
     told, released = squeezed(everything_in(path)), shown_in(release.arrow)
     hidden = [each for each in map(squeezed, SENTINELS) if each not in released]
     assert len(hidden) >= 5, "the release shows the rare values itself: the test would prove nothing"
@@ -208,7 +206,7 @@ def test_no_original_value_is_in_the_report(kind: str, format: str, tmp_path: Pa
     check(release, release.report(tmp_path / f"report.{format}"))
 
 
-def test_no_original_value_is_in_the_certificate_or_the_notebook(release: Anonymized, tmp_path: Path) -> None:
+def test_no_original_value_is_in_the_certificate_or_the_notebook(release: Release, tmp_path: Path) -> None:
     told = squeezed(release.certificate(tmp_path / "certificate.json").read_text() + release._repr_html_())
     released = shown_in(release.arrow)
     assert [each for each in map(squeezed, SENTINELS) if each not in released and each in told] == []

@@ -21,12 +21,11 @@ from support.realdata import hierarchies, needs_data, source
 from support.report import everything_in, squeezed, texts_of_pdf
 from veil import KAnonymity
 from veil import hierarchies as h
-from veil.api.face import Anonymized
+from veil.api.release import Release
 from veil.errors import OutputError
 from veil.models import DistinctLDiversity, Inclusion, PopulationUniqueness
 from veil.recipe import Recipe
-from veil.report import check_certificate, content_digest, write_report
-from veil.report.content import facts
+from veil.report import check_certificate, collect_facts, content_digest, write_report
 from veil.report.content.association import associations, codes_of, cramers_v
 from veil.report.content.disclosure import change, is_safe
 from veil.report.content.measured import Findings
@@ -41,7 +40,7 @@ from veil.synthetic import patients
 from veil.tables import Csv, write
 
 
-def demo(**changes: Any) -> Anonymized:
+def demo(**changes: Any) -> Release:
     given: dict[str, Any] = {
         "quasi_identifiers": {
             "age": h.intervals(5, 10, 20, 40),
@@ -64,13 +63,13 @@ def demo(**changes: Any) -> Anonymized:
 
 
 @pytest.fixture(scope="module")
-def release() -> Anonymized:
+def release() -> Release:
     return demo()
 
 
 @pytest.fixture(scope="module")
-def found(release: Anonymized) -> dict[str, Any]:
-    return facts(release)
+def found(release: Release) -> dict[str, Any]:
+    return collect_facts(release)
 
 
 # --- the numbers, counted by hand ---------------------------------------------------------------------
@@ -80,7 +79,7 @@ def classes(table: pa.Table, names: list[str]) -> Counter[tuple[Any, ...]]:
     return Counter(zip(*(table[name].to_pylist() for name in names), strict=True))
 
 
-def test_risks_are_those_of_the_tables(release: Anonymized, found: dict[str, Any]) -> None:
+def test_risks_are_those_of_the_tables(release: Release, found: dict[str, Any]) -> None:
     names = list(release.plan.quasi_identifiers)
     before = classes(patients(600), names)
     shown = release.arrow.filter(pa.array(~release.suppressed_rows))
@@ -101,7 +100,7 @@ def test_risks_are_those_of_the_tables(release: Anonymized, found: dict[str, Any
             assert (each["classes"], each["records"]) == (len(counted), sum(counted))
 
 
-def test_the_summary_is_that_of_the_release(release: Anonymized, found: dict[str, Any]) -> None:
+def test_the_summary_is_that_of_the_release(release: Release, found: dict[str, Any]) -> None:
     summary = found["summary"]
     assert summary["records"] == 600
     assert summary["suppressed"] == int(release.suppressed_rows.sum()) > 0
@@ -115,7 +114,7 @@ def test_the_summary_is_that_of_the_release(release: Anonymized, found: dict[str
     assert f"{release.score:.6g}" in page  # type: ignore[attr-defined]
 
 
-def test_distributions_are_those_of_the_tables(release: Anonymized, found: dict[str, Any]) -> None:
+def test_distributions_are_those_of_the_tables(release: Release, found: dict[str, Any]) -> None:
     by_name = {each["column"]: each for each in found["distributions"]}
     shown = release.arrow.filter(pa.array(~release.suppressed_rows))
     assert dict(zip(by_name["sex"]["values"], by_name["sex"]["after"], strict=True)) == Counter(
@@ -133,7 +132,7 @@ def test_distributions_are_those_of_the_tables(release: Anonymized, found: dict[
             assert sum(each["before"]) + each["others_before"] + each["hidden_before"] == 600
 
 
-def test_many_numbers_are_counted_in_intervals(release: Anonymized, found: dict[str, Any]) -> None:
+def test_many_numbers_are_counted_in_intervals(release: Release, found: dict[str, Any]) -> None:
     cost = next(each for each in found["distributions"] if each["column"] == "cost")
     values = release.arrow["cost"].to_pylist()
     assert len(cost["values"]) < 15
@@ -145,7 +144,7 @@ def test_many_numbers_are_counted_in_intervals(release: Anonymized, found: dict[
         assert count == sum(value is not None and low <= value < high for value in values)
 
 
-def test_the_transformation_is_told_with_its_names(release: Anonymized, found: dict[str, Any]) -> None:
+def test_the_transformation_is_told_with_its_names(release: Release, found: dict[str, Any]) -> None:
     rows = {each["column"]: each for each in found["done"]["columns"]}
     for name, level in release.transformation.items():  # type: ignore[attr-defined]
         assert (rows[name]["level"], rows[name]["of"]) == (
@@ -200,7 +199,7 @@ def test_fingerprints_are_those_of_tables_and_file(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     write(pa.table({"sex": ["f", "f", "m", "m"]}), path)
     release = veil.anonymize(path, quasi_identifiers={"sex": "suppression"}, models=KAnonymity(2))
-    found = facts(release)
+    found = collect_facts(release)
     assert found["input"]["file_sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert found["input"]["sha256"] == content_digest(pa.table({"sex": ["f", "f", "m", "m"]}))
     assert found["output"]["sha256"] == content_digest(release.arrow)
@@ -215,7 +214,7 @@ def test_a_recipe_without_values_does_it_again(tmp_path: Path) -> None:
         others="drop",
         suppression_limit=0.1,
     )
-    (tmp_path / "recipe.yaml").write_text(facts(release)["recipe_text"])
+    (tmp_path / "recipe.yaml").write_text(collect_facts(release)["recipe_text"])
     assert Recipe.read(tmp_path / "recipe.yaml").plan() == release.plan
 
 
@@ -228,7 +227,7 @@ def test_the_recipe_tells_how_to_read_the_input(tmp_path: Path) -> None:
         models=KAnonymity(2),
         format=Csv(separator=";", encoding="latin-1"),
     )
-    (tmp_path / "recipe.yaml").write_text(facts(release)["recipe_text"], encoding="utf-8")
+    (tmp_path / "recipe.yaml").write_text(collect_facts(release)["recipe_text"], encoding="utf-8")
     read = Recipe.read(tmp_path / "recipe.yaml").input
     assert (read.separator, read.encoding) == (";", "iso8859-1")  # type: ignore[union-attr]
 
@@ -242,7 +241,7 @@ def test_columns_kept_without_a_role_are_listed() -> None:
         models=KAnonymity(2),
         others="keep",
     )
-    found = facts(release)
+    found = collect_facts(release)
     roles = {"quasi-identifying": ["sex"], "insensitive": ["cost", "stay"]}
     assert found["asked"]["roles"] == found["certificate"]["promises"]["roles"] == roles
 
@@ -252,7 +251,7 @@ def test_a_mode_is_exact_and_alone() -> None:
     release = veil.anonymize(
         table, quasi_identifiers={"a": "identity"}, insensitive=["pay", "tie"], models=KAnonymity(5)
     )
-    found = facts(release)
+    found = collect_facts(release)
     after = {each["column"]: each["after"] for each in found["utility"]["statistics"]}
     assert after["pay"]["mode"] == 1234567.25
     assert "mode" not in after["tie"]
@@ -266,12 +265,12 @@ def test_what_stays_of_suppressed_rows_is_told(found: dict[str, Any]) -> None:
     assert "show nothing" not in page
 
 
-def test_the_page_names_its_own_file(release: Anonymized, tmp_path: Path) -> None:
+def test_the_page_names_its_own_file(release: Release, tmp_path: Path) -> None:
     path = release.report(tmp_path / "for the board.html")
     assert "--certificate 'for the board.html'" in everything_in(path)
 
 
-def test_a_pdf_names_no_file_that_was_not_written(release: Anonymized, tmp_path: Path) -> None:
+def test_a_pdf_names_no_file_that_was_not_written(release: Release, tmp_path: Path) -> None:
     page = " ".join(everything_in(release.report(tmp_path / "board.pdf")).split())
     assert "board.html" not in page
     assert "A PDF holds no certificate." in page
@@ -279,7 +278,7 @@ def test_a_pdf_names_no_file_that_was_not_written(release: Anonymized, tmp_path:
 
 
 @pytest.mark.parametrize("name", ["board.pdf", "board.html"])
-def test_the_page_names_what_is_written_along_with_it(release: Anonymized, tmp_path: Path, name: str) -> None:
+def test_the_page_names_what_is_written_along_with_it(release: Release, tmp_path: Path, name: str) -> None:
     path = write_report(release, tmp_path / name, table="the people.csv", certificate="proof.json")
     page = " ".join(everything_in(path).split())
     assert "A certificate was written along with this report" in page
@@ -293,7 +292,7 @@ def test_a_hierarchy_file_is_named_with_its_fingerprint(tmp_path: Path) -> None:
     release = veil.anonymize(
         pa.table({"sex": ["f", "m", "m"]}), quasi_identifiers={"sex": h.file(str(path))}, models=KAnonymity(2)
     )
-    spec = facts(release)["recipe"]["quasi_identifiers"]["sex"]
+    spec = collect_facts(release)["recipe"]["quasi_identifiers"]["sex"]
     assert spec == {
         "kind": "file",
         "path": str(path),
@@ -311,7 +310,7 @@ def test_listed_hierarchies_are_withheld(found: dict[str, Any]) -> None:
 # --- which figures are shown --------------------------------------------------------------------------
 
 
-def hiding(hidden: list[int]) -> Anonymized:
+def hiding(hidden: list[int]) -> Release:
     """A release at level 0 of a hundred ages, and of some that are suppressed because nobody shares them."""
     table = pa.table({"age": [20, 21, 22, 23] * 25 + hidden})
     options: dict[str, Any] = {"maximum_levels": {"age": 0}, "suppression_limit": 0.5}
@@ -329,13 +328,13 @@ def hiding(hidden: list[int]) -> Anonymized:
     ],
 )
 def test_what_a_difference_would_tell_is_withheld(hidden: list[int], told: bool) -> None:
-    found = facts(hiding(hidden))
+    found = collect_facts(hiding(hidden))
     before = found["utility"]["statistics"][0]["before"]
     assert ("mean" in before) is told
     assert bool(found["utility"]["preservation"]["columns"]) is told
 
 
-def crossed(shared: list[int], alone: list[int]) -> Anonymized:
+def crossed(shared: list[int], alone: list[int]) -> Release:
     """A release at level 0 of a hundred ages in Ulm; further people are suppressed, as nobody lives where they do.
 
     Ages in `shared` and `alone` are those of the suppressed.
@@ -371,7 +370,7 @@ SHARED = [20, 21, 22, 23] * 5
     ],
 )
 def test_counts_and_means_together_tell_no_value(alone: list[int], told: bool) -> None:
-    found = facts(crossed(SHARED, alone))
+    found = collect_facts(crossed(SHARED, alone))
     age, numbers = found["distributions"][0], found["utility"]["preservation"]
     before = found["utility"]["statistics"][0]["before"]
     counts = dict(zip(age["values"], age["before"], strict=True))
@@ -387,7 +386,7 @@ def test_a_report_is_the_same_whatever_the_last_hidden_value_is() -> None:
     """Nobody can compute from figures what they do not depend on. Fingerprints of the input do, and say so."""
 
     def told(value: int) -> dict[str, Any]:
-        found = facts(crossed(SHARED, [value]))
+        found = collect_facts(crossed(SHARED, [value]))
         of_the_input = {key: each for key, each in found["input"].items() if key != "sha256"}
         left_out = ("date", "certificate", "curve", "input")
         return {**{key: each for key, each in found.items() if key not in left_out}, "input": of_the_input}
@@ -403,7 +402,7 @@ def test_a_report_is_the_same_whatever_the_last_hidden_value_is() -> None:
 def test_what_is_left_when_the_counts_are_subtracted_is_many_values(
     shared: list[int], alone: list[int]
 ) -> None:
-    found = Findings(crossed(shared, alone))
+    found = Findings(crossed(shared, alone).outcome)
     if "mean" not in found.worth.statistics[0]["before"]:
         return
     unknown = sorted(alone if found.distributions[0]["before"] is not None else shared + alone, reverse=True)
@@ -420,14 +419,14 @@ def test_counts_in_intervals_and_means_together_tell_no_value() -> None:
         models=KAnonymity(5),
         suppression_limit=0.5,
     )
-    found = facts(release)
+    found = collect_facts(release)
     age = found["distributions"][0]
     assert (age["limits"][0], age["limits"][-1], sum(age["before"]), age["hidden_before"]) == (20, 60, 240, 1)
     assert "mean" not in found["utility"]["statistics"][0]["before"]
 
 
 def test_changes_tell_no_more_than_the_means() -> None:
-    found = facts(crossed(SHARED, list(range(50, 62))))["utility"]
+    found = collect_facts(crossed(SHARED, list(range(50, 62))))["utility"]
     before, after = found["statistics"][0]["before"], found["statistics"][0]["after"]
     column = found["preservation"]["columns"][0]
     mean = float(f"{after['mean']:.3g}")
@@ -454,7 +453,7 @@ def test_counts_that_tell_the_label_of_suppressed_records_are_withheld(
         models=KAnonymity(5),
         suppression_limit=0.5,
     )
-    town = facts(release)["distributions"][0]
+    town = collect_facts(release)["distributions"][0]
     assert town["after"] == [50, 50]
     assert (town["before"] is not None) is drawn
     assert town["withheld"] is not drawn
@@ -556,7 +555,7 @@ def few(**columns: Any) -> pa.Table:
     return pa.table(columns)
 
 
-def anonymized(table: pa.Table, hierarchies: dict[str, Any], **options: Any) -> Anonymized:
+def anonymized(table: pa.Table, hierarchies: dict[str, Any], **options: Any) -> Release:
     given = {"models": KAnonymity(2), "others": "keep", **options}
     return veil.anonymize(table, quasi_identifiers=hierarchies, **given)
 
@@ -625,9 +624,9 @@ ODD: dict[str, Any] = {
 
 
 @functools.cache
-def odd(name: str) -> tuple[Anonymized, dict[str, Any]]:
+def odd(name: str) -> tuple[Release, dict[str, Any]]:
     release = ODD[name]()
-    return release, facts(release)
+    return release, collect_facts(release)
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -698,7 +697,7 @@ def test_a_huge_space_is_drawn_from_what_was_evaluated(tmp_path: Path) -> None:
         check_limit=200,
     )
     assert not release.search.explored.is_listable
-    found = facts(release)
+    found = collect_facts(release)
     assert 0 < len(found["space"]["nodes"]) <= 2000
     assert sum(each["evaluated"] for each in found["space"]["by_level_sum"]) == found["space"]["evaluated"]
     assert found["summary"]["proven_optimal"] is False
@@ -741,7 +740,7 @@ def test_progress_is_told(tmp_path: Path) -> None:
     assert seen[-1][1] == seen[-1][2] == 7
 
 
-def test_other_endings_are_refused(release: Anonymized, tmp_path: Path) -> None:
+def test_other_endings_are_refused(release: Release, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"a report ends in .html, .pdf or .json, not in '.docx'"):
         release.report(tmp_path / "report.docx")
     assert not list(tmp_path.iterdir())
@@ -754,8 +753,8 @@ def test_without_matplotlib_the_page_says_so(found: dict[str, Any], monkeypatch:
     assert "<img" not in page
 
 
-def test_two_reports_of_a_release_differ_in_their_date_only(release: Anonymized) -> None:
-    one, other = facts(release), facts(release)
+def test_two_reports_of_a_release_differ_in_their_date_only(release: Release) -> None:
+    one, other = collect_facts(release), collect_facts(release)
     for each in (one, other):
         each["date"] = each["certificate"]["date"] = each["certificate"]["checksum"] = ""
     assert one == other
@@ -771,7 +770,7 @@ def test_classification_is_told_for_sensitive_columns() -> None:
         models=DistinctLDiversity("illness", 2),
         sensitive="illness",
     )
-    found = facts(release)["utility"]["predictions"]["classification"]
+    found = collect_facts(release)["utility"]["predictions"]["classification"]
     assert {each["method"] for each in found} >= {"logistic regression", "random forest"}
     assert all(each["original"] == each["released"] > each["zero_r"] for each in found)
 
@@ -783,7 +782,7 @@ def test_categories_are_told_as_text_is() -> None:
         release = veil.anonymize(
             each, quasi_identifiers={"q": h.suppression()}, sensitive="s", models=KAnonymity(2)
         )
-        found.append(facts(release)["utility"])
+        found.append(collect_facts(release)["utility"])
     assert found[0]["predictions"]["classification"]
     assert found[0] == found[1]
 
@@ -803,7 +802,7 @@ def test_a_table_that_an_engine_holds_has_the_same_figures(tmp_path: Path) -> No
     held, here = (
         veil.anonymize(tmp_path / "people.parquet", engine=engine, **given) for engine in ("duckdb", "memory")
     )
-    found, expected = facts(held), facts(here)
+    found, expected = collect_facts(held), collect_facts(here)
     for part in ("summary", "asked", "done", "risks"):
         assert found[part] == expected[part], part
     shown = [each for each in expected["distributions"] if each["column"] in held.arrow.column_names]
@@ -850,7 +849,7 @@ def test_the_recipe_of_a_local_recoding_names_its_mode() -> None:
     from veil.local_recoding import Iterative
 
     recoded = demo(suppression_limit=0.5).local_recoding(Iterative(0.5))
-    spelled = facts(recoded)["recipe"]["local_recoding"]
+    spelled = collect_facts(recoded)["recipe"]["local_recoding"]
     assert spelled["kind"] == "Iterative"
     assert Recipe.model_validate(
         {

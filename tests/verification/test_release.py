@@ -425,8 +425,8 @@ def test_a_broken_promise_is_not_released(monkeypatch: pytest.MonkeyPatch) -> No
     def forgetful(prepared: Any, levels: Any, groups: Any, suppressed: Any) -> Any:
         return honest(prepared, levels, groups, np.zeros_like(suppressed))
 
-    honest = veil.api.release.applied
-    monkeypatch.setattr(veil.api.release, "applied", forgetful)
+    honest = veil.outcome.generalize.apply_levels
+    monkeypatch.setattr(veil.outcome.generalize, "apply_levels", forgetful)
     with pytest.raises(VerificationError, match=r"withheld: BROKEN: 3-anonymity \(found: k = 1\)"):
         anonymize()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import re
 from collections.abc import Mapping
@@ -12,12 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from veil.api.targets import Together, check_targets
 from veil.base.progress import ProgressLike
 from veil.engines.held import EngineHeld
 from veil.errors import OutputError, PlanError
 from veil.outcome.outcome import Outcome
 from veil.outcome.written import Written
-from veil.tables import Csv, atomic, output_format, write
+from veil.tables import Csv, output_format, write
 from veil.tables.arrow import only_used_categories
 from veil.tables.csv.writer import write_csv
 from veil.tables.frames import PandasFrame
@@ -59,26 +58,19 @@ def save(
         )
     path = Path(target)
     format = output_format(path, outcome.source.format)
-    check_target(outcome, path, overwrite=overwrite)
     places = [] if apart is None else _places(outcome, Path(apart), path)
-    with contextlib.ExitStack() as stack:
+    kept = [] if outcome.source.path is None else [outcome.source.path]
+    check_targets(
+        {"release": path, **{place.name: place for place in places}}, keep=kept, overwrite=overwrite
+    )
+    with Together() as files:
+        # What is apart first: a release whose key is lost cannot be undone.
         for place, table in zip(places, outcome.apart.values(), strict=False):
-            temporary = stack.enter_context(atomic(place))
-            temporary.chmod(0o600)  # before anything is in it
-            content = io.BytesIO()
-            write_csv(table, content, Csv())
-            temporary.write_bytes(content.getvalue())
-        write(outcome.table, path, format=format)
+            with files.making(place, 0o600) as made, made.open("wb") as file:
+                write_csv(table, file, Csv())
+        with files.making(path) as made:
+            write(outcome.table, made, format=format)
     return Written(str(path), apart=tuple(places), verification=outcome.verification)
-
-
-def check_target(outcome: Outcome, path: Path, *, overwrite: bool) -> None:
-    """Refuse to write over the input, and over any other file unless that is wanted."""
-    given = outcome.source.path
-    if given is not None and path.exists() and given.exists() and path.samefile(given):
-        raise OutputError(f"{path}: is the input, which would be lost. Choose another name")
-    if path.is_file() and not overwrite:
-        raise OutputError(f"{path}: is there already. Choose another name, or say overwrite=True")
 
 
 def _places(outcome: Outcome, folder: Path, target: Path) -> list[Path]:

@@ -1,26 +1,31 @@
-"""Opening a source: into memory, or condensed by the engine that holds it."""
+"""Opening a source: which places there are, who reads them, into memory or condensed by the engine that holds them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from veil.base.progress import Progress
+from veil.engines.database import Database, is_url
 from veil.engines.relation import Engine as EngineName
 from veil.engines.relation import Relation, relation_of
+from veil.engines.scan.files import is_pattern
 from veil.engines.settings import Settings
+from veil.errors import InputError, OutputError, Say, VeilError
 from veil.outcome.outcome import outcome_of
 from veil.plan.plan import Plan
-from veil.tables import Format, Source, read
+from veil.recipe.places import is_folder
+from veil.tables import Csv, Format, Parquet, Source, read
+from veil.tables.formats import format_of
+
+if TYPE_CHECKING:
+    from veil.published.table import Published
 
 Engine = EngineName | Settings
-
-
-def find_relation(source: Any, format: Format | None, engine: Engine) -> Relation | None:
-    """Return the table that an engine holds or is to read; None if it belongs into memory."""
-    settings = engine if isinstance(engine, Settings) else None
-    name: EngineName = "duckdb" if isinstance(engine, Settings) else engine
-    return relation_of(source, format=format, engine=name, settings=settings)
+Place = Path | Database
+"""Where a table is."""
 
 
 def open_source(
@@ -47,3 +52,106 @@ def open_for_plan(
         return for_plan(relation, plan, progress)
 
     return open_source(source, format, engine, condense)
+
+
+def find_relation(
+    source: Any,
+    format: Format | None,
+    engine: Engine,
+    *,
+    threads: int | None = None,
+    output: str | Database | None = None,
+) -> Relation | None:
+    """Return the table that an engine holds or is to read; None if it belongs into memory.
+
+    What goes to an `output` that only an engine can write to is read by one.
+    """
+    settings = engine if isinstance(engine, Settings) else Settings()
+    name: EngineName = "duckdb" if isinstance(engine, Settings) else engine
+    if name == "memory" and isinstance(source, Path) and (source.is_dir() or is_pattern(str(source))):
+        raise InputError(
+            f"{source}: folders and patterns are read by DuckDB. Leave ",
+            Say("engine", "memory"),
+            " out, or give one file",
+        )
+    if output is not None and needs_engine(output):
+        name = _reader(source, format, name, output)
+    if threads is not None and settings.threads is None:
+        settings = replace(settings, threads=threads)
+    return relation_of(source, format=format, engine=name, settings=settings)
+
+
+def needs_engine(output: str | Database) -> bool:
+    """Whether only an engine can write there."""
+    return isinstance(output, Database) or is_folder(output)
+
+
+def _reader(place: Place, format: Format | None, engine: EngineName, output: str | Database) -> EngineName:
+    """Have files read by DuckDB where the release goes to a place that only an engine can write to."""
+    if isinstance(place, Database):
+        return engine
+    where = f"{output}: folders and databases are written by an engine"
+    if engine == "memory":
+        raise OutputError(f"{where}. Leave ", Say("engine"), " out, or write a file")
+    try:
+        chosen = format if format is not None or place.is_dir() else format_of(place)
+    except VeilError:
+        chosen = None
+    if chosen is not None and not isinstance(chosen, Csv | Parquet):
+        raise OutputError(
+            f"{where}, and {place} can only be read into memory. Convert it to CSV or Parquet, or write a file"
+        )
+    return "duckdb"
+
+
+def place_of(text: str) -> Place:
+    """Read where a table is: a path or a URL.
+
+    >>> place_of("data/patients.csv").name, place_of("postgres://veil@host/clinic#patients").table
+    ('patients.csv', 'patients')
+    """
+    return Database(text) if is_url(text) else Path(text)
+
+
+def target_place(text: str) -> str | Database:
+    """Read where a release goes: a path, which keeps the / at its end, or a URL."""
+    return Database(text) if is_url(text) else text
+
+
+def read_into_memory(place: Place, format: Format | None, instead: str) -> Path:
+    """Return the path of what can be read into memory, or refuse what an engine holds."""
+    if isinstance(place, Path) and find_relation(place, format, "auto") is None:
+        return place
+    raise InputError(f"{place}: an engine holds it, and this needs all rows in memory. {instead}")
+
+
+def count_combinations(
+    relation: Relation, columns: Sequence[str], people: Any, *, marker: str, untouched: bool
+) -> tuple[Published, Any]:
+    """Let the engine count the combinations of some columns, for their risks.
+
+    Also return the people they were drawn from, if these are no table: that becomes part of the first.
+    """
+    import pyarrow as pa
+
+    from veil.engines.source import of_release
+    from veil.published.flag import flags_among
+    from veil.published.table import Published
+
+    source = of_release(relation, columns)
+    flags = [
+        name
+        for name in flags_among(source.table.column_names, columns)
+        if pa.types.is_boolean(source.dictionary(name).type)
+    ]
+    everybody = people if isinstance(people, pa.Table) else None
+    published = Published(
+        source.table,
+        list(columns),
+        marker=marker,
+        flag=flags[0] if flags else None,
+        untouched=untouched,
+        weights=source.weights,
+        population=everybody,
+    )
+    return published, None if everybody is not None else people

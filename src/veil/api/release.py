@@ -118,7 +118,7 @@ class Release:
     @property
     def within_limit(self) -> bool:
         """Whether no more records are suppressed than the plan allows."""
-        return not self.outcome.over_limit
+        return self.outcome.within_limit
 
     @property
     def classes(self) -> int:
@@ -212,7 +212,8 @@ class Release:
         threads, progress, cancel
             As for `veil.anonymize`.
         """
-        from veil.local_recoding import FastIterative, recode
+        from veil.local_recoding import FastIterative
+        from veil.local_recoding.recode import recode
 
         mode = FastIterative() if mode is None else mode
         made = recode(
@@ -301,8 +302,11 @@ class Release:
             told.append(plural(len(self.passes), "pass", "passes") + (f" ({shown})" if shown else ""))
             told += [f"ended as {self.ending}"] if self.ending else []
         told += [f"apart: {', '.join(self.apart)}"] if self.apart else []
-        told += [] if self.is_private else ["NOT PRIVATE"]
+        told += [] if self.is_private else [_NOT_PRIVATE]
         return f"Release({', '.join(told)})"
+
+
+_NOT_PRIVATE = "NOT PRIVATE: made with a seed, or by a search that is not proven to be private"
 
 
 def _optimality(search: SearchResult) -> str:

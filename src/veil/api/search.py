@@ -60,9 +60,8 @@ class SearchResult:
         self.lower_bound = found.bound
         self.ending = found.ending
         self.explored: Space = found.space
-        private = isinstance(choice, PrivateChoice)
-        self.model: SafePub | None = choice.model if private else None
-        self.walk: Walk | None = choice.walk if private else None
+        self.model: SafePub | None = choice.model if isinstance(choice, PrivateChoice) else None
+        self.walk: Walk | None = choice.walk if isinstance(choice, PrivateChoice) else None
 
     @property
     def level_names(self) -> dict[str, str]:

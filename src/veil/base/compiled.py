@@ -23,3 +23,8 @@ def light_kernel(function: Function) -> Function:
 def numeric(function: Function) -> Function:
     """Compile a function in which division by zero is infinite or undefined, as IEEE 754 says, not an error."""
     return cast("Function", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def load_numba() -> None:
+    """Import what Numba imports when the first kernel is compiled."""
+    import numba.np.arraymath  # noqa: F401

@@ -11,11 +11,25 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from veil.cli import failures
 
+
+class _Group(TyperGroup):
+    """Commands, of which some get a part of their options only when they are run, so that help comes at once."""
+
+    def resolve_command(self, *given: Any) -> Any:
+        """Return the command to run."""
+        name, found, rest = super().resolve_command(*given)
+        return name, _COMPLETED[str(name)]() if name in _COMPLETED else found, rest
+
+
+_COMPLETED: dict[str, Callable[[], Any]] = {}
+
 app = typer.Typer(
     name="veil",
+    cls=_Group,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -23,25 +37,56 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-PANELS = (START, RELEASE, LOOK, LISTS) = ("Start here", "Make a release", "Look at tables", "What there is")
+PANELS = (START, RELEASE, LOOK, LISTS) = ("Start here", "Make a release", "Look at tables", "Catalogues")
 """The headings of the help, in their order."""
 
-RUNNING = "Running"
+PLAN, RUNNING = "The plan, instead of a recipe", "Running"
+"""The headings of options."""
 
 
-def command(panel: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function a command, under a heading of the help, whose failures are explained."""
+def command(
+    panel: str, name: str | None = None, *, options: Callable[[], list[inspect.Parameter]] | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function a command, under a heading of the help, whose failures are explained.
+
+    `options` finds further ones, which are heavy to find: the function takes them as keywords, and the help shows them
+    before the first option that has the same panel.
+    """
 
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def guarded(*args: Any, **kwargs: Any) -> Any:
-            with failures.explained():
-                return function(*args, **kwargs)
+        called = name or function.__name__
+        signature = inspect.signature(function, eval_str=True)
+        known = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
 
-        app.command(help=_flowing(function.__doc__ or ""), rich_help_panel=panel)(guarded)
-        return guarded
+        def attach(to: typer.Typer, parameters: list[inspect.Parameter]) -> Callable[..., Any]:
+            @functools.wraps(function)
+            def guarded(*args: Any, **kwargs: Any) -> Any:
+                with failures.explained():
+                    return function(*args, **kwargs)
+
+            keywords = [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
+            guarded.__signature__ = signature.replace(parameters=keywords)  # type: ignore[attr-defined]
+            to.command(called, help=_flowing(function.__doc__ or ""), rich_help_panel=panel)(guarded)
+            return guarded
+
+        def completed() -> Any:
+            assert options is not None
+            found = options()
+            place = [_panel(each) for each in known].index(_panel(found[0]))
+            alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+            attach(alone, [*known[:place], *found, *known[place:]])
+            return typer.main.get_command(alone)
+
+        if options is not None:
+            _COMPLETED[called] = completed
+        return attach(app, known)
 
     return made
+
+
+def _panel(parameter: inspect.Parameter) -> str | None:
+    """Return the heading that an option stands under."""
+    return next((each.rich_help_panel for each in parameter.annotation.__metadata__), None)
 
 
 def _flowing(text: str) -> str:
@@ -55,13 +100,6 @@ class Reader(StrEnum):
     auto = "auto"
     memory = "memory"
     duckdb = "duckdb"
-
-
-class Fate(StrEnum):
-    """What becomes of rows or columns."""
-
-    keep = "keep"
-    drop = "drop"
 
 
 Input = Annotated[Path | None, typer.Option(metavar="FILE", help="The table, instead of the recipe's.")]

@@ -24,7 +24,7 @@ def opened(data: Path, file: Path | None = None) -> Accountant:
     return Accountant.open(file or beside(data), fingerprint=fingerprint(data))
 
 
-def run(data: Path, epsilon: str | None, delta: str | None, file: Path | None) -> None:
+def start_or_show(data: Path, epsilon: str | None, delta: str | None, file: Path | None) -> None:
     """Start a budget if one is given; show it."""
     files.no_databases(data)
     where = file or beside(data)

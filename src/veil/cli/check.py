@@ -6,8 +6,10 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veil.api.open import find_relation, place_of
+from veil.api.targets import check_target
 from veil.cli import failures, files, grammar, show
-from veil.cli import places as engines
+from veil.cli.places import warn_about_passwords
 from veil.engines.database import Database
 from veil.engines.relation import Engine
 from veil.engines.settings import Settings
@@ -30,14 +32,14 @@ def verify(
 ) -> int:
     """Show whether a published table keeps the promises of a recipe or a certificate; return the exit code."""
     given = grammar.format(format) if format else None
-    place = engines.place_of(text)
-    engines.warn_about_passwords(place)
+    place = place_of(text)
+    warn_about_passwords(place)
     if recipe is not None and certificate is None:
         found = _against_recipe(place, recipe, given, engine)
     elif certificate is not None and recipe is None:
         from veil.report import check_certificate
 
-        held = engines.opened(place, given, engine)
+        held = find_relation(place, given, engine or "auto")
         found = check_certificate(certificate, read(Path(text), format=given).table if held is None else held)
     else:
         raise PlanError("say what the table should keep: --recipe FILE or --certificate FILE, one of the two")
@@ -54,7 +56,8 @@ def _against_recipe(
     known = Recipe.read(recipe)
     if given is None and isinstance(place, Path) and not place.is_dir():
         given = released_format(place, known.input_format, known)
-    return verify(place, known.plan(), format=given, engine=engine or known.reading)
+    with known.own_words():
+        return verify(place, known.plan(), format=given, engine=engine or known.reading)
 
 
 def released_format(file: Path, given: Format | None, recipe: Recipe | None) -> Format | None:
@@ -108,11 +111,11 @@ def hierarchy(
     file: Path, column: str, using: str, format: str | None, output: Path | None, overwrite: bool
 ) -> None:
     """Build a hierarchy, show its beginning, and save it if asked to."""
-    from veil.recipe.parts import spelled
+    from veil.base.spell import spelled
 
     files.no_databases(file)
     if output is not None:
-        files.check_target(output, overwrite=overwrite)
+        check_target(output, overwrite=overwrite)
     made, builder = build_hierarchy(file, column, using, format)
     console = show.output()
     spec = ", ".join(f"{key}: {value}" for key, value in spelled(builder).items())

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from veil.cli import anonymizing, failures, show
+from veil.api.run import run
+from veil.cli import failures, show
 from veil.errors import OutputError
-from veil.recipe import Recipe
 
 MARK = "# Made by `veil demo`"
 
@@ -42,7 +42,7 @@ identifying: [name]                     # removed
 models:
   - {{kind: KAnonymity, k: 5}}
 
-# What to lose as little of as possible, and how many records may be suppressed. `veil qualities` lists more.
+# What to lose as little of as possible, and how many records may be suppressed. `veil quality-models` lists more.
 quality: loss
 suppression_limit: 0.05
 """
@@ -50,7 +50,7 @@ suppression_limit: 0.05
 TABLE, RECIPE_FILE, RELEASE, REPORT = "patients.csv", "recipe.yaml", "release.csv", "report.html"
 
 
-def demo(folder: Path, rows: int, threads: int | None) -> None:
+def show_demo(folder: Path, rows: int, threads: int | None) -> None:
     """Make the table and its recipe, anonymize, and show what became of it."""
     try:
         _demo(folder, rows, threads)
@@ -60,7 +60,6 @@ def demo(folder: Path, rows: int, threads: int | None) -> None:
 
 
 def _demo(folder: Path, rows: int, threads: int | None) -> None:
-    from veil.api.anonymize import anonymize
     from veil.synthetic import patients
     from veil.tables import atomic, write
 
@@ -74,12 +73,7 @@ def _demo(folder: Path, rows: int, threads: int | None) -> None:
     with atomic(folder / RECIPE_FILE) as temporary:
         temporary.write_text(RECIPE, encoding="utf-8")
 
-    recipe = Recipe.read(folder / RECIPE_FILE)
-    job = anonymizing.Job(
-        recipe.plan(), folder / TABLE, None, str(folder / RELEASE), folder / REPORT, overwrite=True
-    )
-    release = anonymize(folder / TABLE, job.plan, threads=threads)
-    anonymizing.write(release, job)
+    release = run(folder / RECIPE_FILE, threads=threads)
 
     console = show.output()
     show.first_rows(console, f"{rows:,} hospital stays that Veil has made up", table)

@@ -123,7 +123,7 @@ def roles(
         for each in proposed
     ]
     console.print(show.table(f"Columns of {file}", ("column", "looks like", "proposed role", "why"), rows))
-    console.print(Text("These are guesses from names and values. You know the data: have the last word."))
+    console.print(Text("These are suggestions from names and values. Please review every role."))
     if any(each.role == "quasi-identifying" for each in proposed):
         codes = {column for column, categories in looks.items() if "zip" in categories}
         console.print(Text("To go on, correct this command and run it; what is not named is dropped:"))

@@ -6,23 +6,25 @@ import dataclasses
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from veil.api.open import count_combinations, find_relation, place_of, read_into_memory
+from veil.api.run import table_of
+from veil.api.targets import Together, check_ending, check_targets, require
 from veil.base.progress import following
 from veil.base.wording import plural
 from veil.cli import failures, figures, files, grammar, show
-from veil.cli import places as engines
 from veil.cli.check import released_format
+from veil.cli.places import check_options, warn_about_passwords
 from veil.engines.relation import Engine
 from veil.engines.settings import Settings
 from veil.errors import InputError, PlanError, VeilError, did_you_mean
 from veil.recipe import Recipe
-from veil.tables import Format, atomic, read
+from veil.tables import Format, read
 from veil.tables.formats import format_of
 
 if TYPE_CHECKING:
@@ -52,9 +54,9 @@ class Telling:
     def check(self, *keep: Path) -> None:
         """Refuse files that cannot be written, before time is spent on what goes there."""
         if self.picture is not None:
-            files.check_ending(self.picture, "picture", PICTURES)
-            files.require("Pictures", "matplotlib", extra="plot")
-        files.check_targets(self.targets, keep=keep, overwrite=self.overwrite)
+            check_ending(self.picture, "picture", PICTURES)
+            require("Pictures", "matplotlib", extra="plot")
+        check_targets(self.targets, keep=keep, overwrite=self.overwrite)
 
     def tell(
         self,
@@ -65,13 +67,13 @@ class Telling:
         """Write all files, or none, and print."""
         text = json.dumps(_plain(found), indent=2, allow_nan=False) + "\n"
         with files.honest_about(self.targets.values()):
-            with ExitStack() as all_or_none:
+            with Together() as made:
                 if self.picture is not None and drawn is not None:
-                    ending = self.picture.suffix.lower().removeprefix(".")
-                    temporary = all_or_none.enter_context(atomic(self.picture))
-                    drawn().savefig(temporary, format=ending, dpi=150)
+                    with made.making(self.picture) as path:
+                        drawn().savefig(path, dpi=150)
                 if self.output is not None:
-                    all_or_none.enter_context(atomic(self.output)).write_text(text, encoding="utf-8")
+                    with made.making(self.output) as path:
+                        path.write_text(text, encoding="utf-8")
             if self.json:
                 typer.echo(text, nl=False)
                 return
@@ -105,8 +107,8 @@ def assess(
     """Show what a table fulfils already, and its risks."""
     from veil.api.assess import assess
 
-    place = engines.place_of(text)
-    engines.warn_about_passwords(place)
+    place = place_of(text)
+    warn_about_passwords(place)
     telling.check(*([place] if isinstance(place, Path) else []))
     found = assess(
         place,
@@ -139,24 +141,24 @@ def risk(
     from veil.risk import analyze
 
     people = None if population is None else grammar.population(population)
-    place = engines.place_of(text)
-    engines.warn_about_passwords(place)
+    place = place_of(text)
+    warn_about_passwords(place)
     files.no_databases(people if isinstance(people, Path) else None)
     telling.check(*(each for each in (place, people) if isinstance(each, Path)))
     chosen = grammar.format(format) if format else None
     names = grammar.names(qi)
     with following(None) as told:
         told.phase("reading the table")
-        relation = engines.opened(place, chosen, engine)
+        relation = find_relation(place, chosen, engine or "auto")
         if relation is not None:
             refused = {f"--{name}": options[name] for name in ("weights", "household")}
-            engines.check_options(relation, {**refused, "--subset": subset})
+            check_options(relation, {**refused, "--subset": subset})
         if isinstance(people, Path):
             people = read(people, format=_akin(people, chosen)).table
         elif isinstance(people, str):
             people = _region(people)
         if relation is not None:
-            held, people = engines.condensed(relation, names, people, marker=marker, untouched=untouched)
+            held, people = count_combinations(relation, names, people, marker=marker, untouched=untouched)
             told.phase("looking at all combinations of columns")
             found = analyze(held, population=people, untouched=untouched, **options)
         else:
@@ -300,10 +302,9 @@ def frontier(
         )
     recipe = Recipe.read(source)
     files.no_databases(input)
-    table, chosen = files.table_of(source, recipe, input=input, format=format)
-    path = engines.read_into_memory(
-        table, chosen, None, "Try parameters on a sample that is written to one file"
-    )
+    given = grammar.format(format) if format else None
+    table, chosen = table_of(recipe, input=input, format=given)
+    path = read_into_memory(table, chosen, "Try parameters on a sample that is written to one file")
     telling.check(source, path)
     plan = recipe.plan()
     if recipe.local_recoding is not None:
@@ -312,7 +313,10 @@ def frontier(
         failures.say(
             "note: these figures are exact and spend no budget: try parameters on data that may be looked at"
         )
-    found = frontier(path, plan, over=parameters, risk=risk, utility=utility, format=chosen, progress=None)
+    with recipe.own_words():
+        found = frontier(
+            path, plan, over=parameters, risk=risk, utility=utility, format=chosen, progress=None
+        )
     telling.tell(found.to_dict(), lambda console: figures.frontier(console, found), found.plot)
 
 

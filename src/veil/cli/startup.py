@@ -20,9 +20,11 @@ def quick() -> None:
     hidden = _Hidden()
     sys.meta_path.insert(0, hidden)
     try:
-        import numba.np.arraymath  # noqa: F401 - looks for SciPy's linear algebra
         import pyarrow as pa
 
+        from veil.base.compiled import load_numba
+
+        load_numba()  # looks for SciPy's linear algebra
         pa.array([0])  # looks for pandas, and remembers what it has found
     finally:
         sys.meta_path.remove(hidden)

@@ -18,7 +18,7 @@ from veil.dp.accountant import Accountant
 from veil.dp.safepub import SafePub, draw_sample
 from veil.dp.scores import Retention, score_function
 from veil.dp.walk import FINAL_SHARE, Scorer, Scores, Walk, private_search, published_search
-from veil.errors import NoSolutionError, PlanError, did_you_mean
+from veil.errors import NoSolutionError, PlanError, Say, did_you_mean
 from veil.hierarchies import Categories, File, Hierarchy, Table
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Found
@@ -342,5 +342,9 @@ def _require_listed_null(column: pa.ChunkedArray, hierarchy: Hierarchy, name: st
 def _refuse_column(name: str) -> NoReturn:
     raise PlanError(
         f"column {name!r} would be published as it is, without protection. With SafePub, every published column is a "
-        "quasi-identifier with a hierarchy; `maximum_levels` 0 keeps its values. Or drop it (others='drop')"
+        "quasi-identifier with a hierarchy; ",
+        Say("maximum_levels"),
+        " 0 keeps its values. Or drop it (",
+        Say("others", "drop"),
+        ")",
     )

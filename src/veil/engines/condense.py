@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.engines.dialects import mysql
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
+from veil.engines.dialects.values import parsed
 from veil.engines.lookups import Digit, Lookup, Packing, free_prefix, keys
 from veil.errors import InputError
 from veil.tables.arrow import normalized
@@ -57,9 +57,9 @@ def condense(relation: Relation, columns: Sequence[str]) -> Condensed:
     >>> found.table.to_pylist(), found.weights.tolist()
     ([{'sex': 'f', 'age': 30}, {'sex': 'm', 'age': 30}], [1, 2])
     """
-    # DuckDB reads single columns cheaply, and in our own memory: there, combinations are counted by number. Elsewhere
-    # every column asked for would be one more walk through all rows.
-    counted = _by_number if relation.kind == "duckdb" else _by_value
+    # Where single columns are read cheaply, combinations are counted by number. Elsewhere every column asked for would
+    # be one more walk through all rows.
+    counted = _by_number if relation.dialect.counts_by_number else _by_value
     values, codes, weights = counted(relation, columns)
     if not weights.size:
         nothing = relation.table.select(list(columns)).schema().to_pyarrow().empty_table()
@@ -94,8 +94,8 @@ def _by_value(relation: Relation, columns: Sequence[str]) -> _Counted:
     for name in columns if counts else ():
         known = chunks.pop(name)
         values[name], places = _sorted(pa.chunked_array([each.dictionary for each in known]))
-        if relation.kind == "mysql" and pa.types.is_binary(values[name].type):
-            mysql.check_lengths(relation.backend, name, values[name])
+        if pa.types.is_binary(values[name].type):
+            relation.dialect.check_lengths(name, values[name])
         starts = np.cumsum([0, *(len(each.dictionary) for each in known)])
         codes.append(
             np.concatenate(
@@ -148,7 +148,7 @@ def _seen(relation: Relation, name: str, values: pa.Array) -> pa.Array:
 def _read(texts: pa.Array, kind: Any, name: str) -> pa.Array:
     """Return values that the engine stores as text as what it says they are."""
     try:
-        return mysql.parsed(texts, kind.to_pyarrow())
+        return parsed(texts, kind.to_pyarrow())
     except pa.ArrowException as error:
         raise InputError(
             f"{name} should hold values of type {kind}, but: {error}. Correct such values, or give a view that has the "

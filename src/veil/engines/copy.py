@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from veil.base.progress import Progress
-from veil.engines.database import driver_of, import_ibis
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect, new_duckdb
 from veil.engines.failures import stop_queries
 from veil.engines.scan.files import check_case
 from veil.errors import InputError
@@ -30,17 +29,15 @@ from veil.errors import InputError
 if TYPE_CHECKING:
     from veil.engines.relation import Relation
 
-KNOWN = ("duckdb", "postgres", "sqlite", "mysql", "pyspark")
-"""Engines that Veil makes tell all texts apart where they are."""
-
 _TABLE = "brought_over"
 _ROWS = 1 << 16
 
 
 def is_brought(relation: Relation) -> bool:
     """Whether rows have to be brought over before anything is decided about them."""
-    asked = relation.settings.bring_over and relation.scan is None and relation.kind != "duckdb"
-    return asked or relation.kind not in KNOWN
+    copying = relation.dialect.copying
+    asked = relation.settings.bring_over and relation.scan is None
+    return copying == "always" or (copying == "if asked" and asked)
 
 
 def brought(
@@ -65,18 +62,15 @@ def copied(
     """Do the same, but leave it to the caller to turn what the engine raises into words without a password."""
     if not is_brought(relation):
         return relation
-    if relation.kind == "pyspark":
-        raise InputError(
-            f"{relation.name}: what Spark holds is not brought over. Leave `bring_over` out, or write it as Parquet "
-            "files, and give their folder"
-        )
+    if (reason := relation.dialect.why_not_copied) is not None:
+        raise InputError(f"{relation.name}: {reason}")
     wanted = set(relation.table.columns if columns is None else columns)
     names = [name for name in relation.table.columns if name in wanted]
     check_case(relation.name, names, "Rename one in a view, and give that")
     with contextlib.ExitStack() as undo:
         folder = relation.settings.private_folder()
         undo.callback(shutil.rmtree, folder, ignore_errors=True)
-        backend = driver_of(import_ibis(), "duckdb").connect(Path(folder) / "rows.duckdb")
+        backend = new_duckdb(Path(folder) / "rows.duckdb")
         undo.callback(relation.settings.apply(backend, folder))
         undo.callback(stop_queries, backend)
         rows = _fill(backend, relation, names, told or Progress(), folder)

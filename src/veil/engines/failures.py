@@ -8,15 +8,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from veil.engines.dialects import dialect_of, is_of_driver
 from veil.engines.scan.csv import csv_fault
-from veil.errors import InputError, VeilError
+from veil.errors import InputError, Say, VeilError, Words
 
 if TYPE_CHECKING:
     from veil.engines.database import Database
-
-_DRIVERS = {
-    "psycopg", "duckdb", "_duckdb", "sqlite3", "MySQLdb", "pyodbc", "pyspark", "py4j", "ibis", "pyarrow",
-}  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -41,7 +38,7 @@ def told(
             raise
         if not isinstance(place, str):
             secrets = place.secrets()
-        raise error(f"{place}: {_query_reason(raised, str(place), secrets or {})}") from None
+        raise error(f"{place}: ", *_query_reason(raised, str(place), secrets or {})) from None
 
 
 def interrupted(error: BaseException) -> bool:
@@ -50,44 +47,22 @@ def interrupted(error: BaseException) -> bool:
 
 
 def stop_queries(backend: Any) -> None:
-    """Stop DuckDB's threads, which go on after Ctrl-C, while everything else waits for them."""
-    if backend.name == "duckdb":
-        backend.con.interrupt()
+    """Stop what an engine of this process goes on with after Ctrl-C."""
+    dialect_of(backend).stop()
 
 
 def from_driver(error: Exception) -> bool:
     """Whether an engine raised this, and not a mistake of ours."""
-    return type(error).__module__.partition(".")[0] in _DRIVERS or isinstance(error, OSError)
+    return is_of_driver(error) or isinstance(error, OSError)
 
 
 def reason(database: Database, error: Exception, secrets: dict[str, str]) -> str:
     """Say why a database cannot be opened."""
-    said = str(error).lower()
-    if database.file is not None:
-        if "lock" in said:
-            return "is open in another process. Close it there, or copy the file"
-        if "not a database" in said or "not a valid duckdb" in said or "no magic" in said:
-            return f"is not a {database.engine} file. Check the path and the beginning of the URL"
-        if "permission" in said or "unable to open" in said:
-            return "no permission to read it. Ask its owner, or run as a user who may"
-    elif re.search(r"password|authentication|login failed|access denied", said):
-        return (
-            "the server does not accept this user and password. Check both; a password may stand in an "
-            "environment variable, named by `password_variable`"
-        )
-    elif re.search(r"database .* does not exist|unknown database|cannot open database", said, re.DOTALL):
-        return "the server has no such database. Check the name behind the host"
-    elif "can't open lib" in said or "data source name not found" in said:
-        return "there is no ODBC driver of this name. Install it (on Debian: apt install tdsodbc), or name another in the URL: ?driver=FreeTDS"
-    elif re.search(
-        r"refused|timeout|timed out|translate host|resolve|no route|unreachable|no such file|can't connect|unable to connect|"
-        r"name or service not known|not known",
-        said,
-    ):
-        return "the server cannot be reached. Check host and port, that it is running, and that no firewall is between"
-    return f"cannot be opened. {_said(error, secrets)}"
+    why = database.dialect.explain(str(error).lower())
+    return why or f"cannot be opened. {_said(error, secrets)}"
 
 
+_ON_DISK = Say("engine", "Settings", temporary=...)
 _STATES = {
     "42501": "no right to do this. Ask the owner of the table to grant it (GRANT SELECT ON ... TO ...)",
     "42P01": "the table is gone. Check whether somebody dropped or renamed it",
@@ -97,24 +72,23 @@ _STATES = {
 }
 
 
-def _query_reason(error: Exception, place: str, secrets: dict[str, str]) -> str:
+def _query_reason(error: Exception, place: str, secrets: dict[str, str]) -> Words:
     state = str(getattr(error, "sqlstate", None) or "")
     said = str(error).lower()
     if (fault := csv_fault(str(error), place)) is not None:
         return fault
     if state in _STATES:
-        return _STATES[state]
+        return (_STATES[state],)
     if state.startswith(("08", "57P")) or re.search(r"connection .*(closed|lost)|server has gone away", said):
-        return "the connection to the server was lost. Check that it is running, and try again"
+        return ("the connection to the server was lost. Check that it is running, and try again",)
     if re.search(r"permission (was )?denied|command denied|insufficient_permissions", said):
-        return _STATES["42501"]
+        return (_STATES["42501"],)
     if "no space left" in said or "disk is full" in said:
-        return (
-            "the disk is full. Free some space, or name a folder on another disk with Settings(temporary=...)"
-        )
+        return "the disk is full. Free some space, or name a folder on another disk with ", _ON_DISK
     if "out of memory" in said:
-        return "the engine is out of memory. Give it more with Settings(memory=...), and room in Settings(temporary=...)"
-    return _said(error, secrets)
+        more = Say("engine", "Settings", memory=...)
+        return "the engine is out of memory. Give it more with ", more, ", and room in ", _ON_DISK
+    return (_said(error, secrets),)
 
 
 def _said(error: Exception, secrets: dict[str, str]) -> str:

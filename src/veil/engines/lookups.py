@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.engines.dialects import mysql
-from veil.engines.dialects.rows import spark_frame
+from veil.engines.dialects import Dialect, dialect_of
 
 if TYPE_CHECKING:
     import ibis
@@ -49,7 +48,8 @@ class Lookup:
 
     def _key(self, table: ibis.Table) -> Any:
         column = table[self.column]
-        return exact(column) if pa.types.is_binary(self.values.type) else _comparable(column)
+        dialect = _dialect(column)
+        return dialect.exact(column) if pa.types.is_binary(self.values.type) else dialect.comparable(column)
 
     def cell(self, table: ibis.Table, name: str) -> Any:
         """What a row of the joined table has of the payload."""
@@ -176,52 +176,24 @@ class Listed:
 
 def handed(engine: Any, table: pa.Table, keys: Sequence[str]) -> ibis.Table:
     """Hand a table of the driver over to an engine, to be joined by some of its columns."""
-    import ibis
-
-    return mysql.handed(engine, table, keys) if engine.name == "mysql" else ibis.memtable(table)
+    return dialect_of(engine).hand_over(table, keys)
 
 
 def keys(table: ibis.Table, columns: Sequence[str]) -> dict[str, Any]:
     """What the engine tells values of each column apart by: the values as they are shown, or their bytes where it takes
     texts for equal. What is counted as one value must not be shown as two.
     """
-    collated = _collated(table, columns)
-    return {name: exact(table[name]) if name in collated else _comparable(table[name]) for name in columns}
+    dialect, collated = _dialect(table), _collated(table, columns)
+    return {
+        name: dialect.exact(table[name]) if name in collated else dialect.comparable(table[name])
+        for name in columns
+    }
 
 
 def key(column: Any) -> Any:
     """What the engine tells values of one column apart by."""
-    return exact(column) if _is_collated(column) else _comparable(column)
-
-
-def _comparable(column: Any) -> Any:
-    """SQLite stores dates, times and decimals in whatever spelling they came, and MySQL dates that are none."""
-    kind, engine = column.type(), _engine_of(column)
-    if engine.name == "sqlite" and (kind.is_temporal() or kind.is_decimal()):
-        return column.cast("string")
-    if engine.name == "mysql":
-        if kind.is_temporal():
-            return exact(column)
-        column = column.cast("float64") if kind.is_float32() else column
-    return as_released(column)
-
-
-def exact(text: Any, engine: Any = None) -> Any:
-    """The bytes of a text: equal if and only if the texts are the same."""
-    import ibis
-
-    engine = _engine_of(text) if engine is None else engine
-    if engine.name == "mysql":
-        return mysql.exact(text)
-    if engine.name == "postgres":
-        # Spelled as they are shown, with the blanks of CHAR(n); but a missing value would be spelled "".
-        spelled = ibis.udf.scalar.builtin(_concat, name="concat")(text)
-        return text.isnull().ifelse(
-            None, ibis.udf.scalar.builtin(_convert_to, name="convert_to")(spelled, "UTF8")
-        )
-    if engine.name == "pyspark":
-        return text.cast("binary")
-    return ibis.udf.scalar.builtin(_encode, name="encode")(text)
+    dialect = _dialect(column)
+    return dialect.exact(column) if _is_collated(column) else dialect.comparable(column)
 
 
 def is_not(column: Any, text: str) -> Any:
@@ -230,7 +202,8 @@ def is_not(column: Any, text: str) -> Any:
 
     if not _is_collated(column):
         return column.isnull() | (column != text)
-    return column.isnull() | (exact(column) != exact(ibis.literal(text), _engine_of(column)))
+    dialect = _dialect(column)
+    return column.isnull() | (dialect.exact(column) != dialect.exact(ibis.literal(text)))
 
 
 def _is_collated(column: Any) -> bool:
@@ -240,93 +213,25 @@ def _is_collated(column: Any) -> bool:
 def _collated(table: ibis.Table, columns: Sequence[str]) -> set[str]:
     """Columns of which an engine may take different texts for equal. Seldom so, but where it is, classes melt away."""
     texts = [name for name in columns if table[name].type().is_string()]
-    engine = _engine_of(table)
-    if not texts or engine.name not in ("mysql", "postgres", "duckdb", "pyspark"):
-        return set()
-    if engine.name == "pyspark":
-        fields = spark_frame(engine, table.select(texts)).schema.fields
-        return {
-            each.name for each in fields if getattr(each.dataType, "collation", _SPARK_EXACT) != _SPARK_EXACT
-        }
-    if engine.name == "postgres":
-        collates = engine.raw_sql(_COLLATING_POSTGRES).fetchone()[0]
-    elif engine.name == "duckdb":
-        spelled = "collate" in engine.compile(table.select(texts)).lower()
-        collates = spelled or engine.raw_sql(_COLLATING_DUCKDB).fetchone()[0]
-    else:
-        collates = True
-    return set(texts) if collates else set()
-
-
-_SPARK_EXACT = "UTF8_BINARY"
-_COLLATING_POSTGRES = (
-    "SELECT EXISTS (SELECT FROM pg_collation WHERE NOT collisdeterministic) "
-    "OR EXISTS (SELECT FROM pg_type WHERE typname = 'citext')"
-)
-_COLLATING_DUCKDB = (
-    "SELECT current_setting('default_collation') <> '' "
-    "OR EXISTS (SELECT 1 FROM duckdb_tables() WHERE sql ILIKE '%collate%') "
-    "OR EXISTS (SELECT 1 FROM duckdb_views() WHERE NOT internal AND sql ILIKE '%collate%')"
-)
-
-
-def _as_text(column: Any, engine: Any) -> Any:
-    """Text and nothing but text.
-
-    PostgreSQL compares and mixes values of an enumeration with nothing else, and DuckDB would write all values of one
-    into a Parquet file, also those that no row has. SQLite may keep bytes or numbers in a column of text.
-    """
-    if engine.name == "sqlite":
-        return column + ""  # which has no collation, either
-    # A text with a length is no enumeration, and CHAR(n) would lose its blanks.
-    if engine.name not in ("postgres", "duckdb") or column.type().length is not None:
-        return column
-    return column.cast("!string").cast("string")  # Ibis would leave a cast to the same type out
+    return _dialect(table).collated(table, texts) if texts else set()
 
 
 def is_missing(column: Any) -> Any:
     """Tell of each row whether a column shows no value; not-a-number is none."""
-    return column.isnull() | column.isnan() if _may_be_nan(column) else column.isnull()
+    return _dialect(column).missing(column)
 
 
 def as_released(column: Any) -> Any:
-    """The values as they are shown: what was counted as one value must not look like two.
-
-    Engines take -0.0 and 0.0 for equal, and for Veil not-a-number is a missing value. To SQLite, truth is any number
-    but 0. Values of an enumeration are texts.
-    """
-    import ibis
-
-    if column.type().is_string():
-        return _as_text(column, _engine_of(column))
-    if column.type().is_boolean() and _engine_of(column).name == "sqlite":
-        return column.cast("int64") != 0
-    if not column.type().is_floating():
-        return column
-    unsigned = (column == 0).ifelse(ibis.literal(0.0, type=column.type()), column)
-    return column.isnan().ifelse(None, unsigned) if _may_be_nan(column) else unsigned
-
-
-def _may_be_nan(column: Any) -> bool:
-    import ibis.expr.operations as operations
-
-    engine = _engine_of(column)
-    if not column.type().is_floating() or engine.name == "mysql":  # where every float is a number
-        return False
-    return bool(engine.has_operation(operations.IsNan))
+    """The values as they are shown: what was counted as one value must not look like two."""
+    return _dialect(column).as_released(column)
 
 
 def _engine_of(column: Any) -> Any:
     return column._find_backend(use_default=True)
 
 
-def _concat(text: str) -> str: ...  # type: ignore[empty-body]
-
-
-def _convert_to(text: str, encoding: str) -> bytes: ...  # type: ignore[empty-body]
-
-
-def _encode(text: str) -> bytes: ...  # type: ignore[empty-body]
+def _dialect(column: Any) -> Dialect:
+    return dialect_of(_engine_of(column))
 
 
 def free_prefix(columns: Sequence[str]) -> str:

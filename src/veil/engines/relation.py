@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import sys
-import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pyarrow as pa
 from pydantic import Field
 
 from veil.base.declare import declared
-from veil.engines.database import (
-    Database,
-    active_spark_session,
-    connect,
-    database_of,
-    driver_of,
-    import_ibis,
-    open_table,
-)
-from veil.engines.dialects.rows import batches, collect, spark_frame
+from veil.engines.database import Database, connect, database_of, open_table
+from veil.engines.dialects import Dialect, adopt, collect, dialect_of, new_duckdb
 from veil.engines.failures import interrupted, stop_queries, told
 from veil.engines.scan.files import Files, Scan, is_pattern, scan_of, settled, viewed
 from veil.engines.settings import Settings, available_memory
@@ -62,7 +52,7 @@ class Relation:
     table: Table = field(repr=False)
     backend: BaseBackend = field(repr=False)
     name: str
-    frame: Literal["ibis", "spark", "file", "url"]
+    frame: Literal["ibis", "frame", "file", "url"]
     location: Location
     scan: Scan | None = field(default=None, repr=False)
     settings: Settings = field(default=Settings(), repr=False)
@@ -74,8 +64,13 @@ class Relation:
 
     @property
     def kind(self) -> str:
-        """The engine: ``duckdb``, ``postgres``, ``sqlite``, ``mysql``, ``mssql``, ``pyspark`` or another of Ibis."""
+        """The engine, as Ibis calls it."""
         return str(self.backend.name)
+
+    @property
+    def dialect(self) -> Dialect:
+        """How to deal with the engine."""
+        return dialect_of(self.backend)
 
     @property
     def held(self) -> Relation:
@@ -84,12 +79,11 @@ class Relation:
 
     def restore(self, expression: Table) -> Any:
         """Return a result in the kind of frame that came in: a Spark DataFrame, or else an Ibis table."""
-        from_spark = self.kind == "pyspark" and self.frame != "ibis"
-        return spark_frame(self.backend, expression) if from_spark else expression
+        return expression if self.frame == "ibis" else self.dialect.restore(expression)
 
     def batches(self, expression: Table, rows: int = 1 << 16) -> pa.RecordBatchReader:
         """Return the rows of an expression on this engine as a stream of Arrow batches."""
-        return batches(self.backend, expression, rows)
+        return self.dialect.batches(expression, rows)
 
     def arrow_view(self, column: str, values: pa.Array) -> pa.Array:
         """Return values of the engine as the rest of Veil sees them; the same, except for text of files.
@@ -102,7 +96,7 @@ class Relation:
             try:
                 chunked = self.scan.typed(column, chunked)
             except InputError as error:
-                raise InputError(f"{self.name}: {error}") from None
+                raise error.after(f"{self.name}: ") from None
         elif column in self.table.columns and _is_unbounded(self.held.table.schema()[column]):
             chunked = _with_few_places(chunked)
         made = chunked.combine_chunks()
@@ -139,8 +133,9 @@ def relation_of(
         return relation_of(source.path, format=source.format, engine=engine, settings=settings)
     if isinstance(source, str | os.PathLike):
         return _of_path(os.fspath(source), format, engine, settings or Settings())
-    if _is_spark(source):
-        return _of_spark(source, settings or Settings())
+    if (adopted := adopt(source)) is not None:
+        location = Handed(str(adopted.backend.name))
+        return _checked(Relation(*adopted, "frame", location, settings=settings or Settings()))
     ibis = sys.modules.get("ibis")
     if ibis is not None and isinstance(source, ibis.Table):
         return _of_ibis(source, settings or Settings())
@@ -199,57 +194,8 @@ def _of_ibis(table: Table, settings: Settings) -> Relation:
     return _checked(Relation(table, backend, name, "ibis", location, settings=settings))
 
 
-def _is_spark(source: Any) -> bool:
-    loaded = sys.modules.get("pyspark.sql")
-    if loaded is None:
-        return False
-    connected = sys.modules.get("pyspark.sql.connect.dataframe")
-    kinds = (loaded.DataFrame, *(() if connected is None else (connected.DataFrame,)))
-    return isinstance(source, kinds)
-
-
-def _of_spark(frame: Any, settings: Settings) -> Relation:
-    if frame.isStreaming:
-        raise InputError(
-            "the Spark DataFrame is a stream, which has no end. Give one that is read in batches"
-        )
-    check_names(frame.columns)
-    session = frame.sparkSession
-    backend = _spark_backend(session)
-    view = f"veil_{secrets.token_hex(8)}"
-    frame.createOrReplaceTempView(view)
-    if not _is_remote(session):
-        # What was made of the view does not need it any more; a plan of Spark Connect asks for it each time.
-        weakref.finalize(backend, _drop_view, session, view).atexit = False
-    name, location = "the Spark DataFrame", Handed("pyspark")
-    return _checked(Relation(backend.table(view), backend, name, "spark", location, settings=settings))
-
-
-def _spark_backend(session: Any) -> BaseBackend:
-    """Connect to a session that is not ours: Ibis changes settings of it, which get their values back."""
-    changed = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
-    before = {name: session.conf.get(name) for name in changed}
-    backend = driver_of(import_ibis(), "pyspark").connect(session)
-    for name, value in before.items():
-        session.conf.set(name, value)
-    return cast("BaseBackend", backend)
-
-
-def _is_remote(session: Any) -> bool:
-    return type(session).__module__.startswith("pyspark.sql.connect")
-
-
-def _drop_view(session: Any, view: str) -> None:
-    with contextlib.suppress(Exception):  # the session may have been stopped
-        session.catalog.dropTempView(view)
-
-
 def _of_database(database: Database, settings: Settings | None) -> Relation:
-    backend = (
-        _spark_backend(active_spark_session())
-        if database.engine == "pyspark"
-        else connect(database, settings)
-    )
+    backend = connect(database, settings)
     table = open_table(backend, database)
     relation = _checked(
         Relation(table, backend, str(database), "url", database, settings=settings or Settings())
@@ -267,7 +213,7 @@ def _of_path(path: str, format: Format | None, engine: Engine, settings: Setting
     if not is_pattern(path) and not os.path.isdir(path) and engine == "auto" and _fits(Path(path), format):
         return None
     scan = scan_of(path, format)
-    backend = driver_of(import_ibis(), "duckdb").connect()
+    backend = new_duckdb()
     settings.apply(backend)
     with told(path):
         table = scan.open(backend)

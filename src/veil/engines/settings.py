@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from veil.base.declare import declared
-from veil.errors import InputError
+from veil.errors import InputError, Say
 
 if TYPE_CHECKING:
     from ibis.backends import BaseBackend
@@ -94,8 +94,8 @@ class Settings:
         except OSError as error:
             raise InputError(
                 f"{self.temporary or tempfile.gettempdir()}: no temporary files can be made there "
-                f"({error.strerror}). Name a folder that exists and can be written to, with "
-                'Settings(temporary="...")'
+                f"({error.strerror}). Name a folder that exists and can be written to, with ",
+                Say("engine", "Settings", temporary=...),
             ) from None
 
 

@@ -182,11 +182,8 @@ def for_verifying(relation: Relation, plan: Plan) -> EngineSource:
 
 def of_release(relation: Relation, columns: Sequence[str]) -> EngineSource:
     """Condense a published table to some columns, and those that may tell which rows are suppressed."""
-    table, schema = relation.table, relation.table.schema()
-    flags = flags_among(table.columns, columns)
-    if relation.kind == "mysql":  # which has no truth values, only small numbers
-        told = {name: table[name] != 0 for name in flags if schema[name].is_int8()}
-        relation = replace(relation, table=table.mutate(**told))
+    flags = flags_among(relation.table.columns, columns)
+    relation = replace(relation, table=relation.dialect.with_truth(relation.table, flags))
     return condensed_source(relation, [*columns, *flags])
 
 

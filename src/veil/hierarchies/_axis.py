@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BeforeValidator, TypeAdapter
 
-from veil.errors import HierarchyError
+from veil.errors import HierarchyError, Say
 from veil.tables.text import canonical_text
 
 
@@ -168,8 +168,9 @@ def _numbers(texts: Sequence[str], column: str) -> tuple[list[int], int]:
         except InvalidOperation:
             raise HierarchyError(
                 f"the value {text!r} of column {column!r} is not a number; intervals need numbers or dates. "
-                "Replace it in the data, by a missing value for example (of a CSV file, Csv(missing=...) lists texts "
-                "that mean one), or use another kind of hierarchy"
+                "Replace it in the data, by a missing value for example (of a CSV file, ",
+                Say("format", "Csv", missing=...),
+                " lists texts that mean one), or use another kind of hierarchy",
             ) from None
         if not number.is_finite():
             raise HierarchyError(

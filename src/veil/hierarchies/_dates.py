@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Annotated, Literal, get_args
 
@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
 from veil.base.declare import declared
-from veil.errors import HierarchyError
+from veil.errors import HierarchyError, Say
 from veil.hierarchies._axis import Moment
+from veil.hierarchies._builders import Builder, Shown, named_ends
 from veil.hierarchies._common import finish, present
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
 from veil.tables.text import canonical_text
@@ -57,8 +58,8 @@ _WITHIN: dict[str, tuple[str, ...]] = {
 }
 
 
-@declared
-class Dates:
+@declared(kind_of=Builder)
+class Dates(Builder):
     """One level for each unit, from fine to coarse.
 
     | unit | `style="iso"` | `style="arx"` |
@@ -114,6 +115,10 @@ class Dates:
             raise ValueError(f"`bottom` of Dates should be before `top`, not {self.bottom} and {self.top}")
         return self
 
+    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
+        """Dates from which on others are coded, unless they can be read in the labels."""
+        return named_ends(self, ("bottom", "top"), shown)
+
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Label each moment on each level."""
         known = present(values, column)
@@ -152,10 +157,13 @@ class Dates:
             return datetime.fromisoformat(text).replace(tzinfo=None)
         except ValueError:
             expected = self.format or "ISO 8601, such as 2020-01-31"
-            fitting = " or ".join(map(repr, _fitting(texts) or ([] if self.format else ["%d.%m.%Y"])))
+            ways: list[str | Say] = []
+            for form in _fitting(texts) or ([] if self.format else ["%d.%m.%Y"]):
+                ways += [" or " if ways else ", or say how dates are written there: "]
+                ways += [Say("quasi_identifiers", "dates", format=form)]
             raise HierarchyError(
-                f"the value {text!r} of column {column!r} is not a date ({expected}); correct it in the data"
-                + (f", or say how dates are written there: dates(…, format={fitting})" if fitting else "")
+                f"the value {text!r} of column {column!r} is not a date ({expected}); correct it in the data",
+                *ways,
             ) from None
 
     def _coded(self, moment: datetime) -> str | None:

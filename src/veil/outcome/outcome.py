@@ -15,8 +15,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.exact import decimal_fraction
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
+from veil.errors import InputError
 from veil.hierarchies import Hierarchy
 from veil.models.base import PrivacyModel
 from veil.plan.plan import Plan
@@ -232,6 +234,14 @@ class Outcome:
         return self.prepared.records(self.hidden)
 
     @property
+    def within_limit(self) -> bool:
+        """Whether no more records are suppressed than the plan allows."""
+        if self.plan is None:
+            return True
+        records = self.records if self.prepared is None else self.prepared.sample.records
+        return self.suppressed <= int(decimal_fraction(self.plan.suppression_limit) * records)
+
+    @property
     def is_condensed(self) -> bool:
         """Whether rows stand for several records, as those of tables that an engine holds do."""
         return self.weights is not None
@@ -262,6 +272,16 @@ def outcome_of(result: object) -> Outcome | None:
     """Return the outcome of a release, or an outcome itself; None if it is something else."""
     found = getattr(result, "outcome", result)
     return found if isinstance(found, Outcome) else None
+
+
+def require_outcome(result: object) -> Outcome:
+    """Return the outcome of a release, or an outcome itself; refuse anything else."""
+    found = outcome_of(result)
+    if found is None:
+        raise InputError(
+            f"a {type(result).__name__} is not a release: give what `veil.anonymize` or `veil.mask` made"
+        )
+    return found
 
 
 def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo
 
 from veil import lattice
 from veil import quality as qualities
 from veil.base.declare import declared, written
-from veil.errors import ParameterError, PlanError, did_you_mean
+from veil.errors import ParameterError, PlanError, Say, Words, did_you_mean
 from veil.lattice import Auto, Strategy
 from veil.models import PrivacyModel
 from veil.plan.parameters import hierarchy_builder
@@ -20,6 +20,18 @@ from veil.quality import Loss, QualityModel
 Treatment = Literal["remove", "mask"]
 Aggregation = Literal["mean", "geometric mean", "median", "mode", "interval", "set"]
 Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive", "dropped"]
+
+
+class Option(NamedTuple):
+    """What the command line has to know of a field beyond its name, its type and its description."""
+
+    flag: str | None = None
+    """Where it is not made of the name of the field."""
+    metavar: str | None = None
+    about: str | None = None
+    """Instead of the description, where that speaks of Python."""
+    hint: str = ""
+    """How to write it, in markup of Rich."""
 
 
 def _hierarchies(value: Any) -> dict[str, Any]:
@@ -86,10 +98,25 @@ def _listed(value: Any) -> list[Any] | None:
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 LevelsByName = dict[str, Annotated[int, Field(ge=0)]]
 
+_ROLES: Words = (
+    Say("quasi_identifiers"),
+    ", ",
+    Say("sensitive"),
+    ", ",
+    Say("insensitive"),
+    " or ",
+    Say("identifying"),
+    ", or say ",
+    Say("others", "keep"),
+    " or ",
+    Say("others", "drop"),
+    " for all such columns",
+)
+
 
 @declared
 class Plan:
-    """What to do with a table. Every field is a keyword of `veil.anonymize`.
+    """What to do with a table. Every field is a keyword of `veil.anonymize`, a name in recipes and an option.
 
     >>> from veil import KAnonymity
     >>> Plan({"sex": "suppression"}, KAnonymity(2), sensitive=["diagnosis"]).role_of("diagnosis")
@@ -100,11 +127,13 @@ class Plan:
         dict[str, Any],
         BeforeValidator(_hierarchies),
         Field(description="columns that an attacker may know, each with the hierarchy that generalizes it"),
+        Option("--qi", "COLUMN=HIERARCHY", hint="A hierarchy is a kind or a file. Repeat for more."),
     ]
     models: Annotated[
         tuple[InstanceOf[PrivacyModel], ...],
         BeforeValidator(_models),
         Field(min_length=1, description="privacy models; the release fulfils every one of them"),
+        Option("--model", "MODEL", hint="Repeat for more."),
     ]
     microaggregated: Annotated[
         dict[str, Aggregation],
@@ -112,13 +141,19 @@ class Plan:
             description="quasi-identifiers of which one value is published for each class. Those with a hierarchy "
             "(named in `quasi_identifiers` as well) form classes along with the others; those without do not"
         ),
+        Option("--microaggregate", "COLUMN=mean|median|…", hint="Such as [cyan]age=mean[/cyan]."),
     ] = Field(default_factory=dict)
-    sensitive: Annotated[Names, Field(description="columns whose values an attacker must not learn")] = ()
-    insensitive: Annotated[Names, Field(description="columns that are published as they are")] = ()
+    sensitive: Annotated[
+        Names, Field(description="columns whose values an attacker must not learn"), Option(metavar="COLUMNS")
+    ] = ()
+    insensitive: Annotated[
+        Names, Field(description="columns that are published as they are"), Option(metavar="COLUMNS")
+    ] = ()
     identifying: Annotated[
         dict[str, Treatment],
         BeforeValidator(_identifying),
         Field(description="columns that name a person: removed, or masked cell by cell"),
+        Option(metavar="COLUMNS", hint="To mask: [cyan]name=mask[/cyan]."),
     ] = Field(default_factory=dict)
     others: Annotated[
         Literal["keep", "drop"] | None,
@@ -128,20 +163,30 @@ class Plan:
         InstanceOf[QualityModel],
         BeforeValidator(_quality),
         Field(description="what the search minimizes, by name or as a quality model"),
+        Option(
+            metavar="QUALITY", about="what the search minimizes", hint="See [cyan]veil quality-models[/cyan]."
+        ),
     ] = Field(default_factory=Loss)
     suppression_limit: Annotated[
-        float, Field(ge=0, le=1, description="largest share of records that may be suppressed")
+        float,
+        Field(ge=0, le=1, description="largest share of records that may be suppressed"),
+        Option(metavar="SHARE", hint="From 0 to 1."),
     ] = 0.0
-    minimum_levels: Annotated[LevelsByName, Field(description="least generalization, by column")] = Field(
-        default_factory=dict
-    )
-    maximum_levels: Annotated[LevelsByName, Field(description="greatest generalization, by column")] = Field(
-        default_factory=dict
-    )
+    minimum_levels: Annotated[
+        LevelsByName,
+        Field(description="least generalization, by column"),
+        Option("--minimum-level", "COLUMN=LEVEL"),
+    ] = Field(default_factory=dict)
+    maximum_levels: Annotated[
+        LevelsByName,
+        Field(description="greatest generalization, by column"),
+        Option("--maximum-level", "COLUMN=LEVEL"),
+    ] = Field(default_factory=dict)
     strategy: Annotated[
         InstanceOf[Strategy],
         BeforeValidator(_strategy),
         Field(description="how to search, by name or as a strategy"),
+        Option(metavar="STRATEGY", about="how to search", hint="See [cyan]veil strategies[/cyan]."),
     ] = Field(default_factory=Auto)
     time_limit: Annotated[
         float | None,
@@ -151,6 +196,7 @@ class Plan:
             description="seconds after which the search returns the best transformation so far; without it and "
             "without `check_limit`, optimal search goes on to its end and every other strategy for at most 30 seconds",
         ),
+        Option(metavar="SECONDS"),
     ] = None
     check_limit: Annotated[
         int | None,
@@ -158,6 +204,7 @@ class Plan:
             gt=0,
             description="number of checked transformations after which the search returns the best so far",
         ),
+        Option(metavar="N"),
     ] = None
     suppressed_rows: Annotated[
         Literal["keep", "drop"],
@@ -171,6 +218,7 @@ class Plan:
         Field(
             description="text of a suppressed cell in a text column; None writes a missing value there too"
         ),
+        Option(metavar="TEXT", about="text of a suppressed cell in a text column"),
     ] = "*"
 
     def __post_init__(self) -> None:
@@ -185,7 +233,7 @@ class Plan:
         for model in self.models:
             for name in model.attribute_names:
                 if name not in self.sensitive:
-                    raise PlanError(f"{model} speaks of column {name!r}, {self._why_not_sensitive(name)}")
+                    raise PlanError(f"{model} speaks of column {name!r}, ", *self._why_not_sensitive(name))
         for parameter in ("minimum_levels", "maximum_levels"):
             for name in getattr(self, parameter):
                 if name not in self.quasi_identifiers:
@@ -203,18 +251,22 @@ class Plan:
                     "generalize them instead"
                 )
 
-    def _why_not_sensitive(self, name: str) -> str:
+    def _why_not_sensitive(self, name: str) -> Words:
         role = next((role for role, names in self.roles.items() if name in names), None)
         if role == "quasi-identifying":
             where = "quasi_identifiers" if name in self.quasi_identifiers else "microaggregated"
             return (
-                "which is a quasi-identifier, and a column cannot be both that and sensitive: take it out of "
-                f"`{where}` and add it to `sensitive`, or have the model speak of another column"
+                "which is a quasi-identifier, and a column cannot be both that and sensitive: take it out of ",
+                Say(where),
+                " and add it to ",
+                Say("sensitive"),
+                ", or have the model speak of another column",
             )
         if role is not None:
-            return f"which is {role}, not sensitive: take it out of `{role}` and add it to `sensitive`"
+            told = f"which is {role}, not sensitive: take it out of "
+            return told, Say(role), " and add it to ", Say("sensitive")
         hint = f".{did_you_mean(name, self.sensitive)}" if self.sensitive else ""
-        return f"which is not sensitive: add it to `sensitive`, or correct its name{hint}"
+        return "which is not sensitive: add it to ", Say("sensitive"), f", or correct its name{hint}"
 
     @property
     def aggregated(self) -> tuple[str, ...]:
@@ -244,10 +296,7 @@ class Plan:
             if column in names:
                 return role
         if self.others is None:
-            raise PlanError(
-                f"column {column!r} has no role. Name it in `quasi_identifiers`, `sensitive`, `insensitive` or "
-                "`identifying`, or say others='keep' or others='drop' for all such columns"
-            )
+            raise PlanError(f"column {column!r} has no role. Name it with ", *_ROLES)
         return "insensitive" if self.others == "keep" else "dropped"
 
     def check_columns(self, columns: Sequence[str]) -> None:
@@ -262,10 +311,7 @@ class Plan:
             missing = [column for column in columns if column not in self._assigned]
             if len(missing) > 1:
                 listed = ", ".join(repr(name) for name in missing)
-                raise PlanError(
-                    f"columns {listed} have no role. Name each in `quasi_identifiers`, `sensitive`, `insensitive` "
-                    "or `identifying`, or say others='keep' or others='drop' for all such columns"
-                )
+                raise PlanError(f"columns {listed} have no role. Name each with ", *_ROLES)
             for column in missing:
                 self.role_of(column)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from urllib.parse import quote
@@ -14,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, model_validator
 
 from veil.base.declare import with_careful_numbers
 from veil.engines.database import Database
-from veil.errors import ParameterError
+from veil.errors import ParameterError, Say, VeilError, in_quotes
 from veil.recipe.document import Document, read_document
 from veil.recipe.places import INPUTS, SOURCES, SourceSpec, TargetSpec, format_of_input, is_folder
 from veil.tables import Format
@@ -30,6 +31,9 @@ class Located(BaseModel):
 
     known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (INPUTS,)
     """The kinds of things that may stand in the recipe, for hints where a parameter is misspelled."""
+
+    own: ClassVar[Collection[str]] = ()
+    """Fields that nothing but the recipe tells. Of places and engines, whoever carries it out may say others."""
 
     _folder: Path = PrivateAttr(default_factory=Path)
     _file: Path | None = PrivateAttr(default=None)
@@ -65,6 +69,26 @@ class Located(BaseModel):
         recipe = cls.model_validate(document.data, context=document)
         recipe._folder, recipe._file = file.parent, file
         return recipe
+
+    @property
+    def name(self) -> str:
+        """The recipe as messages call it: by its file, if it has one."""
+        return "the recipe" if self._file is None else str(self._file)
+
+    @property
+    def file(self) -> Path | None:
+        """Where the recipe was read from."""
+        return self._file
+
+    @contextmanager
+    def own_words(self) -> Iterator[None]:
+        """Have errors name the fields of the plan as the file does. Without a file, they were given in another way."""
+        try:
+            yield
+        except VeilError as error:
+            if self._file is None:
+                raise
+            raise error.spelled(lambda way: _spelled(way) if way.field in self.own else None) from None
 
     def located(self, path: str) -> Path:
         """Return where a path of the recipe leads to, seen from here."""
@@ -110,6 +134,18 @@ class Located(BaseModel):
     def output_path(self) -> Path | None:
         """Where the result is written to, if not into a database."""
         return Path(self.target) if isinstance(self.target, str) else None
+
+
+def _spelled(way: Say) -> str:
+    """Write a way out as a recipe does.
+
+    >>> print(_spelled(Say("others", "keep")), _spelled(Say("quasi_identifiers", "dates", format="%d.%m.%Y")))
+    others: keep {kind: dates, …, format: "%d.%m.%Y"}
+    """
+    if way.parameters:
+        given = [f"{name}: {in_quotes(each)}" for name, each in way.parameters.items()]
+        return f"{{{', '.join([f'kind: {way.value}', *way.beside, *given])}}}"
+    return f"`{way.field}`" if way.value is None else f"{way.field}: {way.value}"
 
 
 def with_file(database: Database, move: Callable[[str], str]) -> Database:

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
-from veil import quality as qualities
+from veil.base.spell import spelled
 from veil.engines.database import Database, is_url
 from veil.engines.relation import Engine
 from veil.engines.settings import Settings
 from veil.errors import VeilError
-from veil.hierarchies import File
-from veil.lattice import Auto
+from veil.hierarchies import BUILDERS, File
+from veil.lattice import STRATEGIES
+from veil.local_recoding.modes import LocalRecoding
 from veil.models.subset import Matching
-from veil.plan.plan import Aggregation, Plan, Treatment
+from veil.plan.plan import Plan, Treatment
+from veil.quality import QUALITIES
 from veil.recipe.base import Located, schema_of, with_file
 from veil.recipe.document import write_document
 from veil.recipe.parts import (
-    BUILDERS,
     MODELS,
-    QUALITIES,
     RECODINGS,
-    STRATEGIES,
     HierarchySpec,
     ModelSpec,
     QualitySpec,
@@ -33,7 +32,6 @@ from veil.recipe.parts import (
     StrategySpec,
     builder_of,
     shortened,
-    spelled,
 )
 from veil.recipe.places import (
     SOURCES,
@@ -51,20 +49,9 @@ from veil.recipe.places import (
 )
 from veil.tables import Format
 
-_PLAN_FIELDS = tuple(field.name for field in dataclasses.fields(Plan))
-
-
-def _about(field: str) -> str:
-    """What the plan says about one of its fields."""
-    return str(Plan.__pydantic_fields__[field].description)  # type: ignore[attr-defined]
-
 
 def _one_or_more(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
-
-
-def _loss() -> Any:
-    return qualities.by_name("loss")
 
 
 def _treatments(value: Any) -> Any:
@@ -73,26 +60,44 @@ def _treatments(value: Any) -> Any:
 
 
 Names = Annotated[list[str], BeforeValidator(_one_or_more, json_schema_input_type=str | list[str])]
-Levels = dict[str, Annotated[int, Field(ge=0)]]
 Treatments = Annotated[
     dict[str, Treatment],
     BeforeValidator(_treatments, json_schema_input_type=str | list[str] | dict[str, Treatment]),
 ]
 
+_AS_TEXT: dict[str, Any] = {
+    "quasi_identifiers": Annotated[dict[str, HierarchySpec], Field(json_schema_extra={"minProperties": 1})],
+    "models": Annotated[list[ModelSpec], Field(min_length=1)],
+    "sensitive": Names,
+    "insensitive": Names,
+    "identifying": Treatments,
+    "quality": QualitySpec,
+    "strategy": StrategySpec,
+}
+"""Fields of a plan whose values a file has to spell out. The others are in a file as they are in Python."""
 
-class Recipe(Located):
-    """A plan together with the files it reads and writes.
 
-    >>> recipe = Recipe(quasi_identifiers={"sex": "suppression"}, models=[{"kind": "KAnonymity", "k": 2}])
-    >>> recipe.plan().models
-    (KAnonymity(k=2),)
-    >>> Recipe(quasi_identifiers={"sex": "suppression"}, models=[{"kind": "KAnonymity", "k": 0}])
-    Traceback (most recent call last):
-    ...
-    veil.errors.ParameterError: `models[0].k` should be greater than or equal to 1, not 0
-    """
+def _plan_fields() -> dict[str, Any]:
+    """The fields of a plan, with what it says about them, in the types that a file can hold."""
+    types = get_type_hints(Plan, include_extras=True)
+    made: dict[str, Any] = {}
+    for field in dataclasses.fields(Plan):
+        declared = Plan.__pydantic_fields__[field.name]  # type: ignore[attr-defined]
+        default = declared.get_default(call_default_factory=True)
+        given: dict[str, Any] = {"description": declared.description}
+        if hasattr(default, "kind"):
+            given["default_factory"] = declared.default_factory
+        elif not declared.is_required():
+            given["default"] = list(default) if isinstance(default, tuple) else default
+        made[field.name] = (_AS_TEXT.get(field.name, types[field.name]), Field(**given))
+    return made
 
-    model_config = ConfigDict(title="Veil recipe")
+
+PLAN_FIELDS = _plan_fields()
+
+
+class _Places(Located):
+    """Where a table is, and where what is made of it goes."""
 
     input: Annotated[
         SourceSpec | None,
@@ -113,35 +118,35 @@ class Recipe(Located):
         EngineSpec,
         Field(description="who reads files; by default DuckDB, where they are too large for the memory"),
     ] = "auto"
-
     local_recoding: Annotated[
         RecodingSpec | None, Field(description="how to transform again what would stay suppressed")
     ] = None
 
-    quasi_identifiers: Annotated[
-        dict[str, HierarchySpec],
-        Field(description=_about("quasi_identifiers"), json_schema_extra={"minProperties": 1}),
-    ]
-    models: Annotated[list[ModelSpec], Field(min_length=1, description=_about("models"))]
-    microaggregated: Annotated[dict[str, Aggregation], Field(description=_about("microaggregated"))] = Field(
-        default={}
-    )
-    sensitive: Annotated[Names, Field(description=_about("sensitive"))] = Field(default=[])
-    insensitive: Annotated[Names, Field(description=_about("insensitive"))] = Field(default=[])
-    identifying: Annotated[Treatments, Field(description=_about("identifying"))] = Field(default={})
-    others: Annotated[Literal["keep", "drop"] | None, Field(description=_about("others"))] = None
-    quality: Annotated[QualitySpec, Field(description=_about("quality"))] = Field(default_factory=_loss)
-    suppression_limit: Annotated[float, Field(ge=0, le=1, description=_about("suppression_limit"))] = 0.0
-    minimum_levels: Annotated[Levels, Field(description=_about("minimum_levels"))] = Field(default={})
-    maximum_levels: Annotated[Levels, Field(description=_about("maximum_levels"))] = Field(default={})
-    strategy: Annotated[StrategySpec, Field(description=_about("strategy"))] = Field(default_factory=Auto)
-    time_limit: Annotated[float | None, Field(gt=0, allow_inf_nan=True, description=_about("time_limit"))] = (
-        None
-    )
-    check_limit: Annotated[int | None, Field(gt=0, description=_about("check_limit"))] = None
-    suppressed_rows: Annotated[Literal["keep", "drop"], Field(description=_about("suppressed_rows"))] = "keep"
-    marker: Annotated[str | None, Field(description=_about("marker"))] = "*"
 
+if TYPE_CHECKING:
+
+    class _WithPlan(_Places):
+        def __init__(self, **fields: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
+else:
+    _WithPlan = create_model("_WithPlan", __base__=_Places, **PLAN_FIELDS)
+
+
+class Recipe(_WithPlan):
+    """A plan together with the files it reads and writes.
+
+    >>> recipe = Recipe(quasi_identifiers={"sex": "suppression"}, models=[{"kind": "KAnonymity", "k": 2}])
+    >>> recipe.plan().models
+    (KAnonymity(k=2),)
+    >>> Recipe(quasi_identifiers={"sex": "suppression"}, models=[{"kind": "KAnonymity", "k": 0}])
+    Traceback (most recent call last):
+    ...
+    veil.errors.ParameterError: `models[0].k` should be greater than or equal to 1, not 0
+    """
+
+    model_config = ConfigDict(title="Veil recipe")
+
+    own: ClassVar[Collection[str]] = tuple(PLAN_FIELDS)
     known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (
         BUILDERS,
         MODELS,
@@ -164,6 +169,7 @@ class Recipe(Located):
         certificate: str | Path | None = None,
         overwrite: bool = False,
         engine: Engine | Settings = "auto",
+        local_recoding: LocalRecoding | None = None,
     ) -> Recipe:
         """Write down a plan that was made in Python. Hierarchies given as tables are written out in full.
 
@@ -174,7 +180,7 @@ class Recipe(Located):
         >>> recipe.plan() == Plan({"sex": "suppression"}, KAnonymity(2))
         True
         """
-        fields: dict[str, Any] = {name: getattr(plan, name) for name in _PLAN_FIELDS}
+        fields: dict[str, Any] = {name: getattr(plan, name) for name in PLAN_FIELDS}
         fields["quasi_identifiers"] = {
             name: builder_of(each, name) for name, each in plan.quasi_identifiers.items()
         }
@@ -187,11 +193,11 @@ class Recipe(Located):
             fields["output"] = None if output is None else str(output)
         files = {"report": report, "certificate": certificate}
         fields |= {name: None if path is None else str(path) for name, path in files.items()}
-        return cls(overwrite=overwrite, engine=engine, **fields)
+        return cls(overwrite=overwrite, engine=engine, local_recoding=local_recoding, **fields)
 
     def plan(self) -> Plan:
         """Return the plan, checked as a whole; hierarchy files are found from the folder of the recipe."""
-        fields: dict[str, Any] = {name: getattr(self, name) for name in _PLAN_FIELDS}
+        fields: dict[str, Any] = {name: getattr(self, name) for name in PLAN_FIELDS}
         fields["quasi_identifiers"] = {
             name: dataclasses.replace(each, path=str(self.located(each.path)))
             if isinstance(each, File)
@@ -199,10 +205,11 @@ class Recipe(Located):
             for name, each in self.quasi_identifiers.items()
         }
         fields["models"] = [_relocated(each, lambda path: str(self.located(path))) for each in self.models]
-        try:
-            return Plan(**fields)
-        except VeilError as error:
-            raise type(error)(f"{self._file}: {error}" if self._file else str(error)) from None
+        with self.own_words():
+            try:
+                return Plan(**fields)
+            except VeilError as error:
+                raise error.after(f"{self._file}: " if self._file else "") from None
 
     @property
     def reading(self) -> Engine | Settings:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from veil.base.progress import ProgressLike, following
 from veil.errors import OutputError
-from veil.outcome.outcome import Outcome
 from veil.report.content.facts import collect_facts
 from veil.report.pages.html import html
 from veil.report.pages.pdf import pdf
@@ -17,7 +16,7 @@ _PHASES = 7
 
 
 def write_report(
-    outcome: Outcome,
+    release: object,
     path: Path,
     *,
     private: bool | None = None,
@@ -45,7 +44,7 @@ def write_report(
             told.advance(done, _PHASES, what)
             done += 1
 
-        found = collect_facts(outcome, private=private, tell=tell)
+        found = collect_facts(release, private=private, tell=tell)
         found |= {"report": path.name, "table_file": table, "certificate_file": certificate}
         tell("pictures and pages")
         if kind == ".json":

@@ -16,7 +16,7 @@ from veil.models.subset import subset_of
 from veil.population import REGIONS, Population, population_of
 from veil.published.table import Published
 from veil.risk.attackers import Attackers, attacker_risks
-from veil.risk.attributes import AttributeRisk, affordable_size, attribute_risk, checked_size, ranked
+from veil.risk.column_sets import AttributeRisk, affordable_size, attribute_risk, checked_size, ranked
 from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
 from veil.risk.grouping import Grouped, check_columns, grouped, named, published_of, table_of
 from veil.risk.individual import IndividualRisk, class_weights, individual_risk_from
@@ -140,10 +140,10 @@ def analyze(
     Parameters
     ----------
     source
-        A pandas, polars or pyarrow table, the path of a file, a published table, or a table that an engine holds (see
+        A pandas, polars or pyarrow table, the path of a file, a release, a published table, or a table that an engine holds (see
         `veil.engines`), of which only the quasi-identifiers are looked at.
     quasi_identifiers
-        Columns that an attacker may know; a published table brings its own.
+        Columns that an attacker may know; a release and a published table bring their own.
     population
         The people the records were chosen from: their number, a region or a `Population`, for estimates of population
         uniques, or a table of all of them, generalized like the source, for the journalist, too.

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.engines.held import EngineHeld
-from veil.errors import PlanError, did_you_mean
 from veil.outcome.outcome import Outcome
 from veil.published.table import Published
+from veil.risk.grouping import published_by
 from veil.risk.reidentification import Risk, sample_risk
 
 
@@ -20,26 +20,6 @@ def risks_of(
     """Return the re-identification risks of the input and of what was made of it."""
     after = published_by(outcome, quasi_identifiers)
     return sample_risk(_input_sizes(outcome, after.names), threshold), sample_risk(after.sizes, threshold)
-
-
-def published_by(outcome: Outcome, quasi_identifiers: str | Iterable[str] | None = None) -> Published:
-    """See the output from outside, by the columns that an attacker may know: those that were said, or others."""
-    if quasi_identifiers is None:
-        return outcome.published
-    names = [quasi_identifiers] if isinstance(quasi_identifiers, str) else list(quasi_identifiers)
-    for name in names:
-        if name not in outcome.table.column_names:
-            raise PlanError(
-                f"the release has no column {name!r}.{did_you_mean(name, outcome.table.column_names)}"
-            )
-    return Published(
-        outcome.table,
-        names,
-        marker=outcome.marker,
-        flag=outcome.flag,
-        untouched=outcome.plan is None,
-        weights=outcome.weights,
-    )
 
 
 def _input_sizes(outcome: Outcome, names: list[str]) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from veil.engines.relation import relation_of
 from veil.errors import PlanError, did_you_mean
+from veil.outcome.outcome import Outcome, outcome_of
 from veil.published.flag import flags_among
 from veil.published.table import Published
 from veil.tables import read
@@ -111,6 +112,9 @@ def published_of(
                 + ", ".join(map(repr, source.names))
             )
         return source
+    released = outcome_of(source)
+    if released is not None and population is None:
+        return published_by(released, quasi_identifiers)
     names = named(quasi_identifiers)
     table, weights = _rows(source, names)
     check_columns(table, names)
@@ -127,8 +131,27 @@ def published_of(
     )
 
 
+def published_by(outcome: Outcome, quasi_identifiers: str | Iterable[str] | None = None) -> Published:
+    """See the output from outside, by the columns that an attacker may know: those that were said, or others."""
+    if quasi_identifiers is None:
+        return outcome.published
+    names = named(quasi_identifiers)
+    check_columns(outcome.table, names)
+    return Published(
+        outcome.table,
+        names,
+        marker=outcome.marker,
+        flag=outcome.flag,
+        untouched=outcome.plan is None,
+        weights=outcome.weights,
+    )
+
+
 def _rows(source: Any, names: Iterable[str]) -> tuple[pa.Table, NDArray[np.int64] | None]:
     """Read a table; of one that an engine holds, the combinations of the named cells and how often each occurs."""
+    released = outcome_of(source)
+    if released is not None:
+        return released.table, released.weights
     relation = relation_of(source)
     if relation is None:
         return table_of(source), None
@@ -140,6 +163,9 @@ def _rows(source: Any, names: Iterable[str]) -> tuple[pa.Table, NDArray[np.int64
 
 def table_of(source: Any) -> pa.Table:
     """Read a table; an Arrow table may be empty, as there is nothing to be wrong about it."""
+    released = outcome_of(source)
+    if released is not None:
+        return released.table
     if isinstance(source, pa.Table) and not source.num_rows:
         return source
     return read(source).table

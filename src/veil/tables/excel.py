@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from veil.errors import InputError, MissingDependencyError, OutputError, did_you_mean
+from veil.errors import InputError, MissingDependencyError, OutputError, Say, did_you_mean
 from veil.tables.formats import Excel
 from veil.tables.header import header_below
 from veil.tables.reading import check_readable
@@ -45,8 +45,9 @@ def read_excel(path: Path, format: Excel) -> tuple[pa.Table, Excel]:
     if below is not None:
         raise InputError(
             f"{where}, row {format.skip + 1}: does not name the columns, though most rows have values in them. If the "
-            "rows above the header are no part of the table, such as a title, say "
-            f"Excel(skip={format.skip + below + 1}); if this is the header, name the columns"
+            "rows above the header are no part of the table, such as a title, say ",
+            Say("format", "Excel", skip=format.skip + below + 1),
+            "; if this is the header, name the columns",
         )
     names = [
         str(value) if format.header and value is not None else f"column_{number}"
@@ -139,7 +140,10 @@ def _sheet(path: Path, name: str | None, sheets: dict[str, list[list[Any]]]) -> 
         raise InputError(f"{path}: {which} is empty. It should hold a table with at least one row")
     if len(filled) > 1:
         titles = ", ".join(map(repr, filled))
-        raise InputError(f"{path}: more than one sheet holds data: {titles}. Choose with Excel(sheet=...)")
+        raise InputError(
+            f"{path}: more than one sheet holds data: {titles}. Choose with ",
+            Say("format", "Excel", sheet=...),
+        )
     return next(iter(filled.items()))
 
 

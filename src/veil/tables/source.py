@@ -126,7 +126,7 @@ def _checked(table: pa.Table, where: str) -> pa.Table:
     try:
         check_names(table.column_names)
     except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise error.after(f"{where}: ") from None
     if not table.num_columns:
         raise InputError(f"{where} has no columns")
     if not table.num_rows:

@@ -15,7 +15,7 @@ import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -67,11 +67,11 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(named))
     temporary = target.with_name(f".{target.name[:80]}.{secrets.token_hex(6)}.tmp")
     try:
-        mode = _check_target(named, target)
+        mode = replaceable(named, target)
         # Created by us with the permissions that the user's umask gives, never opened if it exists.
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:
-        raise _explained(named, error) from error
+        raise not_written(named, error) from error
     try:
         yield temporary
         if mode is not None:
@@ -79,7 +79,7 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
         sync(temporary)
         os.replace(temporary, target)
     except OSError as error:
-        raise _explained(named, error) from error
+        raise not_written(named, error) from error
     finally:
         # After a success there is nothing of this name left.
         with contextlib.suppress(OSError):
@@ -105,7 +105,7 @@ def _write(table: pa.Table, file: BinaryIO, format: Format, *, packed: bool) -> 
         columnar.write_feather(table, file)
 
 
-def _check_target(named: Path, target: Path) -> int | None:
+def replaceable(named: Path, target: Path) -> int | None:
     """Return the permissions of a file that is to be replaced; refuse to replace anything else."""
     try:
         found = target.stat()
@@ -146,6 +146,7 @@ WAYS_OUT: dict[int, str] = {
 }
 
 
-def _explained(path: Path, error: Any) -> OutputError:
+def not_written(path: Path, error: OSError) -> OutputError:
+    """Say why a file cannot be written, and the way out."""
     reason = WAYS_OUT.get(error.errno or 0, f"cannot be written: {error.strerror or error}")
     return OutputError(f"{path}: {reason}. Nothing was written")

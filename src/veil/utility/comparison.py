@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.errors import InputError, PlanError, did_you_mean
-from veil.outcome.outcome import outcome_of
+from veil.outcome.outcome import outcome_of, require_outcome
 from veil.published.flag import flags_among
 from veil.tables import read
 from veil.tables.arrow import normalized
@@ -79,9 +79,7 @@ class Comparison:
         Records that a research subset leaves out are no part of the comparison; those that a differentially private
         release did not draw are, as suppressed ones.
         """
-        outcome = outcome_of(result)
-        if outcome is None:
-            raise InputError(f"a {type(result).__name__} is not a release: compare two tables instead")
+        outcome = require_outcome(result)
         if outcome.is_condensed:
             raise InputError(
                 "an engine holds the rows of this release, and records are compared one by one: read both tables into "
@@ -148,7 +146,7 @@ def _table(source: Any, what: str) -> pa.Table:
     try:
         check_names(table.column_names)
     except InputError as error:
-        raise InputError(f"{what}: {error}") from None
+        raise error.after(f"{what}: ") from None
     return normalized(table)
 
 

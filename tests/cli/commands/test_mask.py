@@ -11,7 +11,7 @@ import pytest
 from pyarrow import csv as arrow_csv
 
 from support.cli import contents, veil
-from veil.cli.steps import step
+from veil.cli.steps import read_step
 from veil.errors import ParameterError
 from veil.masking import GlobalRecoding, LocalSuppression, PostRandomization, RankSwapping, TopCoding
 from veil.recipe.masking import masking_schema
@@ -156,14 +156,14 @@ def test_a_plain_hash_is_warned_about(folder: Path) -> None:
     ],
 )
 def test_steps_on_the_command_line(text: str, expected: object) -> None:
-    assert step(text) == expected
+    assert read_step(text) == expected
 
 
 def test_steps_that_cannot_be_read() -> None:
     with pytest.raises(
         ParameterError, match="--step 'nothing': there is no 'nothing'. Choose from: 'random-sampling'"
     ):
-        step("nothing")
+        read_step("nothing")
 
 
 def test_methods_are_listed(folder: Path) -> None:

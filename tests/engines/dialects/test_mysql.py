@@ -24,7 +24,7 @@ from veil.base.randomness import Randomness
 from veil.engines import relation_of
 from veil.engines.condense import condense
 from veil.engines.database import Database, connect
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect, dialect_of
 from veil.engines.draw import sampled
 from veil.errors import InputError, OutputError, VeilError
 
@@ -32,10 +32,8 @@ from veil.errors import InputError, OutputError, VeilError
 @pytest.fixture
 def in_mysql(mysql: MySQL) -> Iterator[Holder]:
     """The table as Ibis knows it, in a database whose own character set could not hold it."""
-    from veil.engines.dialects import mysql as ours
-    from veil.engines.dialects.load import load
-
     connection: Any = connect(Database(mysql.url()))
+    ours: Any = dialect_of(connection)
 
     def hold(table: pa.Table) -> Any:
         import ibis
@@ -44,8 +42,8 @@ def in_mysql(mysql: MySQL) -> Iterator[Holder]:
         mysql.execute("DROP TABLE IF EXISTS people", f"CREATE TABLE people ({ours.definitions(schema)})")
         # Not-a-number is not known there.
         names = [f"`{name}`" for name in table.column_names]
-        load(connection, "people", names, table.from_pylist(without_nan(table), table.schema).to_reader())
-        return ours.table_of(connection, "people", schema)
+        ours.load("people", names, table.from_pylist(without_nan(table), table.schema).to_reader())
+        return ours.table("people", schema)
 
     yield hold
     connection.disconnect()

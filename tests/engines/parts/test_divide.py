@@ -17,7 +17,7 @@ from veil import models as m
 from veil.engines import relation_of
 from veil.engines.parts.divide import divided
 from veil.engines.parts.labels import Labelled
-from veil.engines.parts.ranked import Box, Numbered, coupled
+from veil.engines.parts.ranked import Numbered, RankRange, coupled
 from veil.errors import InputError, VeilError
 from veil.masking import Mondrian
 from veil.tables.arrow import normalized
@@ -84,9 +84,9 @@ def connection() -> Any:
 
 
 @st.composite
-def boxes(draw: st.DrawFn, sizes: list[int]) -> Box:
+def boxes(draw: st.DrawFn, sizes: list[int]) -> RankRange:
     pairs = [sorted(draw(st.tuples(*[st.integers(0, size - 1)] * 2))) for size in sizes]
-    return Box(tuple(low for low, _ in pairs), tuple(high for _, high in pairs))
+    return RankRange(tuple(low for low, _ in pairs), tuple(high for _, high in pairs))
 
 
 @seldom

@@ -16,13 +16,15 @@ from support.engines.answers import Holder
 from support.engines.people import HIERARCHIES, TYPED, people, records
 from support.masking.partition import Case, cases, promises
 from veil import hierarchies as h
+from veil import mask
 from veil import models as m
+from veil.api.release import Release
 from veil.engines import Settings
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
+from veil.engines.parts.blocks import Blocks
 from veil.engines.parts.check import check_staged
-from veil.engines.parts.mondrian import EngineMasked
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError, VeilError, VerificationError
-from veil.masking import Mondrian, RankSwapping, mask
+from veil.masking import Mondrian, RankSwapping
 from veil.tables.arrow import normalized
 
 LIMITS = [None, 1, 4]
@@ -35,7 +37,7 @@ DAY = dt.date(2020, 2, 27)
 sometimes = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def shown(result: EngineMasked) -> pa.Table:
+def shown(result: Release) -> pa.Table:
     frame = result.table
     return frame.toArrow() if hasattr(frame, "toArrow") else collect(frame._find_backend(), frame)
 
@@ -47,7 +49,7 @@ def assert_same(held: Any, table: pa.Table, method: Mondrian) -> None:
     assert records(found) == records(memory.arrow)
     (step,) = memory.steps
     assert {name: held.facts[name] for name in step.facts} == pytest.approx(dict(step.facts))
-    assert [each.promise for each in held.findings] == [each.promise for each in step.findings]
+    assert [each.promise for each in held.verification.findings] == [each.promise for each in step.findings]
     assert held.facts["cost"].startswith("none")
 
 
@@ -184,16 +186,16 @@ def test_an_interrupted_save_goes_on_with_the_next_part(
     in_a_folder: Holder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = mask(in_a_folder(people()), EVERY_TYPE, most_combinations=4)
-    made = EngineMasked._expression
+    made = Blocks.expression
     asked: list[Any] = []
 
-    def interrupted(self: EngineMasked, part: Any, table: Any) -> Any:
+    def interrupted(self: Blocks, part: Any, table: Any) -> Any:
         asked.append(part)
         if len(asked) == 4:  # the first is asked for twice, as an example of what will be written
             raise KeyboardInterrupt
         return made(self, part, table)
 
-    monkeypatch.setattr(EngineMasked, "_expression", interrupted)
+    monkeypatch.setattr(Blocks, "expression", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught:
         result.save(tmp_path / "release.parquet")
     assert "2 of" in caught.value.__notes__[0]
@@ -224,7 +226,7 @@ def test_what_was_tampered_with_is_found(what: str, most: int | None) -> None:
     result = mask(database.create_table("people", people()), WITH_TREES, most_combinations=most)
     database.create_table("staged", shown(result))
     database.raw_sql(statement)
-    found = check_staged(result, database.table("staged"), 4)
+    found = check_staged(result.outcome.source.blocks, result.outcome, database.table("staged"))
     assert {each.promise for each in found.findings if not each.holds} >= set(broken)
     assert found.holds == (not broken)
 
@@ -240,7 +242,11 @@ def test_models_are_checked_on_what_was_written(connection: Any) -> None:
         assert result.facts["classes"] == 2
         wrong = pa.table({"age": ["1", "1", "2", "2"], "ill": ["flu", "flu", "cold", "cold"]})
         staged = connection.create_table("staged", wrong, overwrite=True)
-        broken = [each.promise for each in check_staged(result, staged, 1).findings if not each.holds]
+        broken = [
+            each.promise
+            for each in check_staged(result.outcome.source.blocks, result.outcome, staged).findings
+            if not each.holds
+        ]
         assert "distinct 2-diversity of 'ill'" in broken
 
 

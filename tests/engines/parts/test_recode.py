@@ -17,13 +17,14 @@ from support.engines.people import HIERARCHIES, people, records
 from support.masking.partition import Case, cases
 from veil import hierarchies as h
 from veil import models as m
-from veil.api.anonymize import carry_out
-from veil.engines.dialects.rows import collect
+from veil.api.anonymize import anonymize
+from veil.api.release import Release
+from veil.engines.dialects import collect
 from veil.engines.parts.check import check_staged
-from veil.engines.parts.recode import anonymize_by_part
 from veil.errors import InputError, NoSolutionError, PlanError, VeilError
 from veil.masking import Mondrian
 from veil.plan.plan import Plan
+from veil.published.finding import Verification
 from veil.tables.arrow import normalized
 
 sometimes = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -40,6 +41,14 @@ def plan(*models: Any, **options: Any) -> Plan:
 
 def shown(result: Any) -> pa.Table:
     return collect(result.table._find_backend(), result.table)
+
+
+def transformations(result: Release) -> list[dict[str, int]]:
+    return [each.transformation for each in result.passes]
+
+
+def checked(result: Release, staged: Any) -> Verification:
+    return check_staged(result.outcome.source.blocks, result.outcome, staged)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +68,7 @@ def test_each_part_is_anonymized_as_a_table_of_its_own(
     asked = Plan(case.hierarchies, models, sensitive=("T",), others="keep", suppression_limit=limit)
     held = connection.create_table("random", table, overwrite=True)
     try:
-        found = anonymize_by_part(held, asked, most_combinations=most)
+        found = anonymize(held, asked, parts=most or True)
     except (
         VeilError
     ):  # too few records or values; or several trees, which Mondrian holds together, and a plan does not
@@ -67,8 +76,8 @@ def test_each_part_is_anonymized_as_a_table_of_its_own(
     rows = Rows(table, Mondrian(case.hierarchies, models))
     expected: Counter[tuple[Any, ...]] = Counter()
     suppressed = 0
-    for part, transformation in zip(found.outcome.parts, found.transformations, strict=True):
-        alone = carry_out(asked, table.take(pa.array(rows.rows(part.box))))
+    for part, transformation in zip(found.outcome.source.blocks.parts, transformations(found), strict=True):
+        alone = anonymize(table.take(pa.array(rows.rows(part.box))), asked)
         release = alone.search.apply(transformation)
         assert release.score == alone.score
         suppressed += release.suppressed
@@ -81,16 +90,15 @@ def test_each_part_is_anonymized_as_a_table_of_its_own(
 
 def test_one_part_is_the_best_transformation_of_the_table(connection: Any) -> None:
     held = connection.create_table("people", people(), overwrite=True)
-    whole = carry_out(plan(), people())
-    found = anonymize_by_part(held, plan())
-    assert found.transformations == [whole.transformation]
+    whole = anonymize(people(), plan())
+    found = anonymize(held, plan(), parts=True)
+    assert transformations(found) == [whole.transformation]
     assert found.facts["parts"] == 1
     assert found.facts["cost"].startswith("none")
     measures = whole.measures()
     assert {name: found.facts[name] for name in measures} == pytest.approx(measures)
     assert found.suppressed == whole.suppressed
-    both = found.compared()
-    assert both["in parts"] == pytest.approx(both["as a whole"])
+    assert found.measures() == pytest.approx(anonymize(held, plan()).measures())
 
 
 def test_parts_gain_and_borders_cost(connection: Any) -> None:
@@ -98,13 +106,10 @@ def test_parts_gain_and_borders_cost(connection: Any) -> None:
     ages = [20, 20, 21, 21, 22, 22, 23, 23, 60, 67, 74, 88]
     table = pa.table({"age": ages})
     asked = Plan({"age": h.intervals(10, 50, 100)}, (m.KAnonymity(2),))
-    found = anonymize_by_part(
-        connection.create_table("ages", table, overwrite=True), asked, most_combinations=4
-    )
-    assert sorted(each["age"] for each in found.transformations) == [0, 2]
+    found = anonymize(connection.create_table("ages", table, overwrite=True), asked, parts=4)
+    assert sorted(each["age"] for each in transformations(found)) == [0, 2]
     assert found.facts["cost"].startswith("unknown")
-    both = found.compared()
-    assert both["in parts"]["loss"] < both["as a whole"]["loss"]
+    assert found.measures()["loss"] < anonymize(table, asked).measures()["loss"]
 
 
 def test_distributions_are_compared_with_the_whole_table(connection: Any) -> None:
@@ -114,15 +119,15 @@ def test_distributions_are_compared_with_the_whole_table(connection: Any) -> Non
     columns = {"age": h.intervals(50, 100)}
     loose = Plan(columns, (m.TCloseness("diagnosis", 0.5),), sensitive=("diagnosis",))
     strict = Plan(columns, (m.TCloseness("diagnosis", 0.4),), sensitive=("diagnosis",))
-    assert anonymize_by_part(held, loose, most_combinations=2).facts["parts"] == 2
-    assert set(shown(anonymize_by_part(held, strict, most_combinations=2))["age"].to_pylist()) == {"[0, 100["}
+    assert anonymize(held, loose, parts=2).facts["parts"] == 2
+    assert set(shown(anonymize(held, strict, parts=2))["age"].to_pylist()) == {"[0, 100["}
 
 
 @pytest.mark.parametrize("most", [None, 3])
 def test_saved_without_the_columns_that_go(connection: Any, tmp_path: Path, most: int | None) -> None:
     held = connection.create_table("people", people(), overwrite=True)
     asked = plan(identifying={"name": "remove"}, insensitive=("cost",), others="drop")
-    found = anonymize_by_part(held, asked, most_combinations=most)
+    found = anonymize(held, asked, parts=most or True)
     assert (found.facts["parts"] > 1) == (most is not None)
     found.save(tmp_path / "release.parquet")
     written = pq.read_table(tmp_path / "release.parquet")
@@ -133,16 +138,13 @@ def test_saved_without_the_columns_that_go(connection: Any, tmp_path: Path, most
 
 
 def test_what_was_tampered_with_is_found(connection: Any) -> None:
-    found = anonymize_by_part(
-        connection.create_table("people", people(), overwrite=True), plan(), most_combinations=3
-    )
+    found = anonymize(connection.create_table("people", people(), overwrite=True), plan(), parts=3)
     made = shown(found)
-    assert check_staged(found, connection.create_table("staged", made, overwrite=True), 5).holds
+    assert checked(found, connection.create_table("staged", made, overwrite=True)).holds
     cities = made["city"].to_pylist()
     cities[0] = "Oslo"
     wrong = made.set_column(made.column_names.index("city"), "city", pa.array(cities))
-    checked = check_staged(found, connection.create_table("staged", wrong, overwrite=True), 5)
-    assert not checked.holds
+    assert not checked(found, connection.create_table("staged", wrong, overwrite=True)).holds
 
 
 def test_what_cannot_be_done_part_by_part_is_refused(connection: Any) -> None:
@@ -154,8 +156,8 @@ def test_what_cannot_be_done_part_by_part_is_refused(connection: Any) -> None:
     }
     for said, asked in refused.items():
         with pytest.raises(PlanError, match=said):
-            anonymize_by_part(held, asked)
+            anonymize(held, asked, parts=True)
     with pytest.raises(InputError, match="in memory already"):
-        anonymize_by_part(people(), plan())
+        anonymize(people(), plan(), parts=True)
     with pytest.raises(NoSolutionError, match="a part of .* records has no transformation"):
-        anonymize_by_part(held, plan(maximum_levels={"city": 0, "smoker": 0}, suppression_limit=0.0))
+        anonymize(held, plan(maximum_levels={"city": 0, "smoker": 0}, suppression_limit=0.0), parts=True)

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veil.engines import Relation, Settings, relation_of
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
 from veil.engines.settings import available_memory
 from veil.errors import InputError, ParameterError
 from veil.tables import Csv, Excel, read

@@ -22,7 +22,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from veil import tables
-from veil.engines.database import Database, table_names
+from veil.engines.database import Database
+from veil.engines.dialects import dialect_of
 from veil.engines.relation import Relation, relation_of
 from veil.engines.write import locks as exchange
 from veil.engines.write.writing import write
@@ -60,7 +61,7 @@ def rows_of(source: Any) -> Counter[tuple[Any, ...]]:
 
 
 def staging_tables(backend: Any) -> list[str]:
-    return [each for each in table_names(backend, {}) if "veil" in each]
+    return [each for each in dialect_of(backend).tables() if "veil" in each]
 
 
 def remains(folder: Path) -> list[str]:
@@ -300,7 +301,7 @@ def test_a_table_is_replaced_only_when_asked(
 
 
 def test_names_that_begin_alike_do_not_share_a_staging_table(people: Relation, tmp_path: Path) -> None:
-    from veil.engines.write.target import target_of
+    from veil.engines.write.open import target_of
 
     url = f"duckdb://{tmp_path}/clinic.db"
     places = [target_of(Database(url, "x" * 60 + end), people, token="t") for end in "ab"]
@@ -481,7 +482,8 @@ def test_a_full_disk_says_what_is_kept(small_disk: Path, tmp_path: Path) -> None
     pq.write_table(pa.table({"t": noise}), tmp_path / "in.parquet")
     source = opened(str(tmp_path / "in.parquet"), engine="duckdb")
     with pytest.raises(
-        OutputError, match=r"[1-9] of 10 pieces are done and kept in .*; the same call continues"
+        OutputError,
+        match=r"[1-9] of 10 pieces are done and kept in .*; doing the same again goes on from there",
     ):
         sent(source, small_disk / "release", chunk_rows=2_000)
 

@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from veil.base.progress import Reported
-from veil.engines.database import table_names
 from veil.engines.relation import Relation, relation_of
 from veil.engines.write.locks import take_place
 from veil.engines.write.writing import Written, write
@@ -151,7 +150,7 @@ def test_remains_in_a_database(people: Relation, tmp_path: Path) -> None:
     run(people, f"{url}#other", stop=3)
     run(people, f"{url}#release", stop=3, token="one")
     run(people, f"{url}#release", token="two")
-    left = table_names(opened(f"{url}#release").backend, {})
+    left = opened(f"{url}#release").dialect.tables()
     assert len(left) == 3
     assert all(name == "release" or name.startswith("other__veil_") for name in left)
 

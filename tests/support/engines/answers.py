@@ -11,8 +11,8 @@ import pytest
 import veil
 from support.engines.people import TYPED, plan, records
 from veil import models as m
-from veil.api.face import Anonymized
-from veil.engines.dialects.rows import collect
+from veil.api.release import Release
+from veil.engines.dialects import collect
 from veil.local_recoding import FastIterative
 from veil.models.subset import Where
 from veil.quality import Loss
@@ -21,7 +21,7 @@ Source = Any
 Holder = Callable[[pa.Table], Source]
 
 
-def shown(release: Anonymized) -> pa.Table:
+def shown(release: Release) -> pa.Table:
     """What a release of any source shows, in memory."""
     frame = release.table
     if isinstance(frame, pa.Table):
@@ -31,7 +31,7 @@ def shown(release: Anonymized) -> pa.Table:
     return collect(frame._find_backend(), frame)
 
 
-def assert_same(held: Anonymized, memory: Anonymized) -> None:
+def assert_same(held: Release, memory: Release) -> None:
     table = shown(held)
     assert sorted(table.column_names) == sorted(memory.arrow.column_names)
     assert records(table.select(memory.arrow.column_names)) == records(memory.arrow)

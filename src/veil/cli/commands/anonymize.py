@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,12 +10,12 @@ import typer
 
 from veil.cli import startup
 from veil.cli.base import (
+    PLAN,
     RELEASE,
     RUNNING,
     AnyInput,
     AnyOutput,
     Engine,
-    Fate,
     Memory,
     Overwrite,
     Quiet,
@@ -24,15 +25,16 @@ from veil.cli.base import (
     command,
 )
 
-_PLAN = "The plan, instead of a recipe"
+
+def _plan_options() -> list[inspect.Parameter]:
+    startup.quick()
+    from veil.cli.options import plan_options
+
+    return plan_options()
 
 
-def _planned(flag: str, metavar: str, text: str) -> Any:
-    return typer.Option(flag, metavar=metavar, help=text, rich_help_panel=_PLAN)
-
-
-@command(RELEASE)
-def anonymize(
+@command(RELEASE, "anonymize", options=_plan_options)
+def anonymize_table(
     source: Annotated[
         str,
         typer.Argument(
@@ -55,82 +57,17 @@ def anonymize(
     ] = None,
     overwrite: Overwrite = False,
     format: Reading = None,
-    qi: Annotated[
-        list[str] | None,
-        _planned(
-            "--qi",
-            "COLUMN=HIERARCHY",
-            "A column that an attacker may know; the hierarchy is a kind or a file. Repeat for more.",
-        ),
-    ] = None,
-    model: Annotated[
-        list[str] | None, _planned("--model", "MODEL", "What must hold. Repeat for more.")
-    ] = None,
-    sensitive: Annotated[
-        list[str] | None, _planned("--sensitive", "COLUMNS", "What an attacker must not learn.")
-    ] = None,
-    insensitive: Annotated[
-        list[str] | None, _planned("--insensitive", "COLUMNS", "Published as they are.")
-    ] = None,
-    identifying: Annotated[
-        list[str] | None,
-        _planned(
-            "--identifying", "COLUMNS", "What names a person: removed, or masked with [cyan]name=mask[/cyan]."
-        ),
-    ] = None,
-    microaggregate: Annotated[
-        list[str] | None,
-        _planned("--microaggregate", "COLUMN=mean|median|…", "Publish one value a class, such as age=mean."),
-    ] = None,
-    others: Annotated[
-        Fate | None,
-        _planned("--others", "keep|drop", "Columns not named above; without it they are refused."),
-    ] = None,
-    quality: Annotated[
-        str | None, _planned("--quality", "QUALITY", "What to lose as little of as possible. Default: loss.")
-    ] = None,
-    suppression_limit: Annotated[
-        float | None,
-        _planned(
-            "--suppression-limit", "SHARE", "Share of records that may be suppressed, 0 to 1. Default: 0."
-        ),
-    ] = None,
-    minimum_level: Annotated[
-        list[str] | None, _planned("--minimum-level", "COLUMN=LEVEL", "Least generalization of a column.")
-    ] = None,
-    maximum_level: Annotated[
-        list[str] | None, _planned("--maximum-level", "COLUMN=LEVEL", "Greatest generalization of a column.")
-    ] = None,
-    strategy: Annotated[
-        str | None, _planned("--strategy", "STRATEGY", "How to search: `veil strategies`. Default: auto.")
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        _planned(
-            "--time-limit",
-            "SECONDS",
-            "Then the best so far is taken. Default: 30, except for optimal and with --check-limit.",
-        ),
-    ] = None,
-    check_limit: Annotated[
-        int | None,
-        _planned("--check-limit", "N", "Transformations to check before the best so far is taken."),
-    ] = None,
     local_recoding: Annotated[
         str | None,
-        _planned(
-            "--local-recoding", "MODE", "Transform again what would stay suppressed: fast-iterative:0.01."
+        typer.Option(
+            metavar="MODE",
+            help="How to transform again what would stay suppressed, such as [cyan]fast-iterative:0.01[/cyan].",
+            rich_help_panel=PLAN,
         ),
     ] = None,
-    suppressed_rows: Annotated[
-        Fate | None,
-        _planned("--suppressed-rows", "keep|drop", "Keep them, blanked, or drop them. Default: keep."),
-    ] = None,
-    marker: Annotated[
-        str | None, _planned("--marker", "TEXT", "What stands in a suppressed cell of text. Default: *.")
-    ] = None,
     save_recipe: Annotated[
-        Path | None, _planned("--save-recipe", "FILE", "Also write these options down as a recipe.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write these options down as a recipe.", rich_help_panel=PLAN),
     ] = None,
     budget: Annotated[
         Path | None,
@@ -145,6 +82,7 @@ def anonymize(
     temporary: Temporary = None,
     threads: Threads = None,
     quiet: Quiet = False,
+    **plan: Any,
 ) -> None:
     """Anonymize a table as a recipe says, or as options say.
 
@@ -168,35 +106,16 @@ def anonymize(
     file, row numbers or a chance ([cyan]"inclusion:age > 30"[/cyan], [cyan]inclusion:some.csv[/cyan],
     [cyan]inclusion:0|1|2[/cyan], [cyan]inclusion:random:0.1[/cyan]), a population its size, a region or the share that is
     in the table ([cyan]k-map:5,population=0.01[/cyan]). COLUMNS are names with commas between them.
-    [cyan]veil hierarchies[/cyan], [cyan]veil models[/cyan], [cyan]veil qualities[/cyan] and
+    [cyan]veil hierarchies[/cyan], [cyan]veil models[/cyan], [cyan]veil quality-models[/cyan] and
     [cyan]veil strategies[/cyan] list what there is.
     """
     startup.quick()
-    from veil.cli import anonymizing
-    from veil.cli import places as engines
+    from veil.cli.anonymize import anonymize_and_show
+    from veil.cli.places import engine_of
 
-    options = {
-        "qi": qi,
-        "model": model,
-        "sensitive": sensitive,
-        "insensitive": insensitive,
-        "identifying": identifying,
-        "microaggregate": microaggregate,
-        "others": others and others.value,
-        "quality": quality,
-        "suppression_limit": suppression_limit,
-        "minimum_level": minimum_level,
-        "maximum_level": maximum_level,
-        "strategy": strategy,
-        "time_limit": time_limit,
-        "check_limit": check_limit,
-        "local_recoding": local_recoding,
-        "suppressed_rows": suppressed_rows and suppressed_rows.value,
-        "marker": marker,
-    }
-    job = anonymizing.job_of(
+    anonymize_and_show(
         source,
-        options,
+        {**plan, "local_recoding": local_recoding},
         input=input,
         format=format,
         output=output,
@@ -204,13 +123,15 @@ def anonymize(
         certificate=certificate,
         save_recipe=save_recipe,
         overwrite=overwrite,
-        engine=engines.engine_of(engine and engine.value, memory, temporary),
+        engine=engine_of(engine and engine.value, memory, temporary),
+        budget=budget,
+        threads=threads,
+        quiet=quiet,
     )
-    anonymizing.run(job, threads=threads, quiet=quiet, budget=budget)
 
 
-@command(RELEASE)
-def budget(
+@command(RELEASE, "budget")
+def show_budget(
     file: Annotated[Path, typer.Argument(metavar="TABLE", help="The data that the budget is for.")],
     epsilon: Annotated[
         str | None, typer.Option(metavar="NUMBER", help='Start a budget: 2, or "ln(3)".')
@@ -229,6 +150,6 @@ def budget(
     the budget does not suffice.
     """
     startup.quick()
-    from veil.cli import budget as budgets
+    from veil.cli.budget import start_or_show
 
-    budgets.run(file, epsilon, delta, at)
+    start_or_show(file, epsilon, delta, at)

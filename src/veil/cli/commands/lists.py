@@ -24,11 +24,11 @@ def models(name: _Name = None) -> None:
     reference.listing(MODELS, name, "--model ")
 
 
-@command(LISTS)
-def qualities(name: _Name = None) -> None:
+@command(LISTS, "quality-models")
+def quality_models(name: _Name = None) -> None:
     """List the quality models with their parameters."""
     from veil.cli import reference
-    from veil.recipe.parts import QUALITIES
+    from veil.quality import QUALITIES
 
     reference.listing(QUALITIES, name, "--quality ")
 
@@ -37,7 +37,7 @@ def qualities(name: _Name = None) -> None:
 def strategies(name: _Name = None) -> None:
     """List the search strategies with their parameters."""
     from veil.cli import reference
-    from veil.recipe.parts import STRATEGIES
+    from veil.lattice import STRATEGIES
 
     reference.listing(STRATEGIES, name, "--strategy ")
 
@@ -46,7 +46,7 @@ def strategies(name: _Name = None) -> None:
 def hierarchies(name: _Name = None) -> None:
     """List the kinds of hierarchies with their parameters."""
     from veil.cli import reference
-    from veil.recipe.parts import BUILDERS
+    from veil.hierarchies import BUILDERS
 
     reference.listing(BUILDERS, name, "--qi COLUMN=")
 
@@ -60,14 +60,16 @@ def masks(
 ) -> None:
     """List the masking methods with their parameters."""
     from veil.cli import reference
-    from veil.recipe.masking import MASKINGS, masking_schema
+    from veil.masking import METHODS
 
     if schema:
         import json
 
+        from veil.recipe.masking import masking_schema
+
         typer.echo(json.dumps(masking_schema(), indent=2, ensure_ascii=False))
         return
-    reference.listing(MASKINGS, name, "--step ")
+    reference.listing(METHODS, name, "--step ")
 
 
 @command(LISTS)
@@ -90,14 +92,14 @@ def schema(
         temporary.write_text(text, encoding="utf-8")
 
 
-@command(START)
-def demo(
+@command(START, "demo")
+def run_demo(
     folder: Annotated[Path, typer.Argument(help="Where to put the files.")] = Path("veil-demo"),
     rows: Annotated[int, typer.Option(min=1, help="How many rows to make up.")] = 2000,
     threads: Threads = None,
 ) -> None:
     """Make a table, anonymize it, and show the result, its risks and where the report is."""
     startup.quick()
-    from veil.cli import demo
+    from veil.cli.demo import show_demo
 
-    demo.demo(folder, rows, threads)
+    show_demo(folder, rows, threads)

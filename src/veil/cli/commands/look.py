@@ -101,7 +101,7 @@ def risk(
     """
     startup.quick()
     from veil.cli import measure as measuring
-    from veil.cli import places as engines
+    from veil.cli.places import engine_of
 
     measuring.risk(
         source,
@@ -115,7 +115,7 @@ def risk(
         threshold=threshold,
         untouched=untouched,
         marker=marker,
-        engine=engines.engine_of(engine and engine.value, memory, temporary),
+        engine=engine_of(engine and engine.value, memory, temporary),
     )
 
 
@@ -152,7 +152,7 @@ def assess(
     memory: Memory = None,
     temporary: Temporary = None,
 ) -> None:
-    """Show what a table fulfils already, and the risks of the people in it.
+    """Show which privacy guarantees a table already meets, and the risks of the people in it.
 
     Every number shown holds if it is promised. With --json they have all their digits.
 
@@ -160,7 +160,7 @@ def assess(
     """
     startup.quick()
     from veil.cli import measure as measuring
-    from veil.cli import places as engines
+    from veil.cli.places import engine_of
 
     measuring.assess(
         source,
@@ -172,7 +172,7 @@ def assess(
         population=population,
         marker=marker,
         format=format,
-        engine=engines.engine_of(engine and engine.value, memory, temporary),
+        engine=engine_of(engine and engine.value, memory, temporary),
     )
 
 
@@ -311,9 +311,9 @@ def verify(
     """
     startup.quick()
     from veil.cli import check as checking
-    from veil.cli import places as engines
+    from veil.cli.places import engine_of
 
-    chosen = engines.engine_of(engine and engine.value, memory, temporary)
+    chosen = engine_of(engine and engine.value, memory, temporary)
     raise typer.Exit(checking.verify(source, recipe, certificate, format, chosen))
 
 

@@ -11,8 +11,8 @@ from veil.cli import startup
 from veil.cli.base import RELEASE, Input, Output, Overwrite, Quiet, Reading, command
 
 
-@command(RELEASE)
-def mask(
+@command(RELEASE, "mask")
+def mask_table(
     source: Annotated[
         Path,
         typer.Argument(metavar="RECIPE|TABLE", help="A masking recipe (.yaml), or a table and the steps."),
@@ -50,9 +50,15 @@ def mask(
     by key. [cyan]veil masks[/cyan] lists what there is.
     """
     startup.quick()
-    from veil.cli import steps as masking
+    from veil.cli.mask import mask_and_show
 
-    job = masking.job_of(
-        source, step or [], input=input, format=format, output=output, apart=apart, overwrite=overwrite
+    mask_and_show(
+        source,
+        step or [],
+        input=input,
+        format=format,
+        output=output,
+        apart=apart,
+        overwrite=overwrite,
+        quiet=quiet,
     )
-    masking.run(job, quiet=quiet)

@@ -1,0 +1,122 @@
+"""Engines told apart: each is one file here, or comes with another package by the entry points ``veil.engines``.
+
+Nothing else in Veil asks which engine it deals with. It asks the dialect of a connection, of a URL or of a frame.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from veil.engines.dialects.base import ENGINES, Adopted, Dialect, register
+from veil.engines.dialects.connections import import_ibis
+from veil.errors import VeilError
+
+if TYPE_CHECKING:
+    from ibis.expr.types import Table
+
+__all__ = [
+    "Adopted",
+    "Dialect",
+    "adopt",
+    "collect",
+    "dialect_named",
+    "dialect_of",
+    "dialect_of_scheme",
+    "import_ibis",
+    "is_of_driver",
+    "new_duckdb",
+    "register",
+    "schemes",
+]
+
+GROUP = "veil.engines"
+
+for _module in pkgutil.iter_modules(__path__):  # in which engines make themselves known
+    importlib.import_module(f"{__name__}.{_module.name}")
+
+
+def dialect_of(backend: Any) -> Dialect:
+    """Return how to deal with an open connection of Ibis, also one of an engine that nobody knows.
+
+    >>> import ibis
+    >>> type(dialect_of(ibis.duckdb.connect())).__name__, type(dialect_of(ibis.polars.connect())).__name__
+    ('DuckDB', 'Dialect')
+    """
+    return (dialect_named(str(backend.name)) or Dialect)(backend)
+
+
+def dialect_of_scheme(scheme: str) -> type[Dialect] | None:
+    """Return the engine whose URLs begin in this way, if there is one."""
+    found = dialect_named(scheme)
+    return found if found is not None and scheme in found.schemes else None
+
+
+def dialect_named(name: str) -> type[Dialect] | None:
+    """Return the engine of a name or a scheme. Those of other packages are loaded when they are asked for."""
+    return ENGINES.get(name) or _installed(name)
+
+
+@functools.cache
+def _installed(name: str) -> type[Dialect] | None:
+    for entry in entry_points(group=GROUP, name=name):
+        return ENGINES.setdefault(name, _loaded(entry))
+    return None
+
+
+def _loaded(entry: EntryPoint) -> type[Dialect]:
+    package = f" of the package {entry.dist.name}" if entry.dist is not None else ""
+    where = f"the engine {entry.name!r}{package} (entry point {entry.value})"
+    try:
+        found = entry.load()
+    except Exception as error:
+        raise VeilError(
+            f"{where} cannot be loaded: {type(error).__name__}: {error}. Install it again, or ask those who make it"
+        ) from error
+    if not (isinstance(found, type) and issubclass(found, Dialect)):
+        raise VeilError(f"{where} should be a subclass of veil.engines.dialects.Dialect, not {found!r}")
+    if entry.name not in (found.name, *found.schemes):
+        raise VeilError(f"{where} has neither this `name` nor this among its `schemes`")
+    return found
+
+
+def schemes() -> list[str]:
+    """How URLs of databases may begin."""
+    known = [scheme for dialect in ENGINES.values() for scheme in dialect.schemes]
+    return list(dict.fromkeys([*known, *sorted(entry_points(group=GROUP).names)]))
+
+
+def adopt(frame: Any) -> Adopted | None:
+    """Return a data frame that an engine holds as a table; None for everything else."""
+    for dialect in dict.fromkeys(ENGINES.values()):
+        if (found := dialect.adopt(frame)) is not None:
+            return found
+    return None
+
+
+def is_of_driver(error: BaseException) -> bool:
+    """Whether an engine or what stands between it and Veil raised this."""
+    drivers = {"ibis", "pyarrow"}.union(*(dialect.drivers for dialect in ENGINES.values()))
+    return type(error).__module__.partition(".")[0] in drivers
+
+
+def collect(backend: Any, expression: Table) -> pa.Table:
+    """Return all rows of an expression that is known to have few.
+
+    >>> import ibis
+    >>> collect(ibis.duckdb.connect(), ibis.memtable({"age": [30, None]})).num_rows
+    2
+    """
+    return dialect_of(backend).batches(expression).read_all()
+
+
+def new_duckdb(file: Path | None = None) -> Any:
+    """Open a DuckDB of our own, in memory or in a file. Its settings are left to the caller."""
+    driver = ENGINES["duckdb"].driver()
+    return driver.connect() if file is None else driver.connect(file)

@@ -6,6 +6,7 @@ commit by itself counts transactions twice. No test has a server; the statements
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import re
 from collections.abc import Iterator, Sequence
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from veil.engines.dialects.base import ROWS, Dialect, register
 from veil.engines.dialects.quoting import quoted, text
+from veil.engines.dialects.values import fetched, parsed_times, truths
 from veil.errors import InputError, MissingDependencyError, OutputError
 
 if TYPE_CHECKING:
     import ibis
 
-DIALECT = "tsql"
 _DIGITS = 6
 """Decimals of a second that Python and DuckDB have."""
 
@@ -30,12 +32,73 @@ _INTEGERS = {
 }  # fmt: skip
 
 
-def connected(driver: Any, arguments: dict[str, Any]) -> Any:
-    """Open a connection on which transactions begin and end where a statement says so."""
-    named = (
-        {} if "driver" in arguments else {"driver": odbc_driver(importlib.import_module("pyodbc").drivers())}
-    )
-    return driver.connect(**{"autocommit": True, **named, **arguments})
+@register
+class SQLServer(Dialect):
+    """A database of Microsoft's SQL Server."""
+
+    name = "mssql"
+    schemes = ("mssql", "sqlserver")
+    extra = "mssql"
+    drivers = frozenset({"pyodbc"})
+    timeout = "timeout"
+    identity = "SELECT @@SERVERNAME, DB_NAME()"
+
+    @classmethod
+    def log_in(cls, arguments: dict[str, Any]) -> Any:
+        """Open a connection on which transactions begin and end where a statement says so."""
+        driver, named = cls.driver(), {}
+        if "driver" not in arguments:
+            named["driver"] = odbc_driver(importlib.import_module("pyodbc").drivers())
+        return driver.connect(**{"autocommit": True, **named, **arguments})
+
+    @classmethod
+    def explain(cls, said: str) -> str | None:
+        if "can't open lib" in said or "data source name not found" in said:
+            return (
+                "there is no ODBC driver of this name. Install it (on Debian: apt install tdsodbc), or name another in "
+                "the URL: ?driver=FreeTDS"
+            )
+        return super().explain(said)
+
+    def batches(self, expression: ibis.Table, rows: int = ROWS) -> pa.RecordBatchReader:
+        """Return the rows, times in microseconds."""
+        schema = pa.schema([(name, _carried(name, kind)) for name, kind in expression.schema().items()])
+        return pa.RecordBatchReader.from_batches(schema, self._fetched(expression, schema, rows))
+
+    def _fetched(self, expression: ibis.Table, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
+        cursor = self.backend.con.cursor()
+        try:
+            cursor.execute(self.backend.compile(sent(expression)))
+            yield from fetched(cursor, schema, rows, array_of)
+        finally:
+            cursor.close()
+
+    def run(self, statement: str) -> None:
+        """Run a statement: what goes wrong after a first message is only said when that has been read."""
+        cursor = self.backend.con.cursor()
+        try:
+            cursor.execute(statement)
+            while cursor.nextset():
+                pass
+        finally:
+            cursor.close()
+
+    def lock(self, name: str) -> tuple[str, str]:
+        mark = f"veil-{hashlib.sha256(name.encode()).hexdigest()[:40]}"
+        resource = f"@Resource = N{text(mark)}, @LockOwner = N'Session'"
+        return (
+            _answered(f"sp_getapplock {resource}, @LockMode = N'Exclusive', @LockTimeout = 0"),
+            _answered(f"sp_releaseapplock {resource}"),
+        )
+
+    def has(self, kind: Any) -> bool:
+        return True  # the types are spelled here
+
+    def create(self, table: str, kinds: ibis.Schema, schema: str | None = None) -> None:
+        self.run(f"CREATE TABLE {self.quoted(schema, table)} ({definitions(kinds)})")
+
+    def rename(self, old: str, new: str, schema: str | None) -> str:
+        return f"EXEC sp_rename N{text(self.quoted(schema, old))}, N{text(new)}"
 
 
 def odbc_driver(installed: Sequence[str]) -> str:
@@ -54,24 +117,6 @@ def odbc_driver(installed: Sequence[str]) -> str:
         "no ODBC driver for SQL Server is installed. On Debian: apt install tdsodbc; or install Microsoft's, or name "
         "another one in the URL: mssql://...?driver=NAME"
     )
-
-
-def batches(backend: Any, expression: ibis.Table, rows: int) -> pa.RecordBatchReader:
-    """Return the rows of an expression as a stream, times in microseconds."""
-    schema = pa.schema([(name, _carried(name, kind)) for name, kind in expression.schema().items()])
-    return pa.RecordBatchReader.from_batches(schema, _fetched(backend, expression, schema, rows))
-
-
-def _fetched(backend: Any, expression: ibis.Table, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
-    cursor = backend.con.cursor()
-    try:
-        cursor.execute(backend.compile(sent(expression)))
-        while found := cursor.fetchmany(rows):
-            columns = zip(*found, strict=True)
-            arrays = [array_of(values, field) for values, field in zip(columns, schema, strict=True)]
-            yield pa.record_batch(arrays, schema=schema)
-    finally:
-        cursor.close()
 
 
 def sent(expression: ibis.Table) -> ibis.Table:
@@ -103,7 +148,7 @@ def _carried(name: str, kind: Any) -> pa.DataType:
     except Exception:
         raise InputError(
             f"column {name!r} has type {kind}, which cannot be read. Leave it out of the table, or make a view that "
-            f"casts it: CAST({quoted(DIALECT, name)} AS NVARCHAR(MAX))"
+            f"casts it: CAST({quoted('tsql', name)} AS NVARCHAR(MAX))"
         ) from None
 
 
@@ -112,14 +157,14 @@ def array_of(values: Sequence[Any], field: pa.Field) -> pa.Array:
     kind = field.type
     try:
         if pa.types.is_boolean(kind):
-            return pa.array([None if value is None else bool(value) for value in values], kind)
+            return truths(values, kind)
         if pa.types.is_temporal(kind) and any(isinstance(value, str) for value in values):
             return _parsed(pa.array(values, pa.string()), kind)
         return pa.array(values, kind)
     except (pa.ArrowException, ArithmeticError, TypeError, ValueError) as error:
         raise InputError(
             f"column {field.name!r} should hold values of type {kind}, and one cannot be read as such ({error}). Make a view "
-            f"that casts it, for example: CAST({quoted(DIALECT, field.name)} AS "
+            f"that casts it, for example: CAST({quoted('tsql', field.name)} AS "
             f"{'DATETIME2(6)' if pa.types.is_timestamp(kind) else 'NVARCHAR(MAX)'})"
         ) from None
 
@@ -127,16 +172,14 @@ def array_of(values: Sequence[Any], field: pa.Field) -> pa.Array:
 def _parsed(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     """Read times; a seventh digit that is not zero is no time of microseconds, and an error."""
     texts = pc.replace_substring_regex(texts, r"(\.\d{6})0+", r"\1")
-    if pa.types.is_time(kind):  # which Arrow does not read by itself
-        return pc.binary_join_element_wise("1970-01-01", texts, " ").cast(pa.timestamp("us")).cast(kind)
+    if pa.types.is_time(kind):
+        return parsed_times(texts, kind)
     return pc.replace_substring_regex(texts, r" ([+-]\d\d:\d\d)$", r"\1").cast(kind)
 
 
-def definitions(schema: ibis.Schema) -> str:
+def definitions(kinds: ibis.Schema) -> str:
     """Columns for a new table: all of Unicode, told apart letter by letter, and times with all their digits."""
-    return ", ".join(
-        f"{quoted(DIALECT, name)} {_definition(name, kind)} NULL" for name, kind in schema.items()
-    )
+    return ", ".join(f"{quoted('tsql', name)} {_definition(name, kind)} NULL" for name, kind in kinds.items())
 
 
 def _definition(name: str, kind: Any) -> str:
@@ -157,31 +200,6 @@ def _definition(name: str, kind: Any) -> str:
             return spelled
     raise OutputError(
         f"column {name!r} has type {kind}, which SQL Server does not have. Turn it into text or a number, or drop it"
-    )
-
-
-def run(backend: Any, statement: str) -> None:
-    """Run a statement to its end: what goes wrong after a first message is only said when that has been read."""
-    cursor = backend.con.cursor()
-    try:
-        cursor.execute(statement)
-        while cursor.nextset():
-            pass
-    finally:
-        cursor.close()
-
-
-def rename(old: str, new: str) -> str:
-    """Spell the renaming of a table; `old` is quoted, with its schema, and `new` is neither."""
-    return f"EXEC sp_rename N{text(old)}, N{text(new)}"
-
-
-def lock(name: str) -> tuple[str, str]:
-    """Spell how to take a lock that ends with the session, and how to give it back. Both say 1 where they succeed."""
-    resource = f"@Resource = N{text(name)}, @LockOwner = N'Session'"
-    return (
-        _answered(f"sp_getapplock {resource}, @LockMode = N'Exclusive', @LockTimeout = 0"),
-        _answered(f"sp_releaseapplock {resource}"),
     )
 
 

@@ -7,6 +7,7 @@ at once.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import secrets
 import warnings
@@ -17,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.engines.dialects.quoting import quoted
+from veil.engines.dialects.base import ROWS, Dialect, register
+from veil.engines.dialects.quoting import text as spelled
+from veil.engines.dialects.values import fetched, parsed, truths
 from veil.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,79 +29,159 @@ if TYPE_CHECKING:
 _INDEXED = 255
 """Bytes of a text that an index holds; rows with the same beginning are compared in full."""
 
-
 _LONGEST = 65536
 """Letters of a text that are looked at; longer ones are refused."""
 
 
-def connected(driver: Any, arguments: dict[str, Any]) -> Any:
-    """Open a connection that speaks all of Unicode, and whose clock is UTC."""
-    with warnings.catch_warnings():
-        # Ibis asks for the time zone by a name that servers without a table of zones do not know.
-        warnings.filterwarnings("ignore", message="Unable to set session timezone")
-        backend = driver.connect(**{"charset": "utf8mb4", **arguments})
-    backend.raw_sql("SET time_zone = '+00:00'").close()
-    return backend
+@register
+class MySQL(Dialect):
+    """A database of a MySQL or MariaDB server."""
 
+    name = "mysql"
+    schemes = ("mysql", "mariadb")
+    extra = "mysql"
+    drivers = frozenset({"MySQLdb"})
+    timeout = "connect_timeout"
+    copying = "if asked"
+    has_nan = False
+    identity = "SELECT @@hostname, @@port, @@datadir, @@pid_file"
+    transaction = "START TRANSACTION"
+    undoes_definitions = False
+    placeholder = "%s"
 
-def exact(column: Any) -> Any:
-    """The bytes of a text, which have no collation; of dates and times, those of how they are written."""
-    import ibis
+    @classmethod
+    def log_in(cls, arguments: dict[str, Any]) -> Any:
+        """Open a connection that speaks all of Unicode, and whose clock is UTC."""
+        with warnings.catch_warnings():
+            # Ibis asks for the time zone by a name that servers without a table of zones do not know.
+            warnings.filterwarnings("ignore", message="Unable to set session timezone")
+            backend = cls.driver().connect(**{"charset": "utf8mb4", **arguments})
+        backend.raw_sql("SET time_zone = '+00:00'").close()
+        return backend
 
-    known = {"hex": _hex, "unhex": _unhex}
-    call = {name: ibis.udf.scalar.builtin(each, name=name) for name, each in known.items()}
-    # A cast gives the character set of the connection to texts that are stored in another one; to the same type, Ibis
-    # would leave it out. Of texts without any bound, MariaDB's UNHEX makes nothing at all.
-    return call["unhex"](call["hex"](column.cast("!string").left(_LONGEST)))
+    # --- read -----------------------------------------------------------------------------------------
 
+    def batches(self, expression: ibis.Table, rows: int = ROWS) -> pa.RecordBatchReader:
+        """Return the rows in the types that Ibis says they have."""
+        # Ibis thinks of times in nanoseconds, which MySQL has not, and not every reader of files knows.
+        fields = [
+            field.with_type(pa.time64("us")) if pa.types.is_time(field.type) else field
+            for field in expression.schema().to_pyarrow()
+        ]
+        schema = pa.schema(fields)
+        return pa.RecordBatchReader.from_batches(schema, self._fetched(expression, schema, rows))
 
-def check_lengths(backend: Any, name: str, values: pa.Array) -> None:
-    """Refuse texts that the server does not compare in full when it groups rows."""
-    ((compared,),) = backend.raw_sql("SELECT @@max_sort_length").fetchall()
-    compared = min(int(compared), _LONGEST)
-    longest = pc.max(pc.binary_length(values)).as_py() or 0
-    if longest >= compared:
-        raise InputError(
-            f"column {name!r} holds a text of {longest} bytes or more, and the server compares only the first {compared}. "
-            f"Leave the column out of the plan, or let the server compare more: SET GLOBAL max_sort_length = {_LONGEST}"
+    def _fetched(self, expression: ibis.Table, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
+        backend = self.backend
+        if backend.con.character_set_name() != "utf8mb4":
+            raise InputError(
+                f"the connection to MySQL speaks {backend.con.character_set_name()}, which not every text can be written "
+                'in. Connect with charset="utf8mb4"'
+            )
+        wanted = expression.select(**{name: _sent(expression[name]) for name in expression.columns})
+        backend._run_pre_execute_hooks(wanted)
+        cursor = backend.con.cursor(_streaming())
+        try:
+            cursor.execute(backend.compile(wanted))
+            yield from fetched(cursor, schema, rows, _array)
+        finally:
+            cursor.close()
+
+    # --- tell apart -----------------------------------------------------------------------------------
+
+    def exact(self, text: Any) -> Any:
+        """The bytes of a text, which have no collation; of dates and times, those of how they are written."""
+        import ibis
+
+        known = {"hex": _hex, "unhex": _unhex}
+        call = {name: ibis.udf.scalar.builtin(each, name=name) for name, each in known.items()}
+        # A cast gives the character set of the connection to texts that are stored in another one; to the same type, Ibis
+        # would leave it out. Of texts without any bound, MariaDB's UNHEX makes nothing at all.
+        return call["unhex"](call["hex"](text.cast("!string").left(_LONGEST)))
+
+    def collated(self, table: ibis.Table, texts: Sequence[str]) -> set[str]:
+        return set(texts)
+
+    def comparable(self, column: Any) -> Any:
+        kind = column.type()
+        if kind.is_temporal():
+            return self.exact(column)
+        return self.as_released(column.cast("float64") if kind.is_float32() else column)
+
+    def check_lengths(self, name: str, values: pa.Array) -> None:
+        ((compared,),) = self.rows("SELECT @@max_sort_length")
+        compared = min(int(compared), _LONGEST)
+        longest = pc.max(pc.binary_length(values)).as_py() or 0
+        if longest >= compared:
+            raise InputError(
+                f"column {name!r} holds a text of {longest} bytes or more, and the server compares only the first "
+                f"{compared}. Leave the column out of the plan, or let the server compare more: SET GLOBAL "
+                f"max_sort_length = {_LONGEST}"
+            )
+
+    def with_truth(self, table: ibis.Table, flags: Sequence[str]) -> ibis.Table:
+        """There are no truth values, only small numbers."""
+        return table.mutate(**{name: table[name] != 0 for name in flags if table[name].type().is_int8()})
+
+    def hand_over(self, table: pa.Table, keys: Sequence[str]) -> ibis.Table:
+        """Make a temporary table, with an index for joins, which is gone with the session."""
+        import ibis
+
+        kinds = ibis.schema(table.schema)
+        name = f"veil_{secrets.token_hex(8)}"
+        indexed = ", ".join(
+            f"{self.quoted(each)}({_INDEXED})" if kinds[each].is_binary() else self.quoted(each)
+            for each in keys
         )
+        self.run(f"CREATE TEMPORARY TABLE {name} ({self.definitions(kinds)}, INDEX ({indexed}))")
+        self.load(name, [self.quoted(each) for each in kinds.names], table.to_reader())
+        return self.table(name, kinds)
 
+    # --- draw -----------------------------------------------------------------------------------------
 
-def handed(backend: Any, table: pa.Table, keys: Sequence[str]) -> ibis.Table:
-    """Hand a small table over: a temporary one, with an index for joins, which is gone with the session."""
-    import ibis
+    def digest(self, text: Any) -> Any:
+        import ibis
 
-    from veil.engines.dialects.load import load
+        return ibis.udf.scalar.builtin(_sha2, name="sha2")(text, 256)
 
-    schema = ibis.schema(table.schema)
-    name = f"veil_{secrets.token_hex(8)}"
-    indexed = ", ".join(
-        f"{quoted('mysql', each)}({_INDEXED})" if schema[each].is_binary() else quoted("mysql", each)
-        for each in keys
-    )
-    backend.raw_sql(f"CREATE TEMPORARY TABLE {name} ({definitions(schema)}, INDEX ({indexed}))").close()
-    load(backend, name, [quoted("mysql", each) for each in schema.names], table.to_reader())
-    return table_of(backend, name, schema)
+    def keep(self, rows: ibis.Table, pieces: int | None = None) -> ibis.Table:
+        """Store rows for this session, every column as it is."""
+        name = f"veil_{secrets.token_hex(8)}"
+        self.run(f"CREATE TEMPORARY TABLE {name} {self.backend.compile(rows)}")
+        return self.table(name, rows.schema())
 
+    # --- write ----------------------------------------------------------------------------------------
 
-def kept(backend: Any, rows: ibis.Table) -> ibis.Table:
-    """Store rows for this session, every column as it is."""
-    name = f"veil_{secrets.token_hex(8)}"
-    backend.raw_sql(f"CREATE TEMPORARY TABLE {name} {backend.compile(rows)}").close()
-    return table_of(backend, name, rows.schema())
+    def run(self, statement: str) -> None:
+        self.backend.raw_sql(statement).close()
 
+    def lock(self, name: str) -> tuple[str, str]:
+        mark = spelled(f"veil-{hashlib.sha256(name.encode()).hexdigest()[:40]}")
+        return f"SELECT GET_LOCK({mark}, 0)", f"SELECT RELEASE_LOCK({mark})"
 
-def table_of(backend: Any, name: str, schema: ibis.Schema, database: str | None = None) -> ibis.Table:
-    """Return a table with the types that it was made for: a truth value is a small number in MySQL."""
-    import ibis.expr.operations as operations
+    def has(self, kind: Any) -> bool:
+        return True  # the types are spelled here
 
-    place = operations.Namespace(database=database)
-    return operations.DatabaseTable(name, schema=schema, source=backend, namespace=place).to_expr()
+    def create(self, table: str, kinds: ibis.Schema, schema: str | None = None) -> None:
+        self.run(f"CREATE TABLE {self.quoted(schema, table)} ({self.definitions(kinds)}) ENGINE = InnoDB")
 
+    def definitions(self, kinds: ibis.Schema) -> str:
+        """Columns for a new table: text of all of Unicode that is told apart, and times with all their digits."""
+        return ", ".join(f"{self.quoted(name)} {_definition(kind)}" for name, kind in kinds.items())
 
-def definitions(schema: ibis.Schema) -> str:
-    """Columns for a new table: text of all of Unicode that is told apart, and times with all their digits."""
-    return ", ".join(f"{quoted('mysql', name)} {_definition(kind)}" for name, kind in schema.items())
+    def table(self, name: str, kinds: ibis.Schema, schema: str | None = None) -> ibis.Table:
+        """Return a table with the types that it was made for: a truth value is a small number in MySQL."""
+        import ibis.expr.operations as operations
+
+        place = operations.Namespace(database=schema)
+        return operations.DatabaseTable(name, schema=kinds, source=self.backend, namespace=place).to_expr()
+
+    def replace(self, staged: str, table: str, schema: str | None, *, exists: bool) -> list[str]:
+        """Definitions cannot be rolled back, but several tables are renamed in one step."""
+        target, old = self.quoted(schema, table), self.quoted(schema, f"{staged}_old")
+        both = f"{target} TO {old}, " if exists else ""
+        rename = f"RENAME TABLE {both}{self.quoted(schema, staged)} TO {target}"
+        return [rename, f"DROP TABLE {old}"] if exists else [rename]
 
 
 def _definition(kind: Any) -> str:
@@ -113,36 +196,6 @@ def _definition(kind: Any) -> str:
     if kind.is_decimal() and kind.scale is None:
         return "DECIMAL(38, 9) NULL"  # as Ibis has it in Arrow
     return f"{MySQLType.to_string(kind.copy(nullable=True))} NULL"
-
-
-def batches(backend: Any, expression: ibis.Table, rows: int) -> pa.RecordBatchReader:
-    """Return the rows of an expression as a stream, in the types that Ibis says they have."""
-    # Ibis thinks of times in nanoseconds, which MySQL has not, and not every reader of files knows.
-    fields = [
-        field.with_type(pa.time64("us")) if pa.types.is_time(field.type) else field
-        for field in expression.schema().to_pyarrow()
-    ]
-    schema = pa.schema(fields)
-    return pa.RecordBatchReader.from_batches(schema, _fetched(backend, expression, schema, rows))
-
-
-def _fetched(backend: Any, expression: ibis.Table, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
-    if backend.con.character_set_name() != "utf8mb4":
-        raise InputError(
-            f"the connection to MySQL speaks {backend.con.character_set_name()}, which not every text can be written in. "
-            'Connect with charset="utf8mb4"'
-        )
-    wanted = expression.select(**{name: _sent(expression[name]) for name in expression.columns})
-    backend._run_pre_execute_hooks(wanted)
-    cursor = backend.con.cursor(_streaming())
-    try:
-        cursor.execute(backend.compile(wanted))
-        while found := cursor.fetchmany(rows):
-            columns = zip(*found, strict=True)
-            arrays = [_array(values, field) for values, field in zip(columns, schema, strict=True)]
-            yield pa.record_batch(arrays, schema=schema)
-    finally:
-        cursor.close()
 
 
 def _streaming() -> Any:
@@ -164,7 +217,7 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
     kind = field.type
     try:
         if pa.types.is_boolean(kind):
-            return pa.array([None if value is None else bool(value) for value in values], kind)
+            return truths(values, kind)
         if pa.types.is_integer(kind):
             return pa.array([None if value is None else int(value) for value in values], kind)
         if pa.types.is_decimal(kind):
@@ -179,15 +232,6 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
         ) from None
 
 
-def parsed(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return dates and times as what they are; those with a time zone are written in UTC."""
-    if pa.types.is_timestamp(kind) and kind.tz is not None:
-        return texts.cast(pa.timestamp(kind.unit)).cast(kind)
-    if pa.types.is_time(kind):  # which Arrow does not read by itself
-        return pc.binary_join_element_wise("1970-01-01", texts, " ").cast(pa.timestamp("us")).cast(kind)
-    return texts.cast(kind)
-
-
 # Functions that MySQL brings along; Ibis learns their types from these.
 
 
@@ -195,3 +239,6 @@ def _hex(text: str) -> str: ...  # type: ignore[empty-body]
 
 
 def _unhex(text: str) -> bytes: ...  # type: ignore[empty-body]
+
+
+def _sha2(text: str, bits: int) -> str: ...  # type: ignore[empty-body]

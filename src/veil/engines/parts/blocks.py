@@ -21,7 +21,7 @@ from veil.base.progress import Progress, following
 from veil.engines.condense import condense
 from veil.engines.held import EngineHeld
 from veil.engines.parts.check import check_staged, together
-from veil.engines.parts.divide import Part
+from veil.engines.parts.divide import Block
 from veil.engines.parts.labels import Labelled
 from veil.engines.parts.ranked import Numbered
 from veil.engines.settings import available_memory
@@ -45,12 +45,12 @@ _BYTES = 1000
 """What a combination takes in memory at most while it is partitioned, of up to some twenty columns."""
 
 
-def most_that_fit(asked: int | None) -> int:
+def most_that_fit(asked: int | None, parameter: str = "most_combinations") -> int:
     """Return how many combinations to have in memory: as many as asked for, or as fit into half of what is free."""
     if asked is None:
         return max(1, available_memory() // 2 // _BYTES)
     if asked < 1:
-        raise ParameterError(f"a part should have at least 1 combination of cells, not {asked}")
+        raise ParameterError(f"`{parameter}` should be at least 1, not {asked}")
     return asked
 
 
@@ -63,11 +63,11 @@ class Blocks(ABC):
     passes: tuple[Pass, ...] = ()
     """How each part was transformed, if each has its own way."""
 
-    def __init__(self, numbered: Numbered, parts: Sequence[Part], most: int) -> None:
+    def __init__(self, numbered: Numbered, parts: Sequence[Block], most: int) -> None:
         self.numbered, self.parts, self.most = numbered, list(parts), most
 
     @abstractmethod
-    def labelled(self, part: Part) -> Labelled:
+    def labelled(self, part: Block) -> Labelled:
         """Make the classes of a part."""
 
     @functools.cached_property
@@ -91,7 +91,7 @@ class Blocks(ABC):
         domains = [each.domain_size for each in self.numbered.work.columns]
         return {**quality(shown.sizes, covered, domains), "parts": len(self.parts)}
 
-    def expression(self, part: Part, table: ibis.Table) -> ibis.Table:
+    def expression(self, part: Block, table: ibis.Table) -> ibis.Table:
         """The released rows of a part."""
         return (self.only or self.labelled(part))(table)
 

@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veil.engines.parts.ranked import Box, Marginals, Numbered
+from veil.engines.parts.ranked import Marginals, Numbered, RankRange
 from veil.masking.partition.mondrian_kernels import propose, survey
 
 
-class Part(NamedTuple):
+class Block(NamedTuple):
     """A part of the table that is finished by itself. If no cut of it is acceptable, its marginals are known."""
 
-    box: Box
+    box: RankRange
     records: int
     final: Marginals | None
 
@@ -30,12 +30,12 @@ class Part(NamedTuple):
 class _Open:
     """A part that is too large to be finished in memory: how its ranks are spread, and how many columns were tried."""
 
-    box: Box
+    box: RankRange
     marginals: Marginals
     tried: int = 0
 
 
-def divided(numbered: Numbered, most: int) -> list[Part]:
+def divided(numbered: Numbered, most: int) -> list[Block]:
     """Cut the table on the engine, as Mondrian cuts it, until no part has more than `most` combinations.
 
     The kernels of Mondrian read of a class the lowest and highest rank and the counts of ranks, column by column, and
@@ -49,16 +49,16 @@ class _Dividing:
     def __init__(self, numbered: Numbered, most: int) -> None:
         self.numbered, self.most = numbered, most
         self.judge = numbered.work.judge
-        self.done: list[Part] = []
+        self.done: list[Block] = []
 
-    def run(self) -> list[Part]:
+    def run(self) -> list[Block]:
         numbered = self.numbered
         waiting = self._too_large([numbered.whole], [numbered.whole_marginals])
         while waiting:
             waiting = self._round(waiting)
         return self.done
 
-    def _too_large(self, boxes: list[Box], marginals: list[Marginals]) -> list[_Open]:
+    def _too_large(self, boxes: list[RankRange], marginals: list[Marginals]) -> list[_Open]:
         """Return the parts that do not fit into memory; the others are ready."""
         possible = [self._possible(each) for each in marginals]
         doubtful = [p for p, number in enumerate(possible) if number > self.most]
@@ -72,7 +72,7 @@ class _Dividing:
             if number > self.most:
                 made.append(_Open(box, each))
             else:
-                self.done.append(Part(box, int(each.weights.sum()), None))
+                self.done.append(Block(box, int(each.weights.sum()), None))
         return made
 
     def _possible(self, marginals: Marginals) -> int:
@@ -86,7 +86,7 @@ class _Dividing:
         again, sides, owners = [], [], []
         for p, (each, proposed) in enumerate(zip(waiting, proposals, strict=True)):
             if not proposed:
-                self.done.append(Part(each.box, int(each.marginals.weights.sum()), each.marginals))
+                self.done.append(Block(each.box, int(each.marginals.weights.sum()), each.marginals))
             sides += proposed
             owners += [p] * len(proposed)
         accepted = np.ones(len(waiting), np.bool_)
@@ -101,11 +101,11 @@ class _Dividing:
                 again.append(each)
         made = [side for side, owner in zip(sides, owners, strict=True) if accepted[owner]]
         small = [side for side in made if side[1] <= self.most]
-        self.done += [Part(box, records, None) for box, records in small]
+        self.done += [Block(box, records, None) for box, records in small]
         large = [box for box, records in made if records > self.most]
         return again + (self._too_large(large, self.numbered.marginals(large)) if large else [])
 
-    def _proposals(self, waiting: list[_Open]) -> list[list[tuple[Box, int]]]:
+    def _proposals(self, waiting: list[_Open]) -> list[list[tuple[RankRange, int]]]:
         """Find for each part the cut that Mondrian tries next: the boxes on its sides, with their records."""
         ranks = np.concatenate([each.marginals.ranks for each in waiting])
         weights = np.concatenate([each.marginals.weights for each in waiting])

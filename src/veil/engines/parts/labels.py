@@ -11,8 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.engines.lookups import as_released, handed
-from veil.engines.parts.divide import Part
-from veil.engines.parts.ranked import Box, Combinations, Marginals, Numbered, coupled
+from veil.engines.parts.divide import Block
+from veil.engines.parts.ranked import Combinations, Marginals, Numbered, RankRange, coupled
 from veil.masking.partition.columns import Classes
 from veil.masking.partition.mondrian import Named, partition
 
@@ -30,7 +30,7 @@ class Labelled:
     def __init__(
         self,
         numbered: Numbered,
-        box: Box,
+        box: RankRange,
         found: Combinations | None,
         named: Named,
         dropped: Iterable[str] = (),
@@ -39,7 +39,7 @@ class Labelled:
         self.dropped = frozenset(dropped)
 
     @classmethod
-    def by_mondrian(cls, numbered: Numbered, part: Part) -> Labelled:
+    def by_mondrian(cls, numbered: Numbered, part: Block) -> Labelled:
         """Let Mondrian make the classes; of a part that it would not cut, only the values of each column are needed."""
         found = None if part.final else numbered.fetch(part.box)
         classes = partition(found.work) if found else _one_class(part.final)

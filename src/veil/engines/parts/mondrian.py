@@ -14,7 +14,7 @@ from typing import Any
 from veil.base.progress import Progress
 from veil.engines.copy import brought
 from veil.engines.parts.blocks import Blocks, most_that_fit, outcome_in_blocks
-from veil.engines.parts.divide import Part, divided
+from veil.engines.parts.divide import Block, divided
 from veil.engines.parts.labels import Labelled
 from veil.engines.parts.ranked import Numbered
 from veil.engines.relation import Relation
@@ -41,7 +41,7 @@ def mask_on_engine(
 class MondrianBlocks(Blocks):
     """Parts whose classes Mondrian makes: the same that it makes of the table in one part."""
 
-    def labelled(self, part: Part) -> Labelled:
+    def labelled(self, part: Block) -> Labelled:
         return Labelled.by_mondrian(self.numbered, part)
 
     def facts(self, shown: Published, covered: list[float]) -> dict[str, Any]:

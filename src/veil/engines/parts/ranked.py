@@ -30,17 +30,17 @@ _BATCH = 250_000
 """Rows that are fetched at a time."""
 
 
-class Box(NamedTuple):
+class RankRange(NamedTuple):
     """A part of the table: the lowest and the highest rank of each quasi-identifier."""
 
     lows: tuple[int, ...]
     highs: tuple[int, ...]
 
-    def cut(self, column: int, low: int, high: int) -> Box:
+    def cut(self, column: int, low: int, high: int) -> RankRange:
         """Return what lies between two ranks of one column."""
         lows, highs = list(self.lows), list(self.highs)
         lows[column], highs[column] = low, high
-        return Box(tuple(lows), tuple(highs))
+        return RankRange(tuple(lows), tuple(highs))
 
 
 class Marginals(NamedTuple):
@@ -158,9 +158,9 @@ class Numbered:
         return [Digit(self.lookups[name], "n", size) for name, size in zip(names, sizes, strict=True)]
 
     @property
-    def whole(self) -> Box:
+    def whole(self) -> RankRange:
         """The box that everything is in."""
-        return Box((0,) * len(self.sizes), tuple(size - 1 for size in self.sizes))
+        return RankRange((0,) * len(self.sizes), tuple(size - 1 for size in self.sizes))
 
     @property
     def whole_marginals(self) -> Marginals:
@@ -183,7 +183,7 @@ class Numbered:
             table = self.lookups[name].joined(table)
         return table
 
-    def inside(self, table: ibis.Table, box: Box) -> Any:
+    def inside(self, table: ibis.Table, box: RankRange) -> Any:
         """Tell of each row of a table, to which the numbers are joined, whether it is in a part."""
         import ibis
 
@@ -195,7 +195,7 @@ class Numbered:
                 found = found & (self.lookups[name].cell(table, "n") <= high)
         return found
 
-    def _bounded(self, boxes: Sequence[Box]) -> list[str]:
+    def _bounded(self, boxes: Sequence[RankRange]) -> list[str]:
         """Columns that have to be looked at to tell which box a row is in."""
         return [
             name
@@ -203,7 +203,7 @@ class Numbered:
             if any(box.lows[j] > 0 or box.highs[j] < self.sizes[j] - 1 for box in boxes)
         ]
 
-    def _divided(self, boxes: Sequence[Box], names: Sequence[str]) -> tuple[ibis.Table, Any]:
+    def _divided(self, boxes: Sequence[RankRange], names: Sequence[str]) -> tuple[ibis.Table, Any]:
         """Return the rows of some disjoint boxes with the numbers of some columns, and what tells the box."""
         import ibis
 
@@ -228,7 +228,7 @@ class Numbered:
 
     # --- what the engine counts ---------------------------------------------------------------------
 
-    def marginals(self, boxes: Sequence[Box]) -> list[Marginals]:
+    def marginals(self, boxes: Sequence[RankRange]) -> list[Marginals]:
         """Count in each part how often each rank of each column occurs."""
         ranks: list[list[NDArray[np.int64]]] = [[] for _ in boxes]
         counts: list[list[NDArray[np.int64]]] = [[] for _ in boxes]
@@ -245,7 +245,7 @@ class Numbered:
             made.append(Marginals(np.stack(columns, axis=1).astype(np.int32), weights))
         return made
 
-    def histograms(self, boxes: Sequence[Box]) -> tuple[Entries, ...]:
+    def histograms(self, boxes: Sequence[RankRange]) -> tuple[Entries, ...]:
         """Count in each part how often each value of each attribute occurs; each part is an item."""
         made = []
         for name, domain in zip(self.attributes, self.domains, strict=True):
@@ -253,7 +253,7 @@ class Numbered:
             made.append(entries(part, code, records, len(boxes), domain))
         return tuple(made)
 
-    def _by_number(self, boxes: Sequence[Box], name: str) -> list[NDArray[np.int64]]:
+    def _by_number(self, boxes: Sequence[RankRange], name: str) -> list[NDArray[np.int64]]:
         """Part, number and records of each number of a column that occurs in a part, in order."""
         table, part = self._divided(boxes, [name])
         number = f"{self.tag}_number"
@@ -262,14 +262,14 @@ class Numbered:
         order = np.lexsort(found[1::-1])
         return [each[order] for each in found]
 
-    def combinations(self, boxes: Sequence[Box]) -> NDArray[np.int64]:
+    def combinations(self, boxes: Sequence[RankRange]) -> NDArray[np.int64]:
         """Count the combinations of quasi-identifiers and attributes in each part."""
         table, part = self._divided(boxes, [*self.names, *self.attributes])
         cells = {part: table[part], **self.keys.words(table), **self._values.words(table)}
         found, number = self._counted(table.select(**cells).distinct(), [part])
         return counted(found, len(boxes), number)
 
-    def fetch(self, box: Box) -> Combinations:
+    def fetch(self, box: RankRange) -> Combinations:
         """Let the engine count the combinations in a part."""
         names = [*self.names, *self.attributes]
         table = self.joined(self.relation.table.select(names), names)

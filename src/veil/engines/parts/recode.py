@@ -5,9 +5,8 @@ as one class. Then the best transformation of each part is searched for by itsel
 strategy and suppression limit; distributions of sensitive values are compared with those of the whole table.
 
 Why all promises still hold. A class that is accepted in its part is published as it is, unless a class of another part
-has the same labels, and for everybody who looks, the two are one. A model by which a union of acceptable classes is
-acceptable (`monotone_generalization`) survives that, as in `veil.local_recoding`; any other is refused. No part
-suppresses a larger share than the plan allows, so neither do all together.
+has the same labels, and for everybody who looks, the two are one. A model that does not survive such a union
+(`PrivacyModel.survives_union`) is refused. No part suppresses a larger share than the plan allows, so neither do all together.
 
 Parts of their own may be generalized less than one transformation for all would need; but no class reaches across the
 border of a part, so that some may have to be generalized more. Which one prevails, only a comparison tells.
@@ -27,7 +26,7 @@ from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Attribute, Sample
 from veil.engines.copy import brought
 from veil.engines.parts.blocks import Blocks, most_that_fit, outcome_in_blocks
-from veil.engines.parts.divide import Part, divided
+from veil.engines.parts.divide import Block, divided
 from veil.engines.parts.labels import Labelled
 from veil.engines.parts.ranked import Combinations, Numbered
 from veil.engines.relation import Relation
@@ -70,7 +69,7 @@ def anonymize_in_parts(
     progress.phase("counting the values of each column")
     numbered = Numbered(relation, Mondrian(dict(plan.quasi_identifiers), plan.models))
     progress.phase("cutting on the engine")
-    most = most_that_fit(most_combinations)
+    most = most_that_fit(most_combinations, "parts")
     blocks = RecodedBlocks(plan, numbered, divided(numbered, most), most, threads)
     return outcome_in_blocks(blocks, plan, progress)
 
@@ -78,7 +77,7 @@ def anonymize_in_parts(
 def _check(plan: Plan, relation: Relation) -> None:
     plan.check_columns(relation.table.columns)
     for model in plan.models:
-        if model.subset is not None or not model.monotone_generalization:
+        if not model.survives_union:
             raise PlanError(
                 f"a table cannot be anonymized part by part under {model}: what holds for classes of two parts need "
                 "not hold where these get the same labels. Use a model that is monotone under generalization, such as "
@@ -102,7 +101,7 @@ class RecodedBlocks(Blocks):
     """Parts each of which gets the best transformation of its own."""
 
     def __init__(
-        self, plan: Plan, numbered: Numbered, parts: list[Part], most: int, threads: int | None
+        self, plan: Plan, numbered: Numbered, parts: list[Block], most: int, threads: int | None
     ) -> None:
         # A part that cannot be cut may still be generalized less than into one class.
         super().__init__(numbered, [each._replace(final=None) for each in parts], most)
@@ -112,7 +111,7 @@ class RecodedBlocks(Blocks):
         self.encoding = Encoding(numbered.names, hierarchies)
         self.codes_of_ranks = [np.argsort(each.rank_of).astype(np.int32) for each in columns]
         self.range = level_range(plan, numbered.names, hierarchies)
-        self.levels: dict[Part, Levels] = {}
+        self.levels: dict[Block, Levels] = {}
         self.suppressed = 0
         self.dropped = frozenset(
             name
@@ -120,7 +119,7 @@ class RecodedBlocks(Blocks):
             if plan.role_of(name) in ("dropped", "identifying")
         )
 
-    def labelled(self, part: Part) -> Labelled:
+    def labelled(self, part: Block) -> Labelled:
         found = self.numbered.fetch(part.box)
         codes = [code_of_rank[found.work.ranks[:, j]] for j, code_of_rank in enumerate(self.codes_of_ranks)]
         rejected, class_of_item = self._searched(part, found, codes)
@@ -128,7 +127,7 @@ class RecodedBlocks(Blocks):
         return Labelled(self.numbered, part.box, found, named, self.dropped)
 
     def _searched(
-        self, part: Part, found: Combinations, codes: list[NDArray[np.int32]]
+        self, part: Block, found: Combinations, codes: list[NDArray[np.int32]]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Find the best levels of a part. Return which of its classes are suppressed, and the class of each item."""
         plan, whole = self.plan, self.numbered.work.sample
@@ -143,7 +142,8 @@ class RecodedBlocks(Blocks):
             squares=plan.quality.needs_squares,
             baseline=whole,
         )
-        evaluator = Evaluator(sample, plan.models, plan.quality, plan.suppression_limit)
+        models = [model.for_part(whole) for model in plan.models]
+        evaluator = Evaluator(sample, models, plan.quality, plan.suppression_limit)
         if part not in self.levels:
             limits = Limits(plan.seconds, plan.check_limit or math.inf)
             search = Search(evaluator, *self.range, limits=limits, threads=self.threads).run(plan.strategy)

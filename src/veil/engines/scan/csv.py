@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 
-from veil.errors import InputError
+from veil.errors import InputError, Say, Words
 from veil.tables.csv import dialect
 from veil.tables.csv.reader import _check_types, _names
 from veil.tables.csv.types import infer
@@ -26,6 +26,7 @@ from veil.tables.reading import check_readable
 RECORDS = 1000
 """So many at the beginning of a file are looked at more closely."""
 
+_IN_MEMORY = Say("engine", "memory")
 _SAMPLE_BYTES = 1 << 20
 _ENCODINGS = {
     "utf-8": "utf-8",
@@ -41,13 +42,17 @@ def csv_options(files: list[Path], format: Csv) -> tuple[Csv, dict[str, Any]]:
     if format.escape is not None:
         raise InputError(
             f"{files[0]}: DuckDB cannot read CSV with an escape character ({format.escape}) as Veil does. "
-            "Convert it to Parquet, or read it into memory with engine='memory'"
+            "Convert it to Parquet, or read it into memory with ",
+            _IN_MEMORY,
         )
     first = _head(files[0], format)
     if len(first.names) == 1 and "" not in format.missing:
         raise InputError(
             f"{files[0]}: has one column, where DuckDB takes a blank line for no line and Veil for an empty text. "
-            "Say Csv(missing=('', ...)) if it is a missing value, or use engine='memory'"
+            "Say ",
+            Say("format", "Csv", missing=...),
+            " if it is a missing value, or use ",
+            _IN_MEMORY,
         )
     for file in files[1:]:
         _check_alike(file, _head(file, first.format), files[0], first)
@@ -91,7 +96,8 @@ def check_agreement(file: Path, format: Csv, head: pa.Table) -> None:
         if not agree:
             raise InputError(
                 f"{file}, row {number}: DuckDB reads it differently than Veil's own reader. Check quotes and line "
-                "ends there, convert the file to Parquet, or read it with engine='memory'"
+                "ends there, convert the file to Parquet, or read it with ",
+                _IN_MEMORY,
             )
 
 
@@ -109,30 +115,34 @@ def with_time_separator(format: Csv, head: pa.Table) -> Csv:
     return format
 
 
-def csv_fault(said: str, place: str) -> str | None:
+def csv_fault(said: str, place: str) -> Words | None:
     """Say what DuckDB found wrong with a CSV file, without the line itself, which is about a person."""
     if "File is not utf-16 encoded" in said or "File is not latin-1 encoded" in said:
-        return "holds characters that DuckDB does not read in this encoding. Save it as UTF-8, or use engine='memory'"
+        return (
+            "holds characters that DuckDB does not read in this encoding. Save it as UTF-8, or use ",
+            _IN_MEMORY,
+        )
     found = re.search(r"CSV Error on Line: (\d+)", said)
     if found is None and "CSV Parser state machine" not in said:
         return None
     file = re.search(r"^\s*file = (.+)$", said, re.MULTILINE)
     where = (f"{file[1]}, " if file and file[1] != place else "") + (f"line {found[1]}: " if found else "")
     if width := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said):
-        return (
-            f"{where}{width[2]} fields, where {width[1]} are expected. Correct the line, quote fields that hold the "
-            'separator, or say another separator, for example Csv(separator=";")'
-        )
+        told = f"{where}{width[2]} fields, where {width[1]} are expected. Correct the line, quote fields that hold "
+        told += "the separator, or say another separator, for example "
+        return told, Say("format", "Csv", separator=";")
     if "nterminated quote" in said:
-        return f"{where}a quote is opened and never closed, or text follows it. Correct the line, or say Csv(quote=None)"
+        told = f"{where}a quote is opened and never closed, or text follows it. Correct the line, or say "
+        return told, Say("format", "Csv", quote=None)
     if "nvalid unicode" in said:
-        return f'{where}the bytes are not UTF-8. Name the encoding, for example Csv(encoding="latin-1"), or save it as UTF-8'
+        told = f"{where}the bytes are not UTF-8. Name the encoding, for example "
+        return told, Say("format", "Csv", encoding="latin-1"), ", or save it as UTF-8"
     if "Maximum line size" in said:
-        return f"{where}the line is longer than two million bytes. Correct it, or read the file with engine='memory'"
-    return (
-        f"{where}not readable as CSV; perhaps the lines end in different ways (\\n and \\r\\n). Save it with one kind of "
-        "line ends, or read it with engine='memory'"
-    )
+        told = f"{where}the line is longer than two million bytes. Correct it, or read the file with "
+        return told, _IN_MEMORY
+    told = f"{where}not readable as CSV; perhaps the lines end in different ways (\\n and \\r\\n). Save it with one "
+    told += "kind of line ends, or read it with "
+    return told, _IN_MEMORY
 
 
 class _Head(NamedTuple):
@@ -186,7 +196,8 @@ def _sample(file: Path, format: Csv) -> tuple[str, bool, str]:
     if not known or (big_endian and name != "iso8859-1"):
         raise InputError(
             f"{file}: DuckDB reads UTF-8, Latin-1 and little-endian UTF-16, not {name or 'this encoding'}. "
-            "Save the file as UTF-8 or Parquet, or read it into memory with engine='memory'"
+            "Save the file as UTF-8 or Parquet, or read it into memory with ",
+            _IN_MEMORY,
         )
     data, encoding = dialect.decode(data, name, file)
     dialect.check_text(data, file)
@@ -216,7 +227,10 @@ def _check_quotes(file: Path, sample: str, format: Csv) -> None:
         line = sample.count("\n", 0, found.end()) + 1
         raise InputError(
             f"{file}, line {line}: a space before a quote ({format.quote}), which DuckDB reads differently. "
-            "Remove such spaces, say Csv(quote=None) if quotes mean nothing, or use engine='memory'"
+            "Remove such spaces, say ",
+            Say("format", "Csv", quote=None),
+            " if quotes mean nothing, or use ",
+            _IN_MEMORY,
         )
 
 

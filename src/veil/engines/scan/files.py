@@ -22,9 +22,9 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from veil.base.declare import declared
-from veil.engines.dialects.rows import collect
+from veil.engines.dialects import collect
 from veil.engines.scan.csv import RECORDS, check_agreement, csv_options, with_time_separator
-from veil.errors import InputError
+from veil.errors import InputError, Say
 from veil.tables.arrow import normalized
 from veil.tables.csv.types import convert, infer
 from veil.tables.formats import Csv, Feather, Format, Parquet, format_of
@@ -93,7 +93,9 @@ def scan_of(path: str, format: Format | None) -> Scan:
     if not isinstance(chosen, Csv | Parquet):
         name = "Arrow" if isinstance(chosen, Feather) else "Excel"
         raise InputError(
-            f"{path}: {name} files are read into memory only. Convert them to Parquet, or leave `engine` out"
+            f"{path}: {name} files are read into memory only. Convert them to Parquet, or leave ",
+            Say("engine"),
+            " out",
         )
     check_readable(files[0])
     partitions = _partitions(path, files)
@@ -107,7 +109,8 @@ def scan_of(path: str, format: Format | None) -> Scan:
         options |= dialect
     else:
         columns, texts = _check_schemas(files), partitions
-    check_case(path, [*columns, *partitions], "Rename one, or read a single file with engine='memory'")
+    way_out = ("Rename one, or read a single file with ", Say("engine", "memory"))
+    check_case(path, [*columns, *partitions], *way_out)
     return Scan(tuple(map(str, files)), chosen, options, texts)
 
 
@@ -214,13 +217,14 @@ def _check_schemas(files: list[Path]) -> list[str]:
     return list(dict.fromkeys(path.partition(".")[0] for path in expected))
 
 
-def check_case(name: str, columns: list[str], way_out: str) -> None:
+def check_case(name: str, columns: list[str], *way_out: str | Say) -> None:
     """Refuse columns whose names DuckDB would take for the same, and silently rename."""
     seen: dict[str, str] = {}
     for each in dict.fromkeys(columns):
         if (other := seen.setdefault(each.lower(), each)) != each:
             raise InputError(
-                f"{name}: columns {other!r} and {each!r} differ only in case, which DuckDB cannot tell apart. {way_out}"
+                f"{name}: columns {other!r} and {each!r} differ only in case, which DuckDB cannot tell apart. ",
+                *way_out,
             )
 
 

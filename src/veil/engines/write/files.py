@@ -18,7 +18,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from veil.engines.dialects.load import database_file, own_duckdb
 from veil.engines.scan.files import Files
 from veil.engines.write.locks import file_lock, take_place
 from veil.engines.write.target import Target
@@ -66,7 +65,7 @@ def _refuse_source(text: str, place: Path, relation: Relation) -> None:
     folder = Path(os.path.realpath(relation.location.path)) if isinstance(relation.location, Files) else None
     if folder is not None and folder in place.parents:
         raise OutputError(f"{text}: lies in the folder that is being read. Choose a path outside of it")
-    if (held := database_file(relation.held.backend)) is not None and place == Path(os.path.realpath(held)):
+    if (held := relation.held.dialect.file()) is not None and place == Path(os.path.realpath(held)):
         raise OutputError(f"{text}: is the database that is being read. Choose another path")
 
 
@@ -119,49 +118,22 @@ class FolderTarget(Target):
     def append(self, label: str, piece: ir.Table) -> None:
         part = self._part(label)
         temporary = part.with_suffix(".tmp")
-        if self.relation.kind == "pyspark":
-            self.relation.backend.to_parquet(piece, temporary.as_uri(), mode="overwrite", compression="zstd")
-            self._collect(temporary, part)
-        else:
-            self._write(piece, temporary)
-            sync(temporary)
-            os.replace(temporary, part)
+        made = self.relation.dialect.write_parquet(piece, temporary, self.name)
+        for number, file in enumerate(made):
+            sync(file)
+            whole = file == temporary  # and not one of several in a folder
+            os.replace(file, part if whole else part.with_name(f"{part.stem}-{number:05}.parquet"))
+        remove(temporary)
         sync(self.parts)
         self.state["done"].append(label)
         self._save()
-
-    def _write(self, piece: ir.Table, file: Path) -> None:
-        if self.relation.kind == "duckdb":
-            self.relation.backend.to_parquet(piece, file, compression="zstd")
-            return
-        import pyarrow.parquet as pq
-
-        batches = self.relation.batches(piece)
-        with pq.ParquetWriter(file, batches.schema, compression="zstd") as writer:
-            for batch in batches:
-                writer.write_batch(batch)
-
-    def _collect(self, folder: Path, part: Path) -> None:
-        """Take over the files of a folder that Spark has written."""
-        if not (folder / "_SUCCESS").exists():
-            raise OutputError(
-                f"{self.name}: Spark's workers wrote to a disk that this machine does not see. Choose a folder "
-                "that all of them share, or write to a table (spark:#name)"
-            )
-        for number, file in enumerate(sorted(folder.glob("part-*.parquet"))):
-            sync(file)
-            os.replace(file, part.with_name(f"{part.stem}-{number:05}.parquet"))
-        remove(folder)
 
     def files(self) -> list[Path]:
         """Return the staged parts, in their order."""
         return sorted(self.parts.glob("part-*.parquet"))
 
     def staged(self) -> ir.Table:
-        if self.relation.kind == "pyspark":
-            return self.relation.backend.read_parquet(self.parts.as_uri())
-        backend = self.relation.backend if self.relation.kind == "duckdb" else own_duckdb()
-        return backend.read_parquet([str(file) for file in self.files()], hive_partitioning=False)
+        return self.relation.dialect.read_parquet(self.parts, self.files())
 
     def commit(self) -> None:
         self._put(self.parts)

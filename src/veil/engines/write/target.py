@@ -13,17 +13,13 @@ token; what runs with other tokens have left for the same target is removed, and
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from veil.engines.database import Database, is_url
 from veil.engines.failures import interrupted, stop_queries, told
 from veil.errors import OutputError, VeilError
-from veil.tables.formats import Format
 from veil.tables.writing import WAYS_OUT
 
 if TYPE_CHECKING:
@@ -103,27 +99,6 @@ class Target(ABC):
     def finished(self, key: str) -> bool:
         """Whether the run with this key had put its rows in place already, and was only stopped afterwards."""
         return False
-
-
-def target_of(
-    target: str | os.PathLike[str] | Database,
-    relation: Relation,
-    *,
-    token: str,
-    overwrite: bool = False,
-    format: Format | None = None,
-) -> Target:
-    """Return the place that a path, a URL with a table behind ``#``, or a `Database` stands for."""
-    mark = hashlib.sha256(token.encode()).hexdigest()[:12]
-    if isinstance(target, str) and is_url(target):
-        target = Database(target)
-    if isinstance(target, Database):
-        from veil.engines.write.tables import table_target
-
-        return table_target(target, relation, mark, overwrite)
-    from veil.engines.write.files import file_target
-
-    return file_target(target, relation, mark, overwrite, format)
 
 
 _SIGNS = {

@@ -1,7 +1,7 @@
 """Writing a release piece by piece: it can be stopped at any moment and continued, and appears all at once.
 
 Whatever happens on the way (an error, Ctrl-C, a kill, a power cut), the target is as it was, or whole. What is
-done is kept beside it, and the same call goes on from there; after a failed check nothing is kept.
+done is kept beside it, and the same again goes on from there; after a failed check nothing is kept.
 """
 
 from __future__ import annotations
@@ -19,13 +19,17 @@ from veil.base.progress import Progress
 from veil.engines.database import Database
 from veil.engines.pieces import chunks, fingerprint
 from veil.engines.relation import Relation
-from veil.engines.write.target import Target, target_of
-from veil.errors import InputError, OutputError, VeilError
+from veil.engines.write.open import target_of
+from veil.engines.write.target import Target
+from veil.errors import InputError, OutputError, Say, VeilError
 from veil.outcome.written import Written
 from veil.tables.formats import Format
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+AGAIN = "doing the same again goes on from there"
+"""Ends a note about what a run that was stopped has left."""
 
 
 def write(
@@ -40,12 +44,14 @@ def write(
     resume: bool = True,
     format: Format | None = None,
     progress: Progress | None = None,
+    before_commit: Callable[[], None] = lambda: None,
 ) -> Written:
     """Write what `transform` makes of a relation, after `check` has found it right.
 
     `transform` makes the rows to be written of the rows of any piece; `check` gets all of them, staged, and
     raises a `VeilError` to have them thrown away. `token` stands for what is done to the rows: a run before
-    with the same token, on the same unchanged source, is continued unless `resume` is false.
+    with the same token, on the same unchanged source, is continued unless `resume` is false. `before_commit` is called
+    when all is well, at the last moment before the rows appear.
 
     >>> import ibis, pyarrow as pa, tempfile
     >>> from pathlib import Path
@@ -84,6 +90,7 @@ def write(
         resume=resume,
         format=format,
         progress=progress,
+        before_commit=before_commit,
     )
 
 
@@ -107,6 +114,7 @@ def write_pieces(
     resume: bool = True,
     format: Format | None = None,
     progress: Progress | None = None,
+    before_commit: Callable[[], None] = lambda: None,
 ) -> Written:
     """Write pieces of any kind, as `write` does; `example` makes rows of their columns and types."""
     progress = progress or Progress()
@@ -120,7 +128,9 @@ def write_pieces(
         if place.finished(key):
             return Written(place.name, len(pieces), len(pieces))
         if place.exists() and not overwrite:
-            raise OutputError(f"{place.name}: is there already. Choose another name, or say overwrite=True")
+            raise OutputError(
+                f"{place.name}: is there already. Choose another name, or say ", Say("overwrite", True)
+            )
         done = place.begin(key, labels, model)
         continued = len(done)
         kept = done if resume and state is not None else None
@@ -142,6 +152,7 @@ def write_pieces(
             raise
         progress.phase("putting it in place")
         with place.told() if kept is None else _keeping(place, kept, len(pieces)):
+            before_commit()
             place.commit()
     return Written(place.name, len(pieces), continued)
 
@@ -177,8 +188,8 @@ def _keeping(place: Target, done: set[str] | None, pieces: int) -> Iterator[None
             with contextlib.suppress(Exception):
                 place.abandon()
             raise
-        note = f"{len(done)} of {pieces} pieces are done and kept in {place.staging}; the same call continues there"
+        note = f"{len(done)} of {pieces} pieces are done and kept in {place.staging}; {AGAIN}"
         if isinstance(error, OutputError):
-            raise OutputError(f"{error}. {note}") from None
+            raise OutputError(*error.words, f". {note}") from None
         error.add_note(note)
         raise

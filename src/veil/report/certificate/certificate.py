@@ -27,7 +27,7 @@ from veil.base.wording import plural
 from veil.engines.relation import Relation, relation_of
 from veil.errors import InputError, VeilError
 from veil.models.base import PrivacyModel
-from veil.outcome.outcome import Outcome
+from veil.outcome.outcome import Outcome, require_outcome
 from veil.published.finding import Finding, Verification
 from veil.published.flag import free_flag
 from veil.published.table import Published
@@ -44,8 +44,9 @@ _ALWAYS_CHECKABLE = ("KAnonymity", "SubsetKAnonymity", "DistinctLDiversity", "Sa
 _EMBEDDED = re.compile(r'<script type="application/json" id="certificate">(.*?)</script>', re.DOTALL)
 
 
-def certificate_of(outcome: Outcome) -> dict[str, Any]:
+def certificate_of(release: object) -> dict[str, Any]:
     """Return the certificate of a release as plain data."""
+    outcome = require_outcome(release)
     table, flag = normalized(outcome.table), _flag_of(outcome)
     table = table.rename_columns(
         [flag if flag and name == outcome.flag else name for name in table.column_names]
@@ -158,11 +159,11 @@ def _fingerprint(table: pa.Table) -> dict[str, Any]:
     }
 
 
-def write_certificate(outcome: Outcome, path: Path) -> Path:
+def write_certificate(release: object, path: Path) -> Path:
     """Write the certificate of a release as a JSON file."""
     with atomic(path) as temporary:
         temporary.write_text(
-            json.dumps(certificate_of(outcome), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+            json.dumps(certificate_of(release), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
         )
     return path
 
@@ -338,7 +339,7 @@ def _promises(data: dict[str, Any], released: Source) -> list[Finding]:
             findings.append(Finding(promise, True, "not checked, as that takes the original table"))
     for stated in promises.get("stated", ()):
         promise = f"the certificate states: {stated['promise']}"
-        findings.append(Finding(promise, True, "not checked, as that takes the original table"))
+        findings.append(Finding(promise, True, "not checked, as this table alone does not tell"))
     for name, treatment in promises["identifying"].items():
         there = name in _columns(released)
         values = set(table[name].unique().to_pylist()) if there and treatment == "mask" else set()

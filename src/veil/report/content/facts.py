@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from veil.base.describe import definition, parameters
+from veil.base.spell import spelled
 from veil.base.version import __version__
 from veil.models.base import monotonicity
 from veil.outcome.generalize import Choice
 from veil.outcome.measures import measures_of
-from veil.outcome.outcome import Outcome
+from veil.outcome.outcome import Outcome, require_outcome
 from veil.plan.plan import Plan
 from veil.recipe.document import document_text
-from veil.recipe.parts import spelled
 from veil.report.certificate.certificate import certificate_of, roles_of
 from veil.report.certificate.digest import content_digest, file_digest
 from veil.report.content.measured import Findings
@@ -38,7 +38,7 @@ EXACT = (
 
 
 def collect_facts(
-    outcome: Outcome, *, private: bool | None = None, tell: Tell = lambda _: None
+    release: object, *, private: bool | None = None, tell: Tell = lambda _: None
 ) -> dict[str, Any]:
     """Collect everything a reader needs in order to understand, judge and repeat a release.
 
@@ -49,6 +49,7 @@ def collect_facts(
     tell
         Called with the name of each phase.
     """
+    outcome = require_outcome(release)
     is_dp = outcome.statement is not None
     private = is_dp if private is None else private
     found = Findings(outcome, private=private)
@@ -121,7 +122,7 @@ def _summary(outcome: Outcome, private: bool) -> dict[str, Any]:
         "chosen": outcome.records if prepared is None else prepared.records(prepared.subset),
         "suppressed": outcome.suppressed,
         "suppression_limit": None if outcome.plan is None else outcome.plan.suppression_limit,
-        "within_limit": not outcome.over_limit,
+        "within_limit": outcome.within_limit,
         "ending": outcome.facts.get("ending"),
     }
     if isinstance(story, Choice):

@@ -6,14 +6,13 @@ import functools
 from typing import TYPE_CHECKING, Literal
 
 from veil.errors import PlanError, did_you_mean
+from veil.outcome.outcome import require_outcome
 from veil.report.content.measured import Findings
 from veil.report.pictures import draw as pictures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from veil.outcome.outcome import Outcome
 
 
 class Plots:
@@ -31,8 +30,8 @@ class Plots:
     ['share of the records']
     """
 
-    def __init__(self, outcome: Outcome) -> None:
-        self._outcome = outcome
+    def __init__(self, release: object) -> None:
+        self._outcome = require_outcome(release)
 
     @functools.cached_property
     def _found(self) -> Findings:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from veil.errors import InputError
+from veil.errors import InputError, Say
 from veil.tables.formats import Csv
 from veil.tables.header import header_below
 
@@ -66,7 +66,11 @@ def wrong_encoding(data: bytes, error: UnicodeDecodeError, encoding: str, path: 
     return InputError(
         f"{path}, line {line_of(data, error.start)}: the bytes at offset {error.start} "
         f"({data[error.start : error.start + 4].hex(' ')}) are not {encoding.upper()}. Name the encoding of "
-        'the file, for example Csv(encoding="latin-1") or Csv(encoding="cp1252"), or save it as UTF-8'
+        "the file, for example ",
+        Say("format", "Csv", encoding="latin-1"),
+        " or ",
+        Say("format", "Csv", encoding="cp1252"),
+        ", or save it as UTF-8",
     )
 
 
@@ -76,7 +80,9 @@ def check_text(data: bytes, path: Path) -> None:
     if nul >= 0:
         raise InputError(
             f"{path}, line {line_of(data, nul)}: a NUL byte at offset {nul}. The file is damaged, not text, "
-            'or UTF-16 without a byte order mark; if so, say Csv(encoding="utf-16-le") or "utf-16-be"'
+            "or UTF-16 without a byte order mark; if so, say ",
+            Say("format", "Csv", encoding="utf-16-le"),
+            ' or "utf-16-be"',
         )
     if re.search(rb"[^\r\n]", data) is None:
         raise InputError(f"{path}: the file is empty. It should hold a table with at least one row")
@@ -161,8 +167,9 @@ def _check_names(
     if place is not None:
         raise InputError(
             f"{path}, line {line}: does not name the columns, though most records have values in them. If the lines "
-            f"above the header are no part of the table, such as a title, say Csv(skip={starts[place] - 1}); "
-            "if this is the header, name the columns in the file"
+            "above the header are no part of the table, such as a title, say ",
+            Say("format", "Csv", skip=starts[place] - 1),
+            "; if this is the header, name the columns in the file",
         )
 
 

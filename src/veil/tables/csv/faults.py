@@ -8,7 +8,7 @@ import itertools
 import sys
 from pathlib import Path
 
-from veil.errors import InputError
+from veil.errors import InputError, Say, Words
 from veil.tables.csv.dialect import options, wrong_encoding
 from veil.tables.formats import Csv
 
@@ -44,7 +44,8 @@ def _first_fault(text: str, width: int | None, format: Csv, path: Path) -> Input
             # The mark behind the last line was swallowed: a quote is still open there.
             return InputError(
                 f"{path}, line {line}: a quote ({format.quote}) is opened in this line and never closed. "
-                "Close or remove it; if quotes mean nothing in this file, say Csv(quote=None)"
+                "Close or remove it; if quotes mean nothing in this file, say ",
+                Say("format", "Csv", quote=None),
             )
         if fields and width is not None and len(fields) != width:  # blank lines are never at fault
             title = len(fields) > width and (seen == 1 or width == 1) and line <= _HIGH
@@ -56,9 +57,13 @@ def _first_fault(text: str, width: int | None, format: Csv, path: Path) -> Input
 
 def _ragged(found: int, line: int, width: int, title: bool, format: Csv, path: Path) -> InputError:
     expected = f"the header has {width}" if format.header else f"{width} are expected"
-    skip = f". If the lines above are a title, say Csv(skip={line - 1})" if title else ""
+    skip: Words = (
+        (". If the lines above are a title, say ", Say("format", "Csv", skip=line - 1)) if title else ()
+    )
     return InputError(
         f"{path}, line {line}: {found} {'field' if found == 1 else 'fields'}, where {expected} (separator "
-        f"{format.separator!r}). Correct the line, quote fields that hold the separator, or say another "
-        f'separator, for example Csv(separator=";"){skip}'
+        f"{format.separator!r}). Correct the line, quote fields that hold the separator, or say another separator, "
+        "for example ",
+        Say("format", "Csv", separator=";"),
+        *skip,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from veil.errors import InputError, did_you_mean
+from veil.errors import InputError, Say, did_you_mean
 from veil.tables.csv import dialect, faults
 from veil.tables.csv.types import convert, infer
 from veil.tables.formats import Csv
@@ -57,7 +57,10 @@ def _names(first: Sequence[str], format: Csv, path: Path) -> list[str]:
     if twice:
         raise InputError(
             f"{path}: more than one column is named {', '.join(map(repr, twice))}. Rename them in the file "
-            "or with Csv(columns=...); if the file has no header line, say Csv(header=False)"
+            "or with ",
+            Say("format", "Csv", columns=...),
+            "; if the file has no header line, say ",
+            Say("format", "Csv", header=False),
         )
     return names
 
@@ -115,7 +118,7 @@ def _typed(texts: pa.Table, names: list[str], format: Csv, path: Path) -> tuple[
             try:
                 column = convert(text, format.types[name], name, format)
             except InputError as error:
-                raise InputError(f"{path}: {error}") from None
+                raise error.after(f"{path}: ") from None
         else:
             column = infer(text, format)
         if format.time_separator is None and pa.types.is_timestamp(column.type):

@@ -14,7 +14,7 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.errors import OutputError
+from veil.errors import OutputError, Say
 from veil.tables.csv.text import spell
 from veil.tables.formats import Csv
 
@@ -107,7 +107,8 @@ def _protected(text: pa.Array, where: str, separator: str, format: Csv) -> pa.Ar
     clash = text.filter(pc.match_substring_regex(text, f"[{re.escape(separator)}\r\n]"))
     if len(clash):
         raise OutputError(
-            f"{where} holds {clash[0].as_py()!r}, which needs quotes, but the format has none. Write with "
-            "Csv(quote='\"') or another separator"
+            f"{where} holds {clash[0].as_py()!r}, which needs quotes, but the format has none. Write with ",
+            Say("format", "Csv", quote='"'),
+            " or another separator",
         )
     return text

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 
 import veil
+from support.publishing import publish
 from support.realdata import QUASI_IDENTIFIERS, hierarchies, needs_data, source
 from support.utility.example import E1, TABLES
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil import quality as q
 from veil.base.randomness import Randomness
-from veil.dp.publish import publish
 from veil.dp.safepub import SafePub
 from veil.local_recoding import FastIterative
 from veil.models import DeltaPresence
@@ -185,7 +185,9 @@ def test_a_release_with_all_records_suppressed(suppressed_rows):
     distinct = pa.table(
         {"A": [21, 23, 35, 38], "G": list("fmfm"), "Z": ["110", "112", "241", "243"], "S": list("abab")}
     )
-    release = anonymized(distinct, suppression_limit=1.0, suppressed_rows=suppressed_rows).search.apply((0, 0, 0))
+    release = anonymized(distinct, suppression_limit=1.0, suppressed_rows=suppressed_rows).search.apply(
+        (0, 0, 0)
+    )
     assert release.suppressed == 4
     found = utility_of(release, **LIGHT) if suppressed_rows == "keep" else utility_of(release, queries=50)
     plain(found)

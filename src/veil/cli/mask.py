@@ -1,0 +1,113 @@
+"""`veil mask`: masking methods from a recipe, or from options that say the same, to files, step by step."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from veil.api.run import Done, Job, carry_out, settle
+from veil.cli import failures, files, grammar, show
+from veil.cli.steps import read_step
+from veil.errors import PlanError
+from veil.recipe.masking import MaskingRecipe
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from veil.utility.step import Step
+
+
+def mask_and_show(
+    source: Path,
+    steps: Sequence[str],
+    *,
+    input: Path | None,
+    format: str | None,
+    output: Path | None,
+    quiet: bool,
+    **places: Any,
+) -> None:
+    """Mask, write, and show what was done. `places` are those of `veil.run`."""
+    files.no_databases(source, input, output)
+    chosen = grammar.format(format) if format else None
+    target = None if output is None else str(output)
+    if files.is_recipe(source):
+        if steps:
+            raise PlanError(f"--step goes with a table, not with a recipe: change {source} instead")
+        job = settle(MaskingRecipe.read(source), input=input, format=chosen, output=target, **places)
+    else:
+        if input is not None:
+            raise PlanError(f"--input goes with a recipe; {source} is the table already")
+        if target is None:
+            raise PlanError("say where to write the masked table: --output masked.csv")
+        if not steps:
+            raise PlanError(
+                'say how to mask, such as --step "rank-swapping:age,p=10"; `veil masks` lists methods'
+            )
+        recipe = MaskingRecipe(steps=[cast("Any", read_step(each)) for each in steps])
+        job = settle(recipe, input=source, format=chosen, output=target, **places)
+    with files.honest_about(job.targets.values()), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        done = carry_out(job, progress=False if quiet else None)
+    for warning in {str(each.message): each for each in caught}:
+        failures.say(f"warning: {warning}")
+    if not quiet:
+        _show(done, job)
+
+
+def _show(done: Done, job: Job) -> None:
+    console = show.output()
+    for number, each in enumerate(done.release.steps, start=1):
+        _show_step(console, number, each)
+    show.files(console, [*job.targets.items(), *(("apart", path) for path in done.apart)])
+
+
+def _show_step(console: Console, number: int, done: Step) -> None:
+    from rich.text import Text
+
+    summary = done.summary
+    rows = [
+        (
+            each.column,
+            f"{each.changed:.2%}",
+            "" if each.error is None else f"{each.error:.4g}",
+            _change(each.means),
+            _change(each.variances),
+            "" if each.total_variation is None else f"{each.total_variation:.4g}",
+        )
+        for each in summary.columns
+    ]
+    headings = ("column", "changed", "SSE/SST", "mean", "variance", "total variation")
+    console.print(show.table(f"Step {number}: {done.method}", headings, rows, right=range(1, 6)))
+    (k, new_k), (alone, new_alone) = summary.smallest_class, summary.uniques
+    risks = [
+        ("records", f"{summary.records[0]:,} -> {summary.records[1]:,}"),
+        ("linked by distance, of the input", f"{summary.linkage.forward:.2%}"),
+        ("linked by distance, of the release", f"{summary.linkage.backward:.2%}"),
+        ("looked up", summary.linkage.basis),
+        ("smallest class over these columns", f"{k:,} -> {new_k:,}"),
+        ("unique records", f"{alone:.2%} -> {new_alone:.2%}"),
+    ]
+    if summary.correlation is not None:
+        risks.insert(1, ("greatest change of a correlation", f"{summary.correlation:.4g}"))
+    console.print(show.table("", ("", ""), [*risks, *((name, _plain(v)) for name, v in done.facts.items())]))
+    if done.findings:
+        found = [
+            (
+                Text("holds", "green") if each.holds else Text("BROKEN", "bold red"),
+                each.promise,
+                each.measured,
+            )
+            for each in done.findings
+        ]
+        console.print(show.table("", ("", "promise", "found"), found))
+
+
+def _change(pair: tuple[float, float] | None) -> str:
+    return "" if pair is None else f"{pair[0]:.6g} -> {pair[1]:.6g}"
+
+
+def _plain(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,147 @@
+"""The options of a plan: made of what its fields declare, and read by the grammar of each."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import typer
+
+from veil.cli import grammar
+from veil.cli.base import PLAN
+from veil.errors import PlanError, Say
+from veil.plan.plan import Option, Plan
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "quasi_identifiers": grammar.hierarchies,
+    "models": lambda texts: [grammar.model(text) for text in texts],
+    "sensitive": grammar.names,
+    "insensitive": grammar.names,
+    "identifying": grammar.treatments,
+    "microaggregated": grammar.aggregations,
+    "quality": grammar.quality,
+    "strategy": grammar.strategy,
+    "local_recoding": grammar.local_recoding,
+    "minimum_levels": lambda texts: grammar.levels(texts, flag_of("minimum_levels")),
+    "maximum_levels": lambda texts: grammar.levels(texts, flag_of("maximum_levels")),
+}
+"""How the text of an option is read. What is missing here is text, or a number, which the plan reads itself."""
+
+
+def plan_options() -> list[inspect.Parameter]:
+    """Make an option of each field of a plan."""
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                list[str] | None if _is_collection(field.name) else str | None,
+                typer.Option(
+                    flag_of(field.name),
+                    metavar=_option(field.name).metavar or "|".join(_choices(field.name)),
+                    help=_help(field.name),
+                    rich_help_panel=PLAN,
+                ),
+            ],
+        )
+        for field in dataclasses.fields(Plan)
+    ]
+
+
+def flag_of(field: str) -> str:
+    """Return the option that stands for a field.
+
+    >>> flag_of("quasi_identifiers"), flag_of("suppression_limit")
+    ('--qi', '--suppression-limit')
+    """
+    return _option(field).flag or "--" + field.replace("_", "-")
+
+
+def fields_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the options that make up a plan; what was not given is left to the plan."""
+    fields = {
+        name: _READERS.get(name, lambda value: value)(value)
+        for name, value in options.items()
+        if value is not None and value != []
+    }
+    if "quasi_identifiers" not in fields:
+        raise PlanError(
+            "the plan has no quasi-identifier: name at least one column an attacker may know, such as "
+            "--qi age=intervals:5,10. `veil identify` proposes which those are, with a command to go on"
+        )
+    if "models" not in fields:
+        raise PlanError("the plan has no privacy model: say what must hold, such as --model k-anonymity:5")
+    return fields
+
+
+def spelled(way: Say) -> str:
+    """Write a way out as options do.
+
+    >>> print(spelled(Say("others", "keep")), spelled(Say("overwrite", True)), spelled(Say("sensitive")))
+    --others keep --overwrite --sensitive
+    >>> spelled(Say("format", "Csv", encoding="latin-1")), spelled(Say("engine", "Settings", memory=...))
+    ('--format csv:encoding=latin-1', '--memory ...')
+    """
+    given = {name: _as_text(value) for name, value in way.parameters.items()}
+    if way.value == "Settings":
+        return " ".join(f"--{name} {value}" for name, value in given.items())
+    if given:
+        parameters = ",".join([*way.beside, *(f"{name}={value}" for name, value in given.items())])
+        spec = f"{grammar.kebab(str(way.value))}:{parameters}"
+        return f"{flag_of(way.field)} " + (f"'COLUMN={spec}'" if way.field == "quasi_identifiers" else spec)
+    return flag_of(way.field) if way.value in (None, True) else f"{flag_of(way.field)} {way.value}"
+
+
+def _as_text(value: Any) -> str:
+    return "..." if value is ... else {False: "false", True: "true", None: "null"}.get(value, str(value))
+
+
+@cache
+def _types() -> dict[str, Any]:
+    return get_type_hints(Plan, include_extras=True)
+
+
+def _option(field: str) -> Option:
+    declared = get_args(_types().get(field))
+    return next((each for each in declared if isinstance(each, Option)), Option())
+
+
+def _is_collection(field: str) -> bool:
+    return any(get_origin(each) in (dict, tuple) for each in _parts(_types()[field]))
+
+
+def _choices(field: str) -> list[str]:
+    return [
+        str(word)
+        for each in _parts(_types()[field])
+        if get_origin(each) is Literal
+        for word in get_args(each)
+    ]
+
+
+def _parts(annotation: Any) -> list[Any]:
+    """Return a type with those that it is made of, but without those inside of collections."""
+    inner = get_args(annotation) if get_origin(annotation) not in (dict, tuple, Literal) else ()
+    return [annotation, *(part for each in inner for part in _parts(each))]
+
+
+def _help(field: str) -> str:
+    declared = Plan.__pydantic_fields__[field]  # type: ignore[attr-defined]
+    option, default = _option(field), declared.get_default(call_default_factory=True)
+    about = option.about or re.split(r"\. (?=[A-Z])", str(declared.description))[0]
+    told = [about[0].upper() + about[1:] + ".", option.hint]
+    if not declared.is_required() and default not in (None, {}, ()):
+        shown = (
+            grammar.kebab(default.kind)
+            if hasattr(default, "kind")
+            else f"{default:g}"
+            if isinstance(default, float)
+            else default
+        )
+        told.append(f"Default: {shown}.")
+    return " ".join(filter(None, told))

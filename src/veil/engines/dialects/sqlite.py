@@ -1,0 +1,98 @@
+"""What SQLite wants done differently.
+
+It keeps dates as text in whatever spelling they came, truth as numbers, and in any column anything that somebody put
+there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from veil.engines.dialects.base import ROWS, register
+from veil.engines.dialects.in_file import InFile
+from veil.engines.dialects.spans import Chunk
+from veil.engines.dialects.values import fetched, truths
+from veil.errors import InputError
+
+if TYPE_CHECKING:
+    import ibis
+
+_PIECE = 500_000  # SQLite hands over a result as Python objects, all of it at once
+
+
+@register
+class SQLite(InFile):
+    """SQLite, in a file."""
+
+    name = "sqlite"
+    schemes = ("sqlite",)
+    extra = "sqlite"
+    drivers = frozenset({"sqlite3"})
+    path_query = "SELECT file FROM pragma_database_list WHERE name = 'main'"
+    divide = "/"
+    has_schemas = False
+    copying = "if asked"
+    transaction = "BEGIN IMMEDIATE"
+
+    def batches(self, expression: ibis.Table, rows: int = ROWS) -> pa.RecordBatchReader:
+        schema = expression.schema().to_pyarrow()
+        return pa.RecordBatchReader.from_batches(schema, self._fetched(expression, schema, rows))
+
+    def _fetched(self, expression: ibis.Table, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
+        self.backend._run_pre_execute_hooks(expression)
+        yield from fetched(self.backend.con.execute(self.backend.compile(expression)), schema, rows, _array)
+
+    def comparable(self, column: Any) -> Any:
+        kind = column.type()
+        if kind.is_temporal() or kind.is_decimal():
+            return column.cast("string")
+        return self.as_released(column)
+
+    def as_released(self, column: Any) -> Any:
+        """A column of text may hold bytes or numbers, and truth is any number but 0."""
+        if column.type().is_string():
+            return column + ""  # which has no collation, either
+        if column.type().is_boolean():
+            return column.cast("int64") != 0
+        return super().as_released(column)
+
+    def digest(self, text: Any) -> Any:
+        import ibis
+
+        self.backend.con.create_function("veil_sha256", 1, _sha256, deterministic=True)
+        return ibis.udf.scalar.builtin(_veil_sha256, name="veil_sha256")(text)
+
+    def pieces(self, table: ibis.Table, rows: int) -> list[Chunk] | None:
+        return super().pieces(table, min(rows, _PIECE))
+
+    def has(self, kind: Any) -> bool:
+        return not kind.is_decimal() and super().has(kind)  # Ibis would make it a float
+
+
+def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
+    kind = field.type
+    try:
+        if pa.types.is_boolean(kind):
+            return truths(values, kind)
+        if pa.types.is_temporal(kind):
+            return pa.array(values, pa.string()).cast(kind)
+        if pa.types.is_decimal(kind):
+            return pa.array([None if value is None else Decimal(str(value)) for value in values], kind)
+        return pa.array(values, kind)
+    except (pa.ArrowException, ArithmeticError, TypeError, ValueError):
+        raise InputError(
+            f"column {field.name!r} is declared as {kind} and holds something else. Correct it, or make a view "
+            f'that casts it: CAST("{field.name}" AS TEXT)'
+        ) from None
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _veil_sha256(text: str) -> str: ...  # type: ignore[empty-body]  # Ibis learns its types from this

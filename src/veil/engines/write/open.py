@@ -1,0 +1,30 @@
+"""Which kind of target a place is."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from veil.engines.database import Database, is_url
+from veil.engines.relation import Relation
+from veil.engines.write.files import file_target
+from veil.engines.write.tables import table_target
+from veil.engines.write.target import Target
+from veil.tables.formats import Format
+
+
+def target_of(
+    target: str | os.PathLike[str] | Database,
+    relation: Relation,
+    *,
+    token: str,
+    overwrite: bool = False,
+    format: Format | None = None,
+) -> Target:
+    """Return the place that a path, a URL with a table behind ``#``, or a `Database` stands for."""
+    mark = hashlib.sha256(token.encode()).hexdigest()[:12]
+    if isinstance(target, str) and is_url(target):
+        target = Database(target)
+    if isinstance(target, Database):
+        return table_target(target, relation, mark, overwrite)
+    return file_target(target, relation, mark, overwrite, format)

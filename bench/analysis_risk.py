@@ -32,7 +32,7 @@ from veil.risk import (
     propose_roles,
     risk_distribution,
 )
-from veil.risk.attributes import attribute_risk
+from veil.risk.column_sets import attribute_risk
 from veil.risk.grouping import grouped
 from veil.risk.individual import individual_risk_of
 from veil.risk.projections import projections

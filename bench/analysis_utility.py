@@ -35,7 +35,7 @@ from veil.utility import (
     query_error,
     summary_statistics,
 )
-from veil.utility.classification import CLASSIFIERS
+from veil.utility.classifiers import CLASSIFIERS
 
 SHARED = Path(os.environ.get("VEIL_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 NAMES = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]

@@ -1,24 +1,20 @@
-"""Write docs/reference.md from the declarations themselves: `python docs/make_reference.py`."""
+"""Write docs/reference.md and the JSON schemas from the declarations themselves: `python docs/make_reference.py`."""
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from veil import hierarchies, lattice, masking, models, quality
+from veil import hierarchies, lattice, masking, models, quality, recipe
 from veil.base.describe import parameters
 from veil.dp import SafePub
 from veil.models.base import monotonicity
+from veil.recipe.masking import masking_schema
 
 PAGE = Path(__file__).parent / "reference.md"
-
-
-def members(union: Any) -> list[type[Any]]:
-    """The classes of a discriminated union."""
-    inner = get_args(union)[0]
-    return list(get_args(inner)) or [inner]
 
 
 def text() -> str:
@@ -36,19 +32,19 @@ def text() -> str:
         "## Privacy models",
         "",
     ]
-    for model in (*models.MODELS, SafePub):
+    for model in (*models.MODELS.values(), SafePub):
         parts += section(model)
     parts += ["## Quality models", ""]
-    for measure in members(quality.Quality):
+    for measure in quality.QUALITIES.values():
         parts += section(measure)
     parts += ["## Search strategies", ""]
-    for strategy in members(lattice.AnyStrategy):
+    for strategy in lattice.STRATEGIES.values():
         parts += section(strategy)
     parts += ["## Masking methods", ""]
-    for method in masking.METHODS:
+    for method in masking.METHODS.values():
         parts += section(method)
     parts += ["## Hierarchies", ""]
-    for builder in members(hierarchies.Builder):
+    for builder in hierarchies.BUILDERS.values():
         parts += section(builder)
     return "\n".join(parts).rstrip() + "\n"
 
@@ -85,3 +81,6 @@ def cell(content: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(text(), encoding="utf-8")
+    for name, schema in {"recipe": recipe.schema(), "masking": masking_schema()}.items():
+        made = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        (PAGE.parent / f"{name}.schema.json").write_text(made, encoding="utf-8")

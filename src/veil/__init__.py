@@ -7,81 +7,47 @@ from typing import TYPE_CHECKING, Any
 
 from veil.base.version import __version__ as __version__
 
-if TYPE_CHECKING:
-    from veil import dp, engines, hierarchies, lattice, masking, quality, report, risk, utility
-    from veil.api.anonymize import anonymize
-    from veil.api.assess import assess
-    from veil.api.frontier import frontier
-    from veil.api.mask import mask
-    from veil.api.release import Release
-    from veil.api.run import run
-    from veil.api.verify import verify
-    from veil.dp.safepub import SafePub
-    from veil.errors import VeilError
-    from veil.models import (
-        AlphaKAnonymity,
-        AverageReidentificationRisk,
-        BetaLikeness,
-        DeltaDisclosure,
-        DeltaPresence,
-        DistinctLDiversity,
-        EntropyLDiversity,
-        Inclusion,
-        KAnonymity,
-        KMAnonymity,
-        KMap,
-        PopulationUniqueness,
-        Profitability,
-        RecursiveCLDiversity,
-        SampleUniqueness,
-        SubsetKAnonymity,
-        TCloseness,
-    )
-    from veil.plan.plan import Plan
-    from veil.recipe import Recipe
+if TYPE_CHECKING:  # names for editors and type checkers
+    from veil import dp as dp
+    from veil import engines as engines
+    from veil import hierarchies as hierarchies
+    from veil import lattice as lattice
+    from veil import masking as masking
+    from veil import quality as quality
+    from veil import report as report
+    from veil import risk as risk
+    from veil import utility as utility
+    from veil.api.anonymize import anonymize as anonymize
+    from veil.api.assess import assess as assess
+    from veil.api.frontier import frontier as frontier
+    from veil.api.mask import mask as mask
+    from veil.api.release import Release as Release
+    from veil.api.run import run as run
+    from veil.api.verify import verify as verify
+    from veil.dp.safepub import SafePub as SafePub
+    from veil.errors import VeilError as VeilError
+    from veil.models import AlphaKAnonymity as AlphaKAnonymity
+    from veil.models import AverageReidentificationRisk as AverageReidentificationRisk
+    from veil.models import BetaLikeness as BetaLikeness
+    from veil.models import DeltaDisclosure as DeltaDisclosure
+    from veil.models import DeltaPresence as DeltaPresence
+    from veil.models import DistinctLDiversity as DistinctLDiversity
+    from veil.models import EntropyLDiversity as EntropyLDiversity
+    from veil.models import Inclusion as Inclusion
+    from veil.models import KAnonymity as KAnonymity
+    from veil.models import KMAnonymity as KMAnonymity
+    from veil.models import KMap as KMap
+    from veil.models import PopulationUniqueness as PopulationUniqueness
+    from veil.models import Profitability as Profitability
+    from veil.models import RecursiveCLDiversity as RecursiveCLDiversity
+    from veil.models import SampleUniqueness as SampleUniqueness
+    from veil.models import SubsetKAnonymity as SubsetKAnonymity
+    from veil.models import TCloseness as TCloseness
+    from veil.plan.plan import Plan as Plan
+    from veil.recipe import Recipe as Recipe
 
-
-__all__ = [
-    "AlphaKAnonymity",
-    "AverageReidentificationRisk",
-    "BetaLikeness",
-    "DeltaDisclosure",
-    "DeltaPresence",
-    "DistinctLDiversity",
-    "EntropyLDiversity",
-    "Inclusion",
-    "KAnonymity",
-    "KMAnonymity",
-    "KMap",
-    "Plan",
-    "PopulationUniqueness",
-    "Profitability",
-    "Recipe",
-    "RecursiveCLDiversity",
-    "Release",
-    "SafePub",
-    "SampleUniqueness",
-    "SubsetKAnonymity",
-    "TCloseness",
-    "VeilError",
-    "anonymize",
-    "assess",
-    "dp",
-    "engines",
-    "frontier",
-    "hierarchies",
-    "lattice",
-    "mask",
-    "masking",
-    "quality",
-    "report",
-    "risk",
-    "run",
-    "utility",
-    "verify",
-]
-
-# Names are fetched from their homes when first used: `veil --help` should not wait for the engine.
+# Names are fetched from their homes when first used: `veil --help` should not wait for the engine. Besides these, every
+# privacy model is one of them.
 _HOMES = {
     "Plan": "veil.plan.plan",
     "Recipe": "veil.recipe",
@@ -105,19 +71,23 @@ _HOMES = {
     "verify": "veil.api.verify",
 }
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'veil' has no attribute {name!r}")
-    home = _HOMES.get(name, "veil.models")
-    found = (
-        importlib.import_module(f"veil.{name}")
-        if home == "veil"
-        else getattr(importlib.import_module(home), name)
-    )
-    globals()[name] = found
-    return found
+    def __getattr__(name: str) -> Any:
+        if name == "__all__":
+            return __dir__()
+        home = _HOMES.get(name)
+        if home == "veil":
+            found = importlib.import_module(f"veil.{name}")
+        elif home is not None:
+            found = getattr(importlib.import_module(home), name)
+        elif name[:1].isupper():
+            found = importlib.import_module("veil.models").MODELS.attribute("veil", name)
+        else:
+            raise AttributeError(f"module 'veil' has no attribute {name!r}")
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted([*_HOMES, *importlib.import_module("veil.models").MODELS.names])

@@ -121,6 +121,10 @@ class MissingDependencyError(VeilError):
     """An optional library is needed for this and is not installed."""
 
 
+class ExtensionError(VeilError):
+    """What another package adds to Veil cannot be used."""
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Return a hint that ends an error message about an unknown name.
 

@@ -52,7 +52,7 @@ def test_six_digits_where_these_will_do() -> None:
 
 
 def test_models_whose_monotonicity_depends_on_parameters_say_when() -> None:
-    for model in MODELS:
+    for model in MODELS.values():
         made = getattr(model, "__post_init__", None)
         for kind in ("generalization", "suppression"):
             sets_it = made is not None and f"monotone_{kind}" in made.__code__.co_consts

@@ -110,7 +110,8 @@ def test_models_are_listed_with_range_and_advice() -> None:
 
 def test_every_quality_model_and_hierarchy_is_listed() -> None:
     from veil.cli.grammar import kebab
-    from veil.recipe.parts import BUILDERS, QUALITIES
+    from veil.hierarchies import BUILDERS
+    from veil.quality import QUALITIES
 
     listed = veil("quality-models").out
     assert all(kebab(kind) in listed for kind in QUALITIES)

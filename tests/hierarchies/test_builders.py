@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from veil import hierarchies as h
 from veil.errors import HierarchyError, ParameterError
-from veil.hierarchies import Builder, Builds, Group, Hierarchy, Label
+from veil.hierarchies import AnyBuilder, Builds, Group, Hierarchy, Label
 
 NUMBERS = st.lists(st.integers(-500, 500), min_size=1, max_size=40, unique=True)
 DECIMALS = st.lists(
@@ -111,7 +111,7 @@ def test_a_column_of_missing_values(builder):
 
 @pytest.mark.parametrize("builder", [*ANY, *FOR_NUMBERS, *FOR_DATES], ids=lambda each: each.kind)
 def test_recipes_can_name_every_builder(builder):
-    adapter = TypeAdapter(Builder)
+    adapter = TypeAdapter(AnyBuilder)
     written = json.loads(adapter.dump_json(builder))
     assert written["kind"] == builder.kind
     assert adapter.validate_python(written) == builder
@@ -119,7 +119,7 @@ def test_recipes_can_name_every_builder(builder):
 
 
 def test_recipes_in_short_form():
-    adapter = TypeAdapter(Builder)
+    adapter = TypeAdapter(AnyBuilder)
 
     def read(**recipe):
         return adapter.validate_python(recipe)
@@ -140,7 +140,7 @@ def test_recipes_in_short_form():
 
 
 def test_the_json_schema_names_every_kind():
-    schema = TypeAdapter(Builder).json_schema()
+    schema = TypeAdapter(AnyBuilder).json_schema()
     assert set(schema["discriminator"]["mapping"]) == {
         "intervals", "ordering", "redaction", "dates", "priority", "categories",
         "suppression", "identity", "auto", "file", "table",

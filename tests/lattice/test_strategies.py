@@ -25,7 +25,7 @@ from veil.lattice import (
     TopDown,
     by_name,
 )
-from veil.lattice.cache import Tables
+from veil.lattice.cache import TableCache
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import BATCH, Limits, Search
 from veil.models import KAnonymity
@@ -269,7 +269,7 @@ def test_old_tables_make_room(survey, monkeypatch):
     evaluator, low, high = survey()
     monkeypatch.setattr("veil.lattice.cache.MOST", 3)
     search = Search(evaluator, low, high)
-    tables = Tables(evaluator.sample.table)
+    tables = TableCache(evaluator.sample.table)
     search.tables = tables
     for j in range(8):
         search.check([tuple(0 if i == j else 2 for i in range(12))])

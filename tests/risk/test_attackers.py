@@ -24,10 +24,10 @@ from veil import (
     TCloseness,
 )
 from veil.errors import InputError, ParameterError
+from veil.models import PromisedRisk
 from veil.models.average_risk import AverageReidentificationRisk
 from veil.published.table import Published
 from veil.risk import (
-    Limits,
     analyze,
     attacker_risks,
     class_sizes,
@@ -165,23 +165,23 @@ def test_class_sizes():
 @pytest.mark.parametrize(
     ("models", "limits"),
     [
-        ([], Limits(1, 1, 1)),
-        ([KAnonymity(5)], Limits(0.2, 0.2, 0.2)),
-        ([DistinctLDiversity("S", 4)], Limits(0.25, 0.25, 0.25)),
-        ([EntropyLDiversity("S", 2.5)], Limits(1 / 3, 1 / 3, 1 / 3)),
-        ([KMap(5)], Limits(1, 0.2, 0.2)),
-        ([KMap(10, population=50)], Limits(1 / 8, 0.1, 0.1)),
-        ([Profitability(no_attack=True, adversary_gain=60, cost=21)], Limits(1 / 3, 1 / 3, 1 / 3)),
+        ([], PromisedRisk(1, 1, 1)),
+        ([KAnonymity(5)], PromisedRisk(0.2, 0.2, 0.2)),
+        ([DistinctLDiversity("S", 4)], PromisedRisk(0.25, 0.25, 0.25)),
+        ([EntropyLDiversity("S", 2.5)], PromisedRisk(1 / 3, 1 / 3, 1 / 3)),
+        ([KMap(5)], PromisedRisk(1, 0.2, 0.2)),
+        ([KMap(10, population=50)], PromisedRisk(1 / 8, 0.1, 0.1)),
+        ([Profitability(no_attack=True, adversary_gain=60, cost=21)], PromisedRisk(1 / 3, 1 / 3, 1 / 3)),
         (
             [Profitability("journalist", no_attack=True, adversary_gain=60, cost=20)],
-            Limits(1, 0.25, 0.25),
+            PromisedRisk(1, 0.25, 0.25),
         ),
-        ([Profitability()], Limits()),
-        ([AverageReidentificationRisk(0.1)], Limits(1, 1, 0.1)),
-        ([SampleUniqueness(0.05)], Limits(1, 1, 0.05)),
-        ([PopulationUniqueness(0.01, "USA")], Limits(1, 1, 0.01)),
-        ([SubsetKAnonymity(5, 2), TCloseness("S", 0.2)], Limits()),
-        ([KAnonymity(2), AverageReidentificationRisk(0.1), KMap(4)], Limits(0.5, 0.25, 0.1)),
+        ([Profitability()], PromisedRisk()),
+        ([AverageReidentificationRisk(0.1)], PromisedRisk(1, 1, 0.1)),
+        ([SampleUniqueness(0.05)], PromisedRisk(1, 1, 0.05)),
+        ([PopulationUniqueness(0.01, "USA")], PromisedRisk(1, 1, 0.01)),
+        ([SubsetKAnonymity(5, 2), TCloseness("S", 0.2)], PromisedRisk()),
+        ([KAnonymity(2), AverageReidentificationRisk(0.1), KMap(4)], PromisedRisk(0.5, 0.25, 0.1)),
     ],
 )
 def test_reference_privacy_models_4_risks_promised(models, limits):
@@ -189,7 +189,7 @@ def test_reference_privacy_models_4_risks_promised(models, limits):
 
 
 def test_estimated_risks_are_bounded_by_what_is_promised():
-    found = attacker_risks(np.array([2, 4]), limits=Limits(0.4, 0.3, 0.2))
+    found = attacker_risks(np.array([2, 4]), limits=PromisedRisk(0.4, 0.3, 0.2))
     assert (found.prosecutor.estimated, found.journalist.estimated) == (0.4, 0.3)
     assert found.marketer.estimated == 0.2
     found = analyze(generalized(sex=True), NAMES, models=[KAnonymity(1)]).attackers

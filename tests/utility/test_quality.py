@@ -14,7 +14,7 @@ from veil import KAnonymity
 from veil import hierarchies as h
 from veil import quality as q
 from veil.errors import InputError, ParameterError, PlanError
-from veil.utility import Comparison, Measure, aggregate, quality_measures
+from veil.utility import Comparison, Measured, aggregate, quality_measures
 
 # --- worked values ----------------------------------------------------------------------------------------
 
@@ -143,7 +143,7 @@ def test_measures_agree_with_the_scores_of_the_search(levels):
 
 
 def test_aggregates_by_hand():
-    both = [Measure(1.0, 0.0, 1.0), Measure(1.0, 0.0, 3.0)]
+    both = [Measured(1.0, 0.0, 1.0), Measured(1.0, 0.0, 3.0)]
     assert aggregate(both, "maximum") == pytest.approx(1 - 1 / 3)
     assert aggregate(both, "maximum", normalized=True) == 0.0
     assert aggregate(both, "geometric_mean") == pytest.approx(1 - (2 - 1) / (8**0.5 - 1))
@@ -152,9 +152,9 @@ def test_aggregates_by_hand():
 
 
 def test_a_measure_with_nothing_to_lose_is_perfect():
-    assert Measure(3.0, 3.0, 3.0).quality == 1.0
-    assert Measure(5.0, 0.0, 4.0).quality == 0.0
-    assert Measure(-1.0, 0.0, 4.0).quality == 1.0
+    assert Measured(3.0, 3.0, 3.0).quality == 1.0
+    assert Measured(5.0, 0.0, 4.0).quality == 0.0
+    assert Measured(-1.0, 0.0, 4.0).quality == 1.0
 
 
 def test_bad_input_is_refused_with_the_way_out():

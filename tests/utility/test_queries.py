@@ -1,4 +1,4 @@
-"""Query error: counts and answers by the definition, queries as they were asked for."""
+"""CountQuery error: counts and answers by the definition, queries as they were asked for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.utility.example import E1, TABLES, e1
 from veil import KAnonymity
 from veil.errors import ParameterError
 from veil.utility import Comparison, query_error
-from veil.utility.queries import Asked, Query
+from veil.utility.queries import Asked, CountQuery
 
 
 def in_order(twin: twins.Attribute) -> list[str | None]:
@@ -55,7 +55,7 @@ def test_counts_and_answers_agree_with_the_slow_twin(case: Case, data):
             size = case.comparison.columns[name].hierarchy.size
             first = data.draw(st.integers(0, size - 1))
             windows.append((name, first, data.draw(st.integers(first, size - 1))))
-        queries.append(Query(tuple(windows)))
+        queries.append(CountQuery(tuple(windows)))
     counts, answers = asked.counts(queries), asked.answers(queries)
     for query, count, answer in zip(queries, counts, answers, strict=True):
         windows = []
@@ -76,10 +76,10 @@ def test_counts_and_answers_agree_with_the_slow_twin(case: Case, data):
 def test_an_answer_by_hand():
     """Ages up to 23, women: five of nine records are 20-29, three of them women; one record may be anybody."""
     asked = Asked(e1((1, 0, 1)))
-    query = Query((("A", 0, 1), ("G", 0, 0)))
+    query = CountQuery((("A", 0, 1), ("G", 0, 0)))
     assert asked.counts([query]).tolist() == [3.0]
     assert asked.answers([query]).tolist() == pytest.approx([3 + 2 / 5 * 1 / 2])
-    younger = Query((("A", 0, 0),))
+    younger = CountQuery((("A", 0, 0),))
     assert asked.counts([younger]).tolist() == [3.0]
     assert asked.answers([younger]).tolist() == pytest.approx([5 / 2 + 1 / 5])
 
@@ -88,7 +88,9 @@ def test_released_numbers_that_are_no_values_of_the_domain_lie_inside_or_not():
     before = pa.table({"x": [10, 20, 30, 40]})
     after = pa.table({"x": [15.0, 15.0, 35.0, 35.0]})
     asked = Asked(Comparison(before, after, "x"))
-    assert asked.answers([Query((("x", 0, 1),)), Query((("x", 1, 2),)), Query((("x", 0, 3),))]).tolist() == [
+    assert asked.answers(
+        [CountQuery((("x", 0, 1),)), CountQuery((("x", 1, 2),)), CountQuery((("x", 0, 3),))]
+    ).tolist() == [
         2,
         0,
         4,

@@ -16,7 +16,8 @@ from veil.dp.publish import publish
 from veil.dp.safepub import SafePub
 from veil.errors import InputError, ParameterError, PlanError
 from veil.lattice import Strategy
-from veil.local_recoding import Mode, recode
+from veil.local_recoding import Mode
+from veil.local_recoding.recode import recode
 from veil.models import PrivacyModel
 from veil.outcome.generalize import generalize, search_best
 from veil.outcome.outcome import Outcome

@@ -100,7 +100,7 @@ def assess(
         },
         people=None if population is None else population_of(population),
     )
-    strengths = [each for model in MODELS for each in model.strongest(published, attributes)]
+    strengths = [each for model in MODELS.values() for each in model.strongest(published, attributes)]
     return Assessment(tuple(strengths), sample_risk(published.sizes), published.suppressed_records)
 
 

@@ -212,7 +212,8 @@ class Release:
         threads, progress, cancel
             As for `veil.anonymize`.
         """
-        from veil.local_recoding import FastIterative, recode
+        from veil.local_recoding import FastIterative
+        from veil.local_recoding.recode import recode
 
         mode = FastIterative() if mode is None else mode
         made = recode(

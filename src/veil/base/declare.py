@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
-from typing import Any, TypeVar, cast, dataclass_transform
+from typing import Any, TypeVar, cast, dataclass_transform, overload
 
 import numpy as np
 import pydantic
@@ -23,6 +23,7 @@ import pydantic.dataclasses
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import ArgsKwargs, PydanticCustomError, PydanticKnownError, core_schema
 
+from veil.base.registry import register
 from veil.errors import ParameterError, did_you_mean
 
 T = TypeVar("T")
@@ -34,9 +35,19 @@ _IN_PYTHON = object()
 _as_text = ContextVar("_as_text", default=False)
 
 
+@overload
+def declared(cls: type[T], /) -> type[T]: ...
+
+
+@overload
+def declared(*, kind_of: type[Any]) -> Callable[[type[T]], type[T]]: ...
+
+
 @dataclass_transform(frozen_default=True, field_specifiers=(Field,))
-def declared(cls: type[T]) -> type[T]:
+def declared(cls: type[Any] | None = None, /, *, kind_of: type[Any] | None = None) -> Any:
     """Make a class a frozen value object that refuses parameters outside their declared range.
+
+    With `kind_of`, it is registered as one of a family: `@declared(kind_of=PrivacyModel)`.
 
     >>> from veil.models import KAnonymity
     >>> KAnonymity(5)
@@ -50,7 +61,18 @@ def declared(cls: type[T]) -> type[T]:
     ...
     veil.errors.ParameterError: `k` of KAnonymity should be a valid integer, not True
     """
-    cls.__get_pydantic_core_schema__ = classmethod(_schema)  # type: ignore[attr-defined]
+
+    def declare(cls: type[Any]) -> type[Any]:
+        made = _frozen(cls)
+        if kind_of is not None:
+            register(made, kind_of)
+        return made
+
+    return declare if cls is None else declare(cls)
+
+
+def _frozen(cls: type[Any]) -> type[Any]:
+    cls.__get_pydantic_core_schema__ = classmethod(_schema)
     made = pydantic.dataclasses.dataclass(frozen=True, config=_CONFIG)(cls)
     positional = [field.name for field in dataclasses.fields(cast("Any", made)) if not field.kw_only]
 
@@ -73,7 +95,7 @@ def declared(cls: type[T]) -> type[T]:
             raise ParameterError(f"{cls.__name__}: {error}") from None
 
     made.__init__ = __init__  # type: ignore[method-assign]
-    return cast("type[T]", made)
+    return made
 
 
 @contextmanager

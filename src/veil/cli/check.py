@@ -111,7 +111,7 @@ def hierarchy(
     file: Path, column: str, using: str, format: str | None, output: Path | None, overwrite: bool
 ) -> None:
     """Build a hierarchy, show its beginning, and save it if asked to."""
-    from veil.recipe.parts import spelled
+    from veil.base.spell import spelled
 
     files.no_databases(file)
     if output is not None:

@@ -22,13 +22,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
+from veil.base.registry import find, plain
 from veil.base.wording import plural
 from veil.errors import ParameterError, PlanError, VeilError, did_you_mean
-from veil.hierarchies import File
+from veil.hierarchies import BUILDERS, File
+from veil.lattice import STRATEGIES
+from veil.models.base import PrivacyModel
 from veil.models.subset import Random, Rows
 from veil.population import Population
+from veil.quality import QUALITIES
 from veil.recipe.document import scalar
-from veil.recipe.parts import BUILDERS, MODELS, QUALITIES, RECODINGS, STRATEGIES, is_path
+from veil.recipe.parts import MODELS, RECODINGS, is_path
 from veil.recipe.places import FORMATS
 
 _ARGUMENTS = re.compile(r"""(?:'[^']*'|"[^"]*"|[^,'"])+""")
@@ -41,7 +45,7 @@ def hierarchy(text: str, option: str = "--qi") -> Any:
     ((5, 10), 'job.csv')
     """
     name = text.partition(":")[0]
-    if _plain(name) not in {_plain(kind) for kind in BUILDERS} and is_path(text):
+    if is_path(text) and find(BUILDERS, name) is None:
         return File(text)
     return _read(text, BUILDERS, option)
 
@@ -161,7 +165,7 @@ def subset(text: str) -> Any:
     if re.fullmatch(r"\s*\d+\s*(\|\s*\d+\s*)*", text, re.ASCII):
         return Rows(tuple(int(each) for each in text.split("|")))
     kind, colon, chance = text.partition(":")
-    if colon and _plain(kind) == "random":
+    if colon and plain(kind) == "random":
         return Random(value_of(chance))
     return text
 
@@ -173,11 +177,11 @@ def parameters(texts: Iterable[str]) -> dict[str, list[Any]]:
     {'k': [2, 5], 'suppression_limit': [0, 0.01], 'KAnonymity.k': [3], 'quality': ['loss']}
     """
     found: dict[str, list[Any]] = {}
-    kinds = {_plain(kind): kind for kind in (*MODELS, *QUALITIES)}
+    kinds = {plain(kind): kind for kind in (*MODELS, *QUALITIES)}
     for text in texts:
         name, _, values = text.partition("=")
         owner, dot, field = name.strip().rpartition(".")
-        name = f"{kinds.get(_plain(owner), owner)}{dot}{field.replace('-', '_')}"
+        name = f"{kinds.get(plain(owner), owner)}{dot}{field.replace('-', '_')}"
         if not field or not values.strip():
             raise PlanError(f"--over {text!r}: give a parameter and values to try, such as --over k=2,5,10")
         if name in found:
@@ -243,16 +247,12 @@ def _treated(column: str, separator: str, treatment: str) -> tuple[str, str]:
     return column, treatment
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[\s_-]", "", name).lower()
-
-
 _EXAMPLES = {"--model": "k-anonymity:k=5", "--qi": "intervals:5,10", "--format": "csv:separator=;"}
 
 
 def _read(text: str, known: Mapping[str, type[Any]], option: str) -> Any:
     name, _, rest = text.partition(":")
-    cls = next((each for kind, each in known.items() if _plain(kind) == _plain(name)), None)
+    cls = find(known, name)
     if cls is None:
         kinds = [kebab(kind) for kind in known]
         hint = did_you_mean(name, kinds)
@@ -304,7 +304,7 @@ _WHOLE = {"subset": subset, "population": population}
 
 def _parameter(cls: type[Any], name: str, text: str) -> Any:
     """Read the value of a parameter."""
-    if name in _WHOLE and cls.__name__ in MODELS:
+    if name in _WHOLE and issubclass(cls, PrivacyModel):
         return _WHOLE[name](text)
     depth = _depth(cls, name)
     if depth > 1:

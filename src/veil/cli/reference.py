@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from veil.base.describe import definition, parameters
+from veil.base.registry import find, kind_of
 from veil.cli import show
 from veil.cli.grammar import kebab
 from veil.errors import PlanError, did_you_mean
@@ -21,11 +21,10 @@ def listing(known: Mapping[str, type[Any]], name: str | None, option: str) -> No
     """Show every class, or one of them."""
     chosen = dict(known)
     if name is not None:
-        plain = {re.sub(r"[\s_-]", "", kind).lower(): kind for kind in known}
-        kind = plain.get(re.sub(r"[\s_-]", "", name).lower())
-        if kind is None:
+        found = find(known, name)
+        if found is None:
             raise PlanError(f"there is no {name!r}.{did_you_mean(name, map(kebab, known))}")
-        chosen = {kind: known[kind]}
+        chosen = {kind_of(found): found}
     console = show.output()
     for kind, cls in chosen.items():
         _describe(console, kind, cls, option, whole=name is not None)

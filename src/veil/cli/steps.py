@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, get_args, get_origin
 
+from veil.base.registry import find
 from veil.cli import grammar
 from veil.errors import ParameterError, VeilError, did_you_mean
-from veil.masking import Method
-from veil.recipe.masking import MASKINGS
+from veil.masking import METHODS, Method
 
 
 def read_step(text: str) -> Method:
@@ -27,10 +26,9 @@ def read_step(text: str) -> Method:
     {'age': 2.0, 'zip': 0.5}
     """
     name, _, rest = text.partition(":")
-    plain = re.sub(r"[\s_-]", "", name).lower()
-    cls: Any = next((each for kind, each in MASKINGS.items() if kind.lower() == plain), None)
+    cls: Any = find(METHODS, name)
     if cls is None:
-        hint = did_you_mean(name, [grammar.kebab(kind) for kind in MASKINGS])
+        hint = did_you_mean(name, [grammar.kebab(kind) for kind in METHODS])
         raise ParameterError(f"--step {text!r}: there is no {name!r}.{hint}")
     try:
         given = grammar.arguments(rest, cls)

@@ -218,7 +218,7 @@ class Intensity(ScoreFunction):
         return below * Fraction(int(kept.weights.sum()), self.retention.width)
 
 
-class Discernibility(ScoreFunction):
+class DiscernibilityScore(ScoreFunction):
     """How small the classes are, for the quality model of the same name."""
 
     def __init__(self, encoding: Encoding, retention: Retention) -> None:
@@ -244,7 +244,7 @@ class Entropy(ScoreFunction):
 
     @staticmethod
     def published(k: int, attributes: int) -> Fraction:
-        return Discernibility.published(k, attributes) * attributes
+        return DiscernibilityScore.published(k, attributes) * attributes
 
     def _score(self, kept: Kept) -> Fraction:
         all_ = kept.records * self.retention.width
@@ -274,7 +274,7 @@ class GroupSize(ScoreFunction):
         return Fraction(int(np.minimum(kept.sizes - low, width).sum()), width)
 
 
-class Classification(ScoreFunction):
+class ClassificationScore(ScoreFunction):
     """How many records a vote among those that look alike gets right, for the quality model of the same name."""
 
     def __init__(self, encoding: Encoding, retention: Retention, responses: Sequence[str]) -> None:
@@ -332,7 +332,7 @@ def score_function(
                     f"response {name!r} should be a quasi-identifier: with SafePub no other column is "
                     f"published.{did_you_mean(name, encoding.names)}"
                 )
-        return Classification(encoding, retention, quality.responses)
+        return ClassificationScore(encoding, retention, quality.responses)
     made = _BY_QUALITY.get(type(quality))
     if made is None:
         known = sorted([each.__name__ for each in _BY_QUALITY] + ["Classification"])
@@ -347,7 +347,7 @@ def score_function(
 _BY_QUALITY: dict[type[qualities.QualityModel], type[ScoreFunction]] = {
     qualities.Loss: Granularity,
     qualities.Precision: Intensity,
-    qualities.Discernibility: Discernibility,
+    qualities.Discernibility: DiscernibilityScore,
     qualities.NonUniformEntropy: Entropy,
     qualities.AverageClassSize: GroupSize,
 }

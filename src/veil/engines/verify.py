@@ -20,7 +20,6 @@ from veil.engines.copy import copied
 from veil.engines.dialects import collect
 from veil.engines.lookups import as_released, is_not, key
 from veil.engines.transform import Transform
-from veil.models import Profitability
 from veil.models.subset import numbers_with_gaps
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
@@ -136,8 +135,8 @@ def _verify_models(outcome: Outcome, written: pa.Table, weights: Any, flag: str 
         weights=prepared.weights,
         released_weights=weights,
     )
-    # What a class earns depends on the levels of its labels, of which there are several after local recoding.
-    models = [each for each in outcome.models if not (recoded and isinstance(each, Profitability))]
+    # Of the levels of labels there are several after local recoding, and written rows do not say which is theirs.
+    models = [each for each in outcome.models if not (recoded and each.reads_levels)]
     return verify_models(published, models)
 
 

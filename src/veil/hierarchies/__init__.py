@@ -16,19 +16,37 @@
 
 The first two make a `Hierarchy` at once. The others are builders: they wait for the values of the column, and
 `builder.build(values, counts, column)` makes the `Hierarchy`. A hierarchy can be used wherever a builder can.
+
+A new file with a builder is found by itself, and so is a builder of another package (`veil.hierarchies`).
 """
 
-from veil.hierarchies._auto import Auto, propose
-from veil.hierarchies._basic import File, Identity, Suppression, Table, table
-from veil.hierarchies._builders import Builder, Builds
-from veil.hierarchies._categories import Categories, categories
-from veil.hierarchies._dates import Dates, dates
-from veil.hierarchies._intervals import Bounds, Interval, Intervals, intervals
-from veil.hierarchies._labels import Group, Label
-from veil.hierarchies._ordering import Ordering, ordering
-from veil.hierarchies._priority import Priority
-from veil.hierarchies._redaction import Redaction
-from veil.hierarchies.hierarchy import Hierarchy
+from typing import TYPE_CHECKING, Annotated, Any
+
+from veil.base.registry import Family, import_files
+from veil.hierarchies._auto import Auto as Auto
+from veil.hierarchies._auto import propose as propose
+from veil.hierarchies._basic import File as File
+from veil.hierarchies._basic import Identity as Identity
+from veil.hierarchies._basic import Suppression as Suppression
+from veil.hierarchies._basic import Table as Table
+from veil.hierarchies._basic import table as table
+from veil.hierarchies._builders import Builder as Builder
+from veil.hierarchies._builders import Builds as Builds
+from veil.hierarchies._categories import Categories as Categories
+from veil.hierarchies._categories import categories as categories
+from veil.hierarchies._dates import Dates as Dates
+from veil.hierarchies._dates import dates as dates
+from veil.hierarchies._intervals import Bounds as Bounds
+from veil.hierarchies._intervals import Interval as Interval
+from veil.hierarchies._intervals import Intervals as Intervals
+from veil.hierarchies._intervals import intervals as intervals
+from veil.hierarchies._labels import Group as Group
+from veil.hierarchies._labels import Label as Label
+from veil.hierarchies._ordering import Ordering as Ordering
+from veil.hierarchies._ordering import ordering as ordering
+from veil.hierarchies._priority import Priority as Priority
+from veil.hierarchies._redaction import Redaction as Redaction
+from veil.hierarchies.hierarchy import Hierarchy as Hierarchy
 
 read = Hierarchy.read
 file = File
@@ -38,36 +56,57 @@ suppression = Suppression
 identity = Identity
 auto = Auto
 
-__all__ = [
-    "Auto",
-    "Bounds",
-    "Builder",
-    "Builds",
-    "Categories",
-    "Dates",
-    "File",
-    "Group",
-    "Hierarchy",
-    "Identity",
-    "Interval",
-    "Intervals",
-    "Label",
-    "Ordering",
-    "Priority",
-    "Redaction",
-    "Suppression",
-    "Table",
-    "auto",
-    "categories",
-    "dates",
-    "file",
-    "identity",
-    "intervals",
-    "ordering",
-    "priority",
-    "propose",
-    "read",
-    "redaction",
-    "suppression",
-    "table",
-]
+BUILDERS = Family(
+    Builder,
+    "veil.hierarchies",
+    order=(
+        "intervals",
+        "ordering",
+        "redaction",
+        "dates",
+        "priority",
+        "categories",
+        "suppression",
+        "identity",
+        "auto",
+        "file",
+        "table",
+    ),
+)
+"""Every declared builder by its kind."""
+
+AnyBuilder = Annotated[Builder, BUILDERS]
+"""Any declared builder, told apart by `kind`: the form that recipes use."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return BUILDERS.attribute(__name__, name)
+
+    import_files(__name__)
+
+    __all__ = [
+        "BUILDERS",
+        "AnyBuilder",
+        "Bounds",
+        "Builder",
+        "Builds",
+        "Group",
+        "Hierarchy",
+        "Interval",
+        "Label",
+        "auto",
+        "categories",
+        "dates",
+        "file",
+        "identity",
+        "intervals",
+        "ordering",
+        "priority",
+        "propose",
+        "read",
+        "redaction",
+        "suppression",
+        "table",
+        *BUILDERS.names,
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -15,6 +16,7 @@ from pydantic import Field
 from veil.base.declare import declared
 from veil.hierarchies._axis import positions
 from veil.hierarchies._basic import Suppression
+from veil.hierarchies._builders import Builder, Shown
 from veil.hierarchies._common import present
 from veil.hierarchies._dates import Dates, form_of
 from veil.hierarchies._intervals import Intervals
@@ -32,8 +34,8 @@ _LONGEST_CODE = 12
 _INTERVALS = 20  # on level 1, about
 
 
-@declared
-class Auto:
+@declared(kind_of=Builder)
+class Auto(Builder):
     """Propose a hierarchy for a column. The first rule that fits decides.
 
     1. Dates: month, year, decade; times: day, month, year, decade; with a root.
@@ -58,6 +60,10 @@ class Auto:
 
     few: Annotated[int, Field(ge=1, description="up to so many distinct values are simply suppressed")] = 5
     kind: Literal["auto"] = Field(default="auto", repr=False, kw_only=True)
+
+    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
+        """Nothing: no parameter names a value."""
+        return {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Build what is proposed."""

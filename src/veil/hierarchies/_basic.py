@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy.typing as npt
@@ -9,14 +10,15 @@ import pyarrow as pa
 from pydantic import Field
 
 from veil.base.declare import declared
+from veil.hierarchies._builders import Builder, Shown
 from veil.hierarchies._common import finish, natural_order, present
 from veil.hierarchies._labels import Text
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
 from veil.tables.text import canonical_text
 
 
-@declared
-class Suppression:
+@declared(kind_of=Builder)
+class Suppression(Builder):
     """Two levels: the value, and `*`.
 
     >>> import numpy as np, pyarrow as pa
@@ -26,14 +28,18 @@ class Suppression:
 
     kind: Literal["suppression"] = Field(default="suppression", repr=False, kw_only=True)
 
+    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
+        """Nothing: no parameter names a value."""
+        return {}
+
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """List the values."""
         texts = _texts(values, column)
         return finish([texts, [ROOT] * len(texts)], values, column, names=[column, "all"])
 
 
-@declared
-class Identity:
+@declared(kind_of=Builder)
+class Identity(Builder):
     """One level: the values as they are, for a column that must not be generalized.
 
     >>> import numpy as np, pyarrow as pa
@@ -43,6 +49,10 @@ class Identity:
 
     kind: Literal["identity"] = Field(default="identity", repr=False, kw_only=True)
 
+    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
+        """Nothing: no parameter names a value."""
+        return {}
+
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """List the values."""
         texts = _texts(values, column)
@@ -51,8 +61,8 @@ class Identity:
         return finish([texts], values, column, names=[column])
 
 
-@declared
-class File:
+@declared(kind_of=Builder)
+class File(Builder):
     """A hierarchy in a file, read when it is needed; see `read`."""
 
     path: Annotated[str, Field(min_length=1, description="where the file is")]
@@ -67,13 +77,17 @@ class File:
         """Read and check the file."""
         return Hierarchy.read(self.path, separator=self.separator, header=self.header, encoding=self.encoding)
 
+    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
+        """Nothing: no parameter names a value."""
+        return {}
+
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Read the file and check that it covers the values."""
         return self.read().build(values, counts, column)
 
 
-@declared
-class Table:
+@declared(kind_of=Builder)
+class Table(Builder):
     """A hierarchy written out row by row: the value, then its label on each level.
 
     >>> import numpy as np, pyarrow as pa
@@ -83,6 +97,10 @@ class Table:
 
     rows: Annotated[tuple[tuple[Text | None, ...], ...], Field(min_length=1, description="rows of the table")]
     kind: Literal["table"] = Field(default="table", repr=False, kw_only=True)
+
+    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
+        """Its rows, each of which begins with a value."""
+        return {"rows": {str(row[0]) for row in self.rows}}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Check the table, and that it covers the values."""

@@ -1,38 +1,18 @@
-"""All builders under one name, so that a recipe can tell them apart by their `kind`."""
+"""What a hierarchy builder is."""
 
 from __future__ import annotations
 
-from typing import Annotated, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol, runtime_checkable
 
 import numpy.typing as npt
 import pyarrow as pa
-from pydantic import Field
 
-from veil.hierarchies._auto import Auto
-from veil.hierarchies._basic import File, Identity, Suppression, Table
-from veil.hierarchies._categories import Categories
-from veil.hierarchies._dates import Dates
-from veil.hierarchies._intervals import Intervals
-from veil.hierarchies._ordering import Ordering
-from veil.hierarchies._priority import Priority
-from veil.hierarchies._redaction import Redaction
+from veil.base.spell import leaves, spelled
 from veil.hierarchies.hierarchy import Hierarchy
 
-Builder = Annotated[
-    Intervals
-    | Ordering
-    | Redaction
-    | Dates
-    | Priority
-    | Categories
-    | Suppression
-    | Identity
-    | Auto
-    | File
-    | Table,
-    Field(discriminator="kind"),
-]
-"""Any declared builder, for `pydantic.TypeAdapter` and so for recipes and their JSON schema."""
+Shown = Callable[[Iterable[str]], bool]
+"""Tells whether each of some texts can be read in the labels of the released column anyway."""
 
 
 @runtime_checkable
@@ -42,3 +22,27 @@ class Builds(Protocol):
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Make the hierarchy for the distinct `values` of a column, given how often each occurs."""
         ...
+
+
+class Builder:
+    """Base of all declared builders, which recipes name by their `kind`."""
+
+    def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
+        """Make the hierarchy for the distinct `values` of a column, given how often each occurs."""
+        raise NotImplementedError
+
+    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
+        """Return the parameters that a report keeps back, each with the values of the column that it names.
+
+        A report must not tell values that the release does not show. A builder that does not say which of its
+        parameters name values keeps all of them back.
+        """
+        given = spelled(self).items()
+        return {name: set(leaves(each, keys=True)) for name, each in given if name != "kind"}
+
+
+def named_ends(builder: Builder, parameters: Iterable[str], shown: Shown) -> Mapping[str, set[str]]:
+    """Return those of some parameters that are given, with the limits that they name; nothing if all are shown."""
+    spec = spelled(builder)
+    named = {name: set(leaves(spec[name])) for name in parameters if name in spec}
+    return {} if shown(set().union(*named.values())) else named

@@ -12,6 +12,7 @@ from typing_extensions import TypeAliasType
 
 from veil.base.declare import declared
 from veil.errors import did_you_mean
+from veil.hierarchies._builders import Builder, Shown
 from veil.hierarchies._common import natural_order, present
 from veil.hierarchies._labels import Text
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
@@ -23,8 +24,8 @@ Tree = TypeAliasType("Tree", "dict[Text, Tree | list[Text]]")
 Row: TypeAlias = tuple[str, ...]
 
 
-@declared
-class Categories:
+@declared(kind_of=Builder)
+class Categories(Builder):
     """Names for groups of values: a tree from the top down, or mappings from the values up.
 
     Every value that is written down belongs to the domain, whether the data has it or not. Where a branch of
@@ -65,6 +66,10 @@ class Categories:
         if next(self._rows(), None) is None:
             raise ValueError("Categories needs at least one value")
         return self
+
+    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
+        """Everything in which values are written down."""
+        return {"mappings" if self.tree is None else "tree": {row[0] for row in self._rows()}}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Write the tree as a table, and check that it covers the values."""

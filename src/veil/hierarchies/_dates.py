@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Annotated, Literal, get_args
 
@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from veil.base.declare import declared
 from veil.errors import HierarchyError, Say
 from veil.hierarchies._axis import Moment
+from veil.hierarchies._builders import Builder, Shown, named_ends
 from veil.hierarchies._common import finish, present
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
 from veil.tables.text import canonical_text
@@ -57,8 +58,8 @@ _WITHIN: dict[str, tuple[str, ...]] = {
 }
 
 
-@declared
-class Dates:
+@declared(kind_of=Builder)
+class Dates(Builder):
     """One level for each unit, from fine to coarse.
 
     | unit | `style="iso"` | `style="arx"` |
@@ -113,6 +114,10 @@ class Dates:
         if self.bottom is not None and self.top is not None and _moment(self.bottom) >= _moment(self.top):
             raise ValueError(f"`bottom` of Dates should be before `top`, not {self.bottom} and {self.top}")
         return self
+
+    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
+        """Dates from which on others are coded, unless they can be read in the labels."""
+        return named_ends(self, ("bottom", "top"), shown)
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Label each moment on each level."""

@@ -8,7 +8,7 @@ the *coding* bound; values beyond are coded `<bound` or `>=bound`; values beyond
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from fractions import Fraction
 from typing import Annotated, Any, Literal
@@ -21,6 +21,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from veil.base.declare import declared
 from veil.errors import HierarchyError
 from veil.hierarchies._axis import Axis, Point, Step, length, place, positions
+from veil.hierarchies._builders import Builder, Shown, named_ends
 from veil.hierarchies._common import finish, present
 from veil.hierarchies._labels import (
     Group,
@@ -32,7 +33,7 @@ from veil.hierarchies._labels import (
     make_label,
     unique_labels,
 )
-from veil.hierarchies._partition import Level, Line, Piece, Range, Side
+from veil.hierarchies._partition import Level, Line, Range, Segment, Side
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
 from veil.tables.text import canonical_text
 
@@ -79,8 +80,8 @@ def _interval(value: Any) -> Any:
 Listed = Annotated[Interval, BeforeValidator(_interval, json_schema_input_type=Interval | list[Point | str])]
 
 
-@declared
-class Intervals:
+@declared(kind_of=Builder)
+class Intervals(Builder):
     """Intervals by width (`widths`) or listed one by one (`listed`, with `groups` for the levels above).
 
     Widths are aligned at their multiples, always give one level each, and end in a root `*`; bounds are
@@ -139,6 +140,10 @@ class Intervals:
             )
             raise ValueError(f"`shares='range'` of Intervals needs a range longer than 1: {found}")
         return self
+
+    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
+        """Intervals and bounds that were given one by one, unless their ends can be read in the labels."""
+        return named_ends(self, ("listed", "lower", "upper"), shown)
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Place the values on the line, cut it level by level, and label the pieces."""
@@ -203,7 +208,7 @@ class Intervals:
                 sides.append(Side.unlisted(*given))
         return Range(*sides)
 
-    def _label(self, piece: Piece, axis: Axis, column: str) -> str:
+    def _label(self, piece: Segment, axis: Axis, column: str) -> str:
         if piece.where == "below" and piece.upper is not None:
             return f"<{axis.show(piece.upper)}"
         if piece.where == "above" and piece.lower is not None:

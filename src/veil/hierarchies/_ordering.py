@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import cycle
 from typing import Annotated, Any, Literal
@@ -14,6 +14,7 @@ from pydantic import Field
 from veil.base.declare import declared
 from veil.errors import HierarchyError
 from veil.hierarchies._axis import Axis, positions
+from veil.hierarchies._builders import Builder, Shown
 from veil.hierarchies._common import finish, natural_order, present
 from veil.hierarchies._labels import (
     Group,
@@ -31,8 +32,8 @@ from veil.tables.text import canonical_text
 _MEANS = ("mean", "mean_of_bounds", "geometric_mean", "geometric_mean_of_bounds")
 
 
-@declared
-class Ordering:
+@declared(kind_of=Builder)
+class Ordering(Builder):
     """Sort the values and cut the list into groups; then group the groups, level by level.
 
     On each level the group sizes are used in turn, again and again. Levels end once a single group is left; a
@@ -50,6 +51,10 @@ class Ordering:
     ] = "natural"
     label: Annotated[LabelChoice, Field(description="label of a group")] = Label("set")
     kind: Literal["ordering"] = Field(default="ordering", repr=False, kw_only=True)
+
+    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
+        """The order, if it lists values."""
+        return {} if isinstance(self.order, str) else {"order": set(self.order)}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Order the values and group them."""

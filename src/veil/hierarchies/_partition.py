@@ -107,7 +107,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Piece:
+class Segment:
     """An interval into which at least one value falls; or what lies below or above the coded range."""
 
     where: Literal["inside", "below", "above"]
@@ -139,7 +139,7 @@ class Line:
             wrong |= (self._places >= self._whole(self._bounds.upper.limit)).astype(bool)
         return np.flatnonzero(wrong)
 
-    def cut(self, level: Level) -> tuple[npt.NDArray[np.intp], list[Piece]]:
+    def cut(self, level: Level) -> tuple[npt.NDArray[np.intp], list[Segment]]:
         """Which piece each value falls into, and the pieces, in ascending order."""
         low, high = self._bounds.lower, self._bounds.upper
         x = self._places
@@ -173,13 +173,13 @@ class Line:
         ]
         return np.cumsum(new) - 1, pieces
 
-    def _piece(self, state: int, index: int, start: int, end: int, level: Level) -> Piece:
+    def _piece(self, state: int, index: int, start: int, end: int, level: Level) -> Segment:
         if state == 0:
-            return Piece("below", self._bounds.lower.limit, self._bounds.lower.coding, None)
+            return Segment("below", self._bounds.lower.limit, self._bounds.lower.coding, None)
         if state == 2:
-            return Piece("above", self._bounds.upper.coding, self._bounds.upper.limit, None)
+            return Segment("above", self._bounds.upper.coding, self._bounds.upper.limit, None)
         limits = Fraction(int(start), self._scale), Fraction(int(end), self._scale)
-        return Piece("inside", *limits, level.labels[index])
+        return Segment("inside", *limits, level.labels[index])
 
     def _locate(self, places: Integers, level: Level) -> tuple[Integers, Integers, Integers]:
         """Number, start and end of the interval around each place."""

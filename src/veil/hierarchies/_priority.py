@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import numpy as np
@@ -11,14 +12,15 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from veil.base.declare import declared
+from veil.hierarchies._builders import Builder, Shown
 from veil.hierarchies._common import finish, natural_order, present
 from veil.hierarchies._labels import Text
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
 from veil.tables.text import canonical_text
 
 
-@declared
-class Priority:
+@declared(kind_of=Builder)
+class Priority(Builder):
     """Keep the important values longest: each level suppresses a further share of them, the last level all.
 
     Importance is the frequency in the data, the natural order, or what `priorities` says (values it does not
@@ -41,6 +43,10 @@ class Priority:
         Field(default_factory=dict)
     )
     kind: Literal["priority"] = Field(default="priority", repr=False, kw_only=True)
+
+    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
+        """Priorities of single values."""
+        return {"priorities": set(self.priorities)} if self.priorities else {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Order the values by importance and suppress them from the last to the first."""

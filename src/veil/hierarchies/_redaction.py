@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from pydantic import Field, model_validator
 
 from veil.base.declare import declared
 from veil.errors import HierarchyError
+from veil.hierarchies._builders import Builder, Shown
 from veil.hierarchies._common import finish, natural_order, present
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.tables.text import canonical_text
@@ -18,8 +20,8 @@ from veil.tables.text import canonical_text
 Character = Annotated[str, Field(min_length=1, max_length=1)]
 
 
-@declared
-class Redaction:
+@declared(kind_of=Builder)
+class Redaction(Builder):
     """Replace one more character on each level, until nothing is left.
 
     Values are first padded to the length of the longest: at the end if aligned left, at the beginning if
@@ -53,6 +55,10 @@ class Redaction:
                 "`length` of Redaction describes a domain only along with `alphabet` or `domain`"
             )
         return self
+
+    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
+        """Nothing: no parameter names a value."""
+        return {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Pad the values and redact them character by character."""

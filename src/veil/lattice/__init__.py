@@ -1,42 +1,21 @@
-"""The solution space and the strategies that search it."""
+"""The solution space and the strategies that search it.
+
+A new file with a strategy is found by itself, and so is a strategy of another package (`veil.strategies`).
+"""
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
-
+from veil.base.registry import Family, find, import_files, snake
 from veil.errors import ParameterError, did_you_mean
-from veil.lattice.auto import Auto
-from veil.lattice.best_effort import BestEffort
-from veil.lattice.genetic import Genetic
-from veil.lattice.greedy import DataFly, ImprovedGreedy
-from veil.lattice.lightning import Lightning, TopDown
-from veil.lattice.optimal import Optimal
-from veil.lattice.search import Strategy
+from veil.lattice.search import Strategy as Strategy
 
-__all__ = [
-    "STRATEGIES",
-    "AnyStrategy",
-    "Auto",
-    "BestEffort",
-    "DataFly",
-    "Genetic",
-    "ImprovedGreedy",
-    "Lightning",
-    "Optimal",
-    "Strategy",
-    "TopDown",
-    "by_name",
-]
+STRATEGIES = Family(Strategy, "veil.strategies")
+"""Every search strategy by its kind."""
 
-AnyStrategy = Annotated[
-    Auto | BestEffort | DataFly | Genetic | ImprovedGreedy | Lightning | Optimal | TopDown,
-    Field(discriminator="kind"),
-]
-
-STRATEGIES: dict[str, type[Strategy]] = {each.__name__: each for each in get_args(get_args(AnyStrategy)[0])}
+AnyStrategy = Annotated[Strategy, STRATEGIES]
+"""Any search strategy, told apart by `kind`: the form that recipes use."""
 
 
 def by_name(name: str) -> Strategy:
@@ -45,11 +24,29 @@ def by_name(name: str) -> Strategy:
     >>> by_name("top_down")
     TopDown(minimal=False)
     """
-    short = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower(): kind for kind in STRATEGIES}
-    wanted = name.lower().replace("-", "_").replace(" ", "_")
-    kind = short.get(wanted) or {kind.lower(): kind for kind in STRATEGIES}.get(wanted)
-    if kind is None:
+    strategy = find(STRATEGIES, name)
+    if strategy is None:
+        short = sorted(map(snake, STRATEGIES))
         raise ParameterError(
-            f"`strategy` should be one of {', '.join(sorted(short))}, not {name!r}.{did_you_mean(name, short)}"
+            f"`strategy` should be one of {', '.join(short)}, not {name!r}.{did_you_mean(name, short)}"
         )
-    return STRATEGIES[kind]()
+    return strategy()
+
+
+if TYPE_CHECKING:  # names for editors and type checkers; what is not among them is found all the same
+    from veil.lattice.auto import Auto as Auto
+    from veil.lattice.best_effort import BestEffort as BestEffort
+    from veil.lattice.genetic import Genetic as Genetic
+    from veil.lattice.greedy import DataFly as DataFly
+    from veil.lattice.greedy import ImprovedGreedy as ImprovedGreedy
+    from veil.lattice.lightning import Lightning as Lightning
+    from veil.lattice.lightning import TopDown as TopDown
+    from veil.lattice.optimal import Optimal as Optimal
+else:
+
+    def __getattr__(name: str) -> Any:
+        return STRATEGIES.attribute(__name__, name)
+
+    import_files(__name__)
+
+    __all__ = ["STRATEGIES", "AnyStrategy", "Strategy", "by_name", *STRATEGIES.names]

@@ -15,7 +15,7 @@ PROVABLE = 10**12
 """Nodes up to which a proof is tried again with the better incumbent that best effort has found."""
 
 
-@declared
+@declared(kind_of=Strategy)
 class Auto(Strategy):
     """Optimal search for a quarter of the time; then best effort; then the proof again if it is within reach.
 

@@ -34,7 +34,7 @@ PATIENCE = 64
 """Sub-lattices without improvement after which twice as many checks are allowed for each."""
 
 
-@declared
+@declared(kind_of=Strategy)
 class BestEffort(Strategy):
     """Greedy descent from the top, then optimal searches of sub-lattices around the best node so far.
 

@@ -16,7 +16,7 @@ MOST = 512
 """Tables kept at most: each is looked at whenever a source is wanted."""
 
 
-class Tables:
+class TableCache:
     """A bounded memory of class tables, beside the finest one, which always stays."""
 
     def __init__(self, finest: ClassTable) -> None:

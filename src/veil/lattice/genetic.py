@@ -15,7 +15,7 @@ from veil.lattice.search import Search, Strategy
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
-@declared
+@declared(kind_of=Strategy)
 class Genetic(Strategy):
     """Genetic search in two populations.
 

@@ -13,7 +13,7 @@ from veil.classes.table import roll_up
 from veil.lattice.search import Search, Strategy
 
 
-@declared
+@declared(kind_of=Strategy)
 class DataFly(Strategy):
     """Generalize the attribute with the most distinct values until the data are anonymous.
 
@@ -32,7 +32,7 @@ class DataFly(Strategy):
             levels = most_distinct(search, levels, steps)
 
 
-@declared
+@declared(kind_of=Strategy)
 class ImprovedGreedy(Strategy):
     """Take the generalization whose smallest class is largest, until the data are anonymous.
 

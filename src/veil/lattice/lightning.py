@@ -13,7 +13,7 @@ from veil.lattice.search import Rank, Search, Strategy
 from veil.quality.base import Evaluation
 
 
-@declared
+@declared(kind_of=Strategy)
 class Lightning(Strategy):
     """Best-first search from the bottom, with a greedy dive after as many steps as the lattice is high.
 
@@ -97,7 +97,7 @@ class _Climb:
         return self.search.hopeless((evaluation.base, sum(evaluation.levels) + 1, ()))
 
 
-@declared
+@declared(kind_of=Strategy)
 class TopDown(Strategy):
     """Best-first search from the top: a step evaluates all predecessors of the node that loses least so far.
 

@@ -44,7 +44,7 @@ MOST_BOXES = 2_000_000
 """Boxes that wait at a time, about: each takes half a kilobyte."""
 
 
-@declared
+@declared(kind_of=Strategy)
 class Optimal(Strategy):
     """Find the best transformation and prove that no other is better, however long it takes.
 

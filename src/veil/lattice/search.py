@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from veil.classes.encoding import Levels
 from veil.classes.table import ClassTable, keep, roll_up
-from veil.lattice.cache import Tables
+from veil.lattice.cache import TableCache
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.space import Space
 from veil.quality.base import Evaluation, Score
@@ -105,7 +105,7 @@ class Search:
         finest = evaluator.sample.table
         if finest.levels != minimum:
             finest = keep(roll_up(evaluator.encoding, finest, minimum, evaluator.work))
-        self.tables = Tables(finest)
+        self.tables = TableCache(finest)
         self.best: Rank | None = None
         self.curve: list[tuple[float, int, Score]] = []
         self.checks = 0

@@ -1,7 +1,6 @@
 """Local recoding: what a release had to suppress is transformed again. See `veil.local_recoding.recode`."""
 
 from veil.local_recoding.modes import FastIterative, FromTheStart, Iterative, LocalRecoding, Mode, SinglePass
-from veil.local_recoding.recode import recode
 from veil.outcome.outcome import Pass
 
 __all__ = [
@@ -12,5 +11,4 @@ __all__ = [
     "Mode",
     "Pass",
     "SinglePass",
-    "recode",
 ]

@@ -8,18 +8,10 @@ population keeps the k' of the whole table; the score is that of the records of 
 
 Why all promises still hold. A class that a pass accepts is published as it is, unless a class of an earlier pass has
 the same labels, which can happen where a label occurs on two levels: for everybody who looks, the two are one. That
-does no harm to
-
-- models by which a union of acceptable classes is acceptable (`monotone_generalization`), and `SubsetKAnonymity`,
-  whose groups have k records in every pass that they have any in;
-- `AverageReidentificationRisk` and `SampleUniqueness`: a share of two parts together lies between the shares of each,
-  and classes that become one are fewer, larger, and no longer unique;
-- `Profitability`: a larger class is attacked less, and what its labels are worth stays.
-
-For other models (δ-disclosure privacy, entropy diversity after Grassberger) the whole table is checked after each
-pass. If it breaks a promise, the records that fell in with an earlier class stay suppressed, and if that does not
-help, all of the pass do. Models that estimate something from all classes together, and those with a research subset,
-are refused. At the end the verifier looks at the whole output, as it does for any release.
+does no harm to models that survive a union (`PrivacyModel.survives_union`). For others that judge class by class
+(δ-disclosure privacy, entropy diversity after Grassberger) the whole table is checked after each pass. If it breaks a
+promise, the records that fell in with an earlier class stay suppressed, and if that does not help, all of the pass do.
+Others that judge all classes together, and those with a research subset, are refused. At the end the verifier looks at the whole output, as it does for any release.
 
 Records whose every cell would become `*` are no better off than suppressed ones, and stay suppressed; so they do in ARX.
 """
@@ -40,23 +32,7 @@ from veil.errors import ParameterError, PlanError
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
 from veil.local_recoding.modes import Ask, Mode, with_factor
-from veil.models import (
-    AlphaKAnonymity,
-    AverageReidentificationRisk,
-    BetaLikeness,
-    DeltaDisclosure,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    KMAnonymity,
-    KMap,
-    PrivacyModel,
-    Profitability,
-    RecursiveCLDiversity,
-    SampleUniqueness,
-    SubsetKAnonymity,
-    TCloseness,
-)
+from veil.models.base import PrivacyModel, SampleCriterion
 from veil.outcome.assemble import assemble
 from veil.outcome.outcome import Outcome, Part, Pass, prepared_part
 from veil.plan.prepare import Prepared
@@ -140,14 +116,6 @@ def recode(
         )
 
 
-_RECODABLE = (
-    KAnonymity, SubsetKAnonymity, KMAnonymity, KMap, DistinctLDiversity, EntropyLDiversity, RecursiveCLDiversity,
-    AlphaKAnonymity, TCloseness, DeltaDisclosure, BetaLikeness, Profitability, AverageReidentificationRisk,
-    SampleUniqueness,
-)  # fmt: skip
-"""Models of which the text above tells why they survive. Any other one has to be argued for first."""
-
-
 def _recodable(prepared: Prepared) -> list[PrivacyModel]:
     """Return the models as they apply to some of the records, or refuse."""
     models: list[PrivacyModel] = []
@@ -158,15 +126,12 @@ def _recodable(prepared: Prepared) -> list[PrivacyModel]:
                 "could tell which level a person is on. Anonymize the rows of the subset alone"
             )
     for model in prepared.plan.models:
-        if not isinstance(model, _RECODABLE):
+        if not model.survives_union and isinstance(model.bind(prepared.sample), SampleCriterion):
             raise PlanError(
                 f"records cannot be recoded locally under {model}: what holds for some records and for others need "
                 "not hold for both together. Use a model that judges classes, such as KAnonymity"
             )
-        if isinstance(model, KMap):
-            models.append(KAnonymity(model.minimal_class_size(prepared.sample)))
-        else:
-            models.append(model)
+        models.append(model.for_part(prepared.sample))
     return models
 
 
@@ -179,7 +144,7 @@ class _Recoding:
         self.prepared = prepared
         self.models = models
         self.smallest = max(model.minimal_class_size(self.prepared.sample) for model in models)
-        self.survives = all(_survives_union(model) for model in models)
+        self.survives = all(model.survives_union for model in models)
         self.parts = list(outcome.parts)
         self.hidden: NDArray[np.bool_] = outcome.hidden.copy()
         self.passes = list(outcome.passes)
@@ -269,12 +234,6 @@ def _rows_in_earlier_classes(outcome: Outcome, rows: NDArray[np.int64]) -> NDArr
     earlier = np.zeros(published.sizes.size, np.bool_)
     earlier[published.classes[~new]] = True
     return origins[new & earlier[published.classes]]
-
-
-def _survives_union(model: PrivacyModel) -> bool:
-    """Whether a promise that holds for two parts of a table holds for both together."""
-    by_argument = isinstance(model, AverageReidentificationRisk | SampleUniqueness | Profitability)
-    return model.monotone_generalization or by_argument
 
 
 def _worth_it(evaluator: Evaluator, some: Prepared, levels: Levels) -> NDArray[np.bool_]:

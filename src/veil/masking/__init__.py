@@ -1,115 +1,116 @@
 """Masking methods: what lives beside the lattice, one family a file.
 
-Adding a method: write its file, import its class here, and name it in `Masking`.
+A new file is found by itself, and so is a method of another package (`veil.masking`).
 """
 
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from veil.base.registry import Family, import_files
+from veil.outcome.method import Method as Method
+from veil.outcome.outcome import Outcome as Outcome
 
-from veil.masking.microaggregation.closeness import TClosenessThroughMicroaggregation
-from veil.masking.microaggregation.methods import (
-    GeneticMicroaggregation,
-    KWard,
-    MaximumDistanceToAverageVector,
-    UnivariateMicroaggregation,
-    VariableMaximumDistanceToAverageVector,
+METHODS = Family(
+    Method,  # type: ignore[type-abstract]
+    "veil.masking",
+    order=(
+        "RandomSampling",
+        "StratifiedSampling",
+        "BernoulliSampling",
+        "GlobalRecoding",
+        "TopCoding",
+        "BottomCoding",
+        "Rounding",
+        "LocalSuppression",
+        "Mondrian",
+        "TopDownSpecialization",
+        "UnivariateMicroaggregation",
+        "MaximumDistanceToAverageVector",
+        "VariableMaximumDistanceToAverageVector",
+        "KWard",
+        "GeneticMicroaggregation",
+        "TClosenessThroughMicroaggregation",
+        "ConfidentialAttributePartitioning",
+        "BucketizedTCloseness",
+        "Anatomy",
+        "IndividualRankingSwapping",
+        "MaximumDistanceToAverageVectorSwapping",
+        "UncorrelatedNoise",
+        "CorrelatedNoise",
+        "DataSwapping",
+        "RankSwapping",
+        "PostRandomization",
+        "Shuffling",
+        "ColumnShuffling",
+        "KeyedPseudonyms",
+        "RandomPseudonyms",
+        "FormatPreservingPseudonyms",
+        "UnkeyedHash",
+    ),
 )
-from veil.masking.partition.mondrian import Mondrian
-from veil.masking.partition.specialization import TopDownSpecialization
-from veil.masking.pseudonyms.format_preserving import FormatPreservingPseudonyms
-from veil.masking.pseudonyms.methods import GuessableWarning, KeyedPseudonyms, RandomPseudonyms, UnkeyedHash
-from veil.masking.suppression.method import LocalSuppression
-from veil.masking.ties.anatomy import Anatomy
-from veil.masking.ties.confidential_groups import BucketizedTCloseness, ConfidentialAttributePartitioning
-from veil.masking.ties.probabilistic import IndividualRankingSwapping, MaximumDistanceToAverageVectorSwapping
-from veil.masking.values.coding import BottomCoding, TopCoding
-from veil.masking.values.noise import CorrelatedNoise, UncorrelatedNoise
-from veil.masking.values.pram import PostRandomization
-from veil.masking.values.recoding import GlobalRecoding
-from veil.masking.values.rounding import Rounding
-from veil.masking.values.sampling import BernoulliSampling, RandomSampling, StratifiedSampling
-from veil.masking.values.shuffling import ColumnShuffling, Shuffling
-from veil.masking.values.swapping import DataSwapping, RankSwapping
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
+"""Every masking method by its kind."""
 
-Masking = Annotated[
-    RandomSampling
-    | StratifiedSampling
-    | BernoulliSampling
-    | GlobalRecoding
-    | TopCoding
-    | BottomCoding
-    | Rounding
-    | LocalSuppression
-    | Mondrian
-    | TopDownSpecialization
-    | UnivariateMicroaggregation
-    | MaximumDistanceToAverageVector
-    | VariableMaximumDistanceToAverageVector
-    | KWard
-    | GeneticMicroaggregation
-    | TClosenessThroughMicroaggregation
-    | ConfidentialAttributePartitioning
-    | BucketizedTCloseness
-    | Anatomy
-    | IndividualRankingSwapping
-    | MaximumDistanceToAverageVectorSwapping
-    | UncorrelatedNoise
-    | CorrelatedNoise
-    | DataSwapping
-    | RankSwapping
-    | PostRandomization
-    | Shuffling
-    | ColumnShuffling
-    | KeyedPseudonyms
-    | RandomPseudonyms
-    | FormatPreservingPseudonyms
-    | UnkeyedHash,
-    Field(discriminator="kind"),
-]
+Masking = Annotated[Method, METHODS]
 """Any masking method, told apart by `kind`: the form that recipes use."""
 
-_union: Any = get_args(Masking)[0]
-METHODS: tuple[type[Method], ...] = get_args(_union)
+if TYPE_CHECKING:  # names for editors and type checkers; what is not among them is found all the same
+    from veil.masking.microaggregation.closeness import (
+        TClosenessThroughMicroaggregation as TClosenessThroughMicroaggregation,
+    )
+    from veil.masking.microaggregation.methods import GeneticMicroaggregation as GeneticMicroaggregation
+    from veil.masking.microaggregation.methods import KWard as KWard
+    from veil.masking.microaggregation.methods import (
+        MaximumDistanceToAverageVector as MaximumDistanceToAverageVector,
+    )
+    from veil.masking.microaggregation.methods import UnivariateMicroaggregation as UnivariateMicroaggregation
+    from veil.masking.microaggregation.methods import (
+        VariableMaximumDistanceToAverageVector as VariableMaximumDistanceToAverageVector,
+    )
+    from veil.masking.partition.mondrian import Mondrian as Mondrian
+    from veil.masking.partition.specialization import TopDownSpecialization as TopDownSpecialization
+    from veil.masking.pseudonyms.format_preserving import (
+        FormatPreservingPseudonyms as FormatPreservingPseudonyms,
+    )
+    from veil.masking.pseudonyms.methods import GuessableWarning as GuessableWarning
+    from veil.masking.pseudonyms.methods import KeyedPseudonyms as KeyedPseudonyms
+    from veil.masking.pseudonyms.methods import RandomPseudonyms as RandomPseudonyms
+    from veil.masking.pseudonyms.methods import UnkeyedHash as UnkeyedHash
+    from veil.masking.suppression.method import LocalSuppression as LocalSuppression
+    from veil.masking.ties.anatomy import Anatomy as Anatomy
+    from veil.masking.ties.confidential_groups import BucketizedTCloseness as BucketizedTCloseness
+    from veil.masking.ties.confidential_groups import (
+        ConfidentialAttributePartitioning as ConfidentialAttributePartitioning,
+    )
+    from veil.masking.ties.probabilistic import IndividualRankingSwapping as IndividualRankingSwapping
+    from veil.masking.ties.probabilistic import (
+        MaximumDistanceToAverageVectorSwapping as MaximumDistanceToAverageVectorSwapping,
+    )
+    from veil.masking.values.coding import BottomCoding as BottomCoding
+    from veil.masking.values.coding import TopCoding as TopCoding
+    from veil.masking.values.noise import CorrelatedNoise as CorrelatedNoise
+    from veil.masking.values.noise import UncorrelatedNoise as UncorrelatedNoise
+    from veil.masking.values.pram import PostRandomization as PostRandomization
+    from veil.masking.values.recoding import GlobalRecoding as GlobalRecoding
+    from veil.masking.values.rounding import Rounding as Rounding
+    from veil.masking.values.sampling import BernoulliSampling as BernoulliSampling
+    from veil.masking.values.sampling import RandomSampling as RandomSampling
+    from veil.masking.values.sampling import StratifiedSampling as StratifiedSampling
+    from veil.masking.values.shuffling import ColumnShuffling as ColumnShuffling
+    from veil.masking.values.shuffling import Shuffling as Shuffling
+    from veil.masking.values.swapping import DataSwapping as DataSwapping
+    from veil.masking.values.swapping import RankSwapping as RankSwapping
+else:
 
-__all__ = [
-    "METHODS",
-    "Anatomy",
-    "BernoulliSampling",
-    "BottomCoding",
-    "BucketizedTCloseness",
-    "ColumnShuffling",
-    "ConfidentialAttributePartitioning",
-    "CorrelatedNoise",
-    "DataSwapping",
-    "FormatPreservingPseudonyms",
-    "GeneticMicroaggregation",
-    "GlobalRecoding",
-    "GuessableWarning",
-    "IndividualRankingSwapping",
-    "KWard",
-    "KeyedPseudonyms",
-    "LocalSuppression",
-    "Masking",
-    "MaximumDistanceToAverageVector",
-    "MaximumDistanceToAverageVectorSwapping",
-    "Method",
-    "Mondrian",
-    "Outcome",
-    "PostRandomization",
-    "RandomPseudonyms",
-    "RandomSampling",
-    "RankSwapping",
-    "Rounding",
-    "Shuffling",
-    "StratifiedSampling",
-    "TClosenessThroughMicroaggregation",
-    "TopCoding",
-    "TopDownSpecialization",
-    "UncorrelatedNoise",
-    "UnivariateMicroaggregation",
-    "UnkeyedHash",
-    "VariableMaximumDistanceToAverageVector",
-]
+    def __getattr__(name: str) -> Any:
+        return METHODS.attribute(__name__, name)
+
+    import_files(__name__)
+    from veil.masking.pseudonyms.methods import GuessableWarning
+
+    __all__ = [
+        "METHODS",
+        "GuessableWarning",
+        "Masking",
+        "Method",
+        "Outcome",
+        *METHODS.names,
+    ]

@@ -1,79 +1,79 @@
-"""Privacy models, one family a file.
+"""Privacy models, one family a file. A new file is found by itself, and so is a model of another package (`veil.models`)."""
 
-Adding a model: write its file, import its class here, and name it in `Model`.
-"""
+from typing import TYPE_CHECKING, Annotated, Any
 
-from typing import Annotated, Any, get_args
+from veil.base.registry import Family, import_files
+from veil.models.base import ClassCriterion as ClassCriterion
+from veil.models.base import PrivacyModel as PrivacyModel
+from veil.models.base import PromisedRisk as PromisedRisk
+from veil.models.base import SampleCriterion as SampleCriterion
+from veil.models.base import Strength as Strength
+from veil.published.finding import Finding as Finding
 
-from pydantic import Field
+MODELS = Family(
+    PrivacyModel,
+    "veil.models",
+    order=(
+        "KAnonymity",
+        "SubsetKAnonymity",
+        "KMAnonymity",
+        "KMap",
+        "DistinctLDiversity",
+        "EntropyLDiversity",
+        "RecursiveCLDiversity",
+        "AlphaKAnonymity",
+        "TCloseness",
+        "DeltaDisclosure",
+        "BetaLikeness",
+        "DeltaPresence",
+        "Inclusion",
+        "Profitability",
+        "AverageReidentificationRisk",
+        "SampleUniqueness",
+        "PopulationUniqueness",
+    ),
+)
+"""Every privacy model by its kind."""
 
-from veil.models.alpha_k import AlphaKAnonymity
-from veil.models.attribute_subsets import SubsetKAnonymity
-from veil.models.average_risk import AverageReidentificationRisk
-from veil.models.base import ClassCriterion, PrivacyModel, SampleCriterion, Strength
-from veil.models.closeness.model import TCloseness
-from veil.models.disclosure import DeltaDisclosure
-from veil.models.diversity import DistinctLDiversity, RecursiveCLDiversity
-from veil.models.entropy_diversity import EntropyLDiversity
-from veil.models.item_sets import KMAnonymity
-from veil.models.k_anonymity import KAnonymity
-from veil.models.k_map import KMap
-from veil.models.likeness import BetaLikeness
-from veil.models.presence import DeltaPresence, Inclusion
-from veil.models.profitability import Profitability
-from veil.models.safe_harbor import safe_harbor_levels
-from veil.models.uniqueness import PopulationUniqueness, SampleUniqueness
-from veil.published.finding import Finding
-
-Model = Annotated[
-    KAnonymity
-    | SubsetKAnonymity
-    | KMAnonymity
-    | KMap
-    | DistinctLDiversity
-    | EntropyLDiversity
-    | RecursiveCLDiversity
-    | AlphaKAnonymity
-    | TCloseness
-    | DeltaDisclosure
-    | BetaLikeness
-    | DeltaPresence
-    | Inclusion
-    | Profitability
-    | AverageReidentificationRisk
-    | SampleUniqueness
-    | PopulationUniqueness,
-    Field(discriminator="kind"),
-]
+Model = Annotated[PrivacyModel, MODELS]
 """Any privacy model, told apart by `kind`: the form that recipes use."""
 
-_union: Any = get_args(Model)[0]
-MODELS: tuple[type[PrivacyModel], ...] = get_args(_union)
+if TYPE_CHECKING:  # names for editors and type checkers; what is not among them is found all the same
+    from veil.models.alpha_k import AlphaKAnonymity as AlphaKAnonymity
+    from veil.models.attribute_subsets import SubsetKAnonymity as SubsetKAnonymity
+    from veil.models.average_risk import AverageReidentificationRisk as AverageReidentificationRisk
+    from veil.models.closeness.model import TCloseness as TCloseness
+    from veil.models.disclosure import DeltaDisclosure as DeltaDisclosure
+    from veil.models.diversity import DistinctLDiversity as DistinctLDiversity
+    from veil.models.diversity import RecursiveCLDiversity as RecursiveCLDiversity
+    from veil.models.entropy_diversity import EntropyLDiversity as EntropyLDiversity
+    from veil.models.item_sets import KMAnonymity as KMAnonymity
+    from veil.models.k_anonymity import KAnonymity as KAnonymity
+    from veil.models.k_map import KMap as KMap
+    from veil.models.likeness import BetaLikeness as BetaLikeness
+    from veil.models.presence import DeltaPresence as DeltaPresence
+    from veil.models.presence import Inclusion as Inclusion
+    from veil.models.profitability import Profitability as Profitability
+    from veil.models.safe_harbor import safe_harbor_levels as safe_harbor_levels
+    from veil.models.uniqueness import PopulationUniqueness as PopulationUniqueness
+    from veil.models.uniqueness import SampleUniqueness as SampleUniqueness
+else:
 
-__all__ = [
-    "MODELS",
-    "AlphaKAnonymity",
-    "AverageReidentificationRisk",
-    "BetaLikeness",
-    "ClassCriterion",
-    "DeltaDisclosure",
-    "DeltaPresence",
-    "DistinctLDiversity",
-    "EntropyLDiversity",
-    "Finding",
-    "Inclusion",
-    "KAnonymity",
-    "KMAnonymity",
-    "KMap",
-    "Model",
-    "PopulationUniqueness",
-    "PrivacyModel",
-    "Profitability",
-    "RecursiveCLDiversity",
-    "SampleCriterion",
-    "SampleUniqueness",
-    "Strength",
-    "SubsetKAnonymity",
-    "TCloseness",
-    "safe_harbor_levels",
-]
+    def __getattr__(name: str) -> Any:
+        return MODELS.attribute(__name__, name)
+
+    import_files(__name__)
+    from veil.models.safe_harbor import safe_harbor_levels
+
+    __all__ = [
+        "MODELS",
+        "ClassCriterion",
+        "Finding",
+        "Model",
+        "PrivacyModel",
+        "PromisedRisk",
+        "SampleCriterion",
+        "Strength",
+        "safe_harbor_levels",
+        *MODELS.names,
+    ]

@@ -17,7 +17,7 @@ from veil.base.exact import decimal_fraction, float_at_least, largest_fraction
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import ParameterError, did_you_mean
-from veil.models.base import PrivacyModel, Strength
+from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.models.diversity import different
 from veil.models.shares import ShareLimits, shares
 from veil.published.finding import Finding
@@ -27,7 +27,7 @@ from veil.tables.text import canonical_text
 Value = str | bool | int | float | datetime.date | datetime.datetime | None
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class AlphaKAnonymity(PrivacyModel):
     """k-anonymity, and no sensitive value is held by more than a share α of a class.
 
@@ -96,6 +96,10 @@ class AlphaKAnonymity(PrivacyModel):
 
     def _texts(self) -> list[str | None]:
         return [canonical_text(pa.array([value]))[0] for value in self.values or ()]
+
+    def promised(self, records: int) -> PromisedRisk:
+        """A record is one of k."""
+        return PromisedRisk.of_classes(self.k)
 
     def verify(self, published: Published) -> Finding:
         """Check the size of the smallest class and the largest share of each value that matters."""

@@ -30,7 +30,7 @@ _FEW = 1 << 20
 """Combinations of values that are counted in an array with room for all of them."""
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class SubsetKAnonymity(PrivacyModel):
     """Whoever knows some of a record's quasi-identifiers finds at least k records that share their values.
 

@@ -14,7 +14,7 @@ from veil.base.exact import decimal_fraction, float_at_least
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import ParameterError
-from veil.models.base import PrivacyModel, Strength
+from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.models.sample_based import Share, ShareCriterion, listed_sizes
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -23,7 +23,7 @@ _ASSESSED_RISK = 0.2
 """Highest risk for which `strongest` tells the share of records above it: classes of less than five."""
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class AverageReidentificationRisk(PrivacyModel):
     """An attacker who links every record succeeds for at most a given share of them.
 
@@ -70,6 +70,13 @@ class AverageReidentificationRisk(PrivacyModel):
             )
 
     @property
+    def survives_union(self) -> bool:
+        """Yes: a share of two parts together lies between the shares of each, and classes that become one are fewer and
+        larger.
+        """
+        return True
+
+    @property
     def _shares(self) -> list[Share]:
         shares = [Share(decimal_fraction(self.average), None, records=False)]
         if self.highest is not None:
@@ -80,6 +87,10 @@ class AverageReidentificationRisk(PrivacyModel):
     def bind(self, sample: Sample) -> ShareCriterion:
         """Count classes and the records in small ones."""
         return ShareCriterion(sample, self._shares)
+
+    def promised(self, records: int) -> PromisedRisk:
+        """The average is what a marketer gets."""
+        return PromisedRisk(marketer=self.average)
 
     def verify(self, published: Published) -> Finding:
         """Count again, in rational numbers."""

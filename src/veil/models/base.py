@@ -6,7 +6,7 @@ that the search calls at every node. Models never learn how the search works.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -36,6 +36,32 @@ class Strength:
 
     def __str__(self) -> str:
         return f"{self.parameter} = {rounded(self.value, self.rounding)}"
+
+
+@dataclass(frozen=True)
+class PromisedRisk:
+    """The highest risks that privacy models promise; 1 where they promise nothing."""
+
+    prosecutor: float = 1.0
+    journalist: float = 1.0
+    marketer: float = 1.0
+
+    @classmethod
+    def of_classes(cls, size: int) -> PromisedRisk:
+        """Return what classes of at least so many records promise: no attacker does better than by chance.
+
+        >>> PromisedRisk.of_classes(5).journalist
+        0.2
+        """
+        return cls(1.0 / size, 1.0 / size, 1.0 / size)
+
+    def __and__(self, other: PromisedRisk) -> PromisedRisk:
+        """Return what is promised if both promises are kept."""
+        return PromisedRisk(
+            min(self.prosecutor, other.prosecutor),
+            min(self.journalist, other.journalist),
+            min(self.marketer, other.marketer),
+        )
 
 
 class Subset(Protocol):
@@ -133,6 +159,9 @@ class PrivacyModel:
     reads_labels
         Whether the model judges what the labels of a class say, not only which records it holds, so that
         microaggregated columns leave it nothing to judge.
+    reads_levels
+        Whether the verdict on a class depends on the generalization levels of its labels, so that a table with labels
+        of several levels can only be verified part by part.
     attacks
         What the model defends against: "record linkage", "attribute linkage", "table linkage",
         "probabilistic".
@@ -144,6 +173,7 @@ class PrivacyModel:
     monotone_generalization: ClassVar[bool] = False
     monotone_suppression: ClassVar[bool] = False
     reads_labels: ClassVar[bool] = False
+    reads_levels: ClassVar[bool] = False
     attacks: ClassVar[tuple[str, ...]] = ()
     monotone_if: ClassVar[Mapping[str, str]] = {}
 
@@ -167,6 +197,24 @@ class PrivacyModel:
         """The research subset that the model defines: the rows to release; the others are the population."""
         return None
 
+    @property
+    def survives_union(self) -> bool:
+        """Whether parts of a table that fulfil the model by themselves fulfil it together.
+
+        For everybody who looks, classes of two parts that have the same labels are one. That does no harm where a class
+        made of acceptable classes is acceptable. In the population of a research subset nobody could tell which
+        part a person would be in.
+        """
+        return self.monotone_generalization and self.subset is None
+
+    def for_part(self, sample: Sample) -> PrivacyModel:
+        """Return the model by which a part of the sample is judged, such that it says of the part what this one does."""
+        return self
+
+    def promised(self, records: int) -> PromisedRisk:
+        """Return which risks of re-identification the model bounds, for a table of so many records."""
+        return PromisedRisk()
+
     def minimal_class_size(self, sample: Sample) -> int:
         """Return the size below which a class is rejected whatever else it holds."""
         return 1
@@ -178,6 +226,13 @@ class PrivacyModel:
     def verify(self, published: Published) -> Finding:
         """Check the promise on a published table, without any help from the engine."""
         raise NotImplementedError
+
+    def verify_parts(self, whole: Published, parts: Iterable[Published]) -> Finding:
+        """Check the promise on a table whose parts are generalized to different levels; each part knows its own."""
+        if not self.reads_levels:
+            return self.verify(whole)
+        found = [self.verify(part) for part in parts] or [self.verify(whole)]
+        return next((finding for finding in found if not finding.holds), found[0])
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:

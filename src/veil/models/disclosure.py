@@ -14,12 +14,12 @@ from veil.base.exact import Real, ball, decimal_fraction, float_above, largest_f
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.models.base import PrivacyModel, Strength
-from veil.models.shares import Share, ShareLimits, shares
+from veil.models.shares import ShareLimits, ValueShare, shares
 from veil.published.finding import Finding
 from veil.published.table import Published
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class DeltaDisclosure(PrivacyModel):
     """Each sensitive value that occurs in a class is there about as frequent as in the whole table.
 
@@ -103,7 +103,7 @@ def _scaled(p: Fraction, exponent: Fraction) -> Real:
     return lambda bits: ball(p) * (ball(exponent) * ball(2).log()).exp()
 
 
-def _largest_ratio(found: list[Share]) -> Fraction:
+def _largest_ratio(found: list[ValueShare]) -> Fraction:
     """Largest q / p or p / q."""
     return max(max(each.largest / each.p, each.p / each.smallest) for each in found)
 

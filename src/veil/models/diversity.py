@@ -18,7 +18,7 @@ from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError
-from veil.models.base import PrivacyModel, Strength
+from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.published.finding import Finding
 from veil.published.table import Published
 
@@ -28,7 +28,7 @@ _ASSESSED_L = 5
 """Largest l for which `strongest` looks for c."""
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class DistinctLDiversity(PrivacyModel):
     """Every class holds at least l different values of a sensitive attribute.
 
@@ -59,9 +59,13 @@ class DistinctLDiversity(PrivacyModel):
         check_l(self, self.l, sample)
         return _Distinct(sample, self) if self.l > 1 else None
 
+    def promised(self, records: int) -> PromisedRisk:
+        """A record is one of l, as l values need l records."""
+        return PromisedRisk.of_classes(self.l)
+
     def verify(self, published: Published) -> Finding:
         """Count the values of each class."""
-        least = Counted(published, self.attribute).distinct.min(initial=np.iinfo(np.int64).max)
+        least = ClassValues(published, self.attribute).distinct.min(initial=np.iinfo(np.int64).max)
         measured = f"l = {least}" if published.sizes.size else "no class"
         return Finding(f"distinct {self.l}-diversity of {self.attribute!r}", bool(least >= self.l), measured)
 
@@ -70,11 +74,11 @@ class DistinctLDiversity(PrivacyModel):
         """Return the least number of values of a class."""
         if not published.sizes.size:
             return []
-        least = {name: int(Counted(published, name).distinct.min()) for name in sensitive}
+        least = {name: int(ClassValues(published, name).distinct.min()) for name in sensitive}
         return [Strength("DistinctLDiversity", "l", l, name) for name, l in least.items()]
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class RecursiveCLDiversity(PrivacyModel):
     """In every class the most frequent sensitive value occurs less than c times as often as the rare ones.
 
@@ -126,9 +130,13 @@ class RecursiveCLDiversity(PrivacyModel):
         self.minimal_class_size(sample)
         return _Recursive(sample, self)
 
+    def promised(self, records: int) -> PromisedRisk:
+        """A record is one of l, as l values need l records."""
+        return PromisedRisk.of_classes(self.l)
+
     def verify(self, published: Published) -> Finding:
         """Sort the counts of each class."""
-        found = Counted(published, self.attribute)
+        found = ClassValues(published, self.attribute)
         first, rest = found.recursive(self.l)
         c = decimal_fraction(self.c)
         pairs = np.unique(np.stack([first, rest]), axis=1).T.tolist()
@@ -147,7 +155,7 @@ class RecursiveCLDiversity(PrivacyModel):
         """Return the least c for each l from 2 to 5 that every class has values for. Smaller ones fail."""
         found = []
         for name in sensitive if published.sizes.size else ():
-            counted = Counted(published, name)
+            counted = ClassValues(published, name)
             for l in range(2, min(int(counted.distinct.min()), _ASSESSED_L) + 1):
                 first, rest = counted.recursive(l)
                 ratio = first / rest
@@ -268,7 +276,7 @@ def _reject_dominated(
 # --- seen from outside ----------------------------------------------------------------------------
 
 
-class Counted:
+class ClassValues:
     """The counts of each class of a published table, classes together, in ascending order."""
 
     def __init__(self, published: Published, attribute: str) -> None:

@@ -16,8 +16,8 @@ from veil.base.exact import decimal_fraction, entropy_reaches
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.models.base import PrivacyModel, Strength
-from veil.models.diversity import Attribute, Counted, check_l, split
+from veil.models.base import PrivacyModel, PromisedRisk, Strength
+from veil.models.diversity import Attribute, ClassValues, check_l, split
 from veil.published.finding import Finding
 from veil.published.table import Published
 
@@ -28,7 +28,7 @@ _CLOSE = 2
 """Mark of a class that doubles cannot decide."""
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class EntropyLDiversity(PrivacyModel):
     """The entropy of a sensitive attribute is at least ln l in every class, and at least l values occur.
 
@@ -78,9 +78,13 @@ class EntropyLDiversity(PrivacyModel):
         check_l(self, self.l, sample)
         return _Entropy(sample, self) if self.l > 1 else None
 
+    def promised(self, records: int) -> PromisedRisk:
+        """A record is one of l, rounded up, as so many values need as many records."""
+        return PromisedRisk.of_classes(math.ceil(decimal_fraction(self.l)))
+
     def verify(self, published: Published) -> Finding:
         """Compute the entropy of each class."""
-        found = Counted(published, self.attribute)
+        found = ClassValues(published, self.attribute)
         l = decimal_fraction(self.l)
         entropy, error = _entropies(found, self.estimator)
         below = (entropy + error < math.log(l)) | (found.distinct < math.ceil(l))
@@ -100,7 +104,7 @@ class EntropyLDiversity(PrivacyModel):
         """Return the exponential of the least entropy, for both estimators."""
         found = []
         for name in sensitive if published.sizes.size else ():
-            counted = Counted(published, name)
+            counted = ClassValues(published, name)
             found.append(Strength("EntropyLDiversity", "l", _largest_l(counted, "shannon"), name, "down"))
             corrected = _largest_l(counted, "grassberger")
             found.append(Strength("EntropyLDiversity", "l (grassberger)", corrected, name, "down"))
@@ -208,7 +212,7 @@ def _grassberger(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 _LOGARITHMS = {"shannon": _logarithm, "grassberger": _grassberger}
 
 
-def _entropies(counted: Counted, estimator: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _entropies(counted: ClassValues, estimator: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Entropy of each class in doubles, with a bound on the error."""
     logarithm = _LOGARITHMS[estimator]
     if not counted.starts.size:
@@ -218,7 +222,7 @@ def _entropies(counted: Counted, estimator: str) -> tuple[NDArray[np.float64], N
     return whole - sums / counted.sizes, (counted.distinct + 32) * _ENTROPY_LOSS * (whole + 1)
 
 
-def _largest_l(counted: Counted, estimator: str) -> float:
+def _largest_l(counted: ClassValues, estimator: str) -> float:
     """Return the largest l, up to a few units in the last place, that all classes reach."""
     entropy, error = _entropies(counted, estimator)
     limit = int(counted.distinct.min())

@@ -18,7 +18,7 @@ from veil.base.declare import declared
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError
-from veil.models.base import PrivacyModel, Strength
+from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.published.finding import Finding
 from veil.published.table import Published
 from veil.tables.columns import encoded, is_text
@@ -34,7 +34,7 @@ _SEPARATOR = ","
 Items = tuple[object, ...]
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class KMAnonymity(PrivacyModel):
     """Knowing a record's quasi-identifiers and at most m of its items leaves at least k records.
 
@@ -69,6 +69,10 @@ class KMAnonymity(PrivacyModel):
     def bind(self, sample: Sample) -> _Criterion | None:
         """Find the combinations worth counting. Every combination is held by one record at least."""
         return _Criterion(sample, self) if self.k > 1 else None
+
+    def promised(self, records: int) -> PromisedRisk:
+        """A record is one of k."""
+        return PromisedRisk.of_classes(self.k)
 
     def verify(self, published: Published) -> Finding:
         """Count all combinations in all classes."""

@@ -9,12 +9,12 @@ from pydantic import Field
 
 from veil.base.declare import declared
 from veil.classes.sample import Sample
-from veil.models.base import PrivacyModel, Strength
+from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.published.finding import Finding
 from veil.published.table import Published
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class KAnonymity(PrivacyModel):
     """Every record is indistinguishable from at least k - 1 others by its quasi-identifiers.
 
@@ -32,6 +32,10 @@ class KAnonymity(PrivacyModel):
     def minimal_class_size(self, sample: Sample) -> int:
         """Return k."""
         return self.k
+
+    def promised(self, records: int) -> PromisedRisk:
+        """A record is one of k."""
+        return PromisedRisk.of_classes(self.k)
 
     def verify(self, published: Published) -> Finding:
         """Check the size of the smallest class."""

@@ -15,7 +15,8 @@ from veil.base.exact import ball, decimal_fraction, is_at_most
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError
-from veil.models.base import PrivacyModel, Strength
+from veil.models.base import PrivacyModel, PromisedRisk, Strength
+from veil.models.k_anonymity import KAnonymity
 from veil.models.presence import require_subset, sizes_in_population
 from veil.models.subset import SubsetField
 from veil.population.size import AnyPopulation, Population
@@ -31,7 +32,7 @@ _OFFSETS: dict[Estimator, tuple[int, int]] = {"poisson": (0, 2), "zero_truncated
 """The least number of records that a class shows, and how many more k' is than those that one of k people shows."""
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class KMap(PrivacyModel):
     """Everybody in the release looks like at least k - 1 other people of the population, released or not.
 
@@ -75,6 +76,11 @@ class KMap(PrivacyModel):
                 "`population` of KMap should be left out if `subset` is given: the whole table is the population then"
             )
 
+    @property
+    def survives_union(self) -> bool:
+        """Whether k' is derived: people of the population are not in any part, so they cannot be counted by part."""
+        return self.population is not None
+
     def derived_class_size(self, records: int) -> int:
         """Return k', for a table of so many records in total.
 
@@ -114,6 +120,10 @@ class KMap(PrivacyModel):
 
         return is_at_most(goal, reached)
 
+    def for_part(self, sample: Sample) -> PrivacyModel:
+        """Return k'-anonymity if k' is derived: from the number of all records, not of those in the part."""
+        return self if self.population is None else KAnonymity(self.minimal_class_size(sample))
+
     def minimal_class_size(self, sample: Sample) -> int:
         """Return k' if it is derived: the model is k'-anonymity then. People are only counted class by class."""
         return 1 if self.population is None else self.derived_class_size(sample.everybody)
@@ -124,6 +134,11 @@ class KMap(PrivacyModel):
             return None
         require_subset(self, sample)
         return LargeInPopulation(self.k)
+
+    def promised(self, records: int) -> PromisedRisk:
+        """A record is one of k in the population, and one of k' in the table if that is derived."""
+        derived = 1 if self.population is None else self.derived_class_size(records)
+        return PromisedRisk(1.0 / derived, 1.0 / self.k, 1.0 / self.k)
 
     def verify(self, published: Published) -> Finding:
         """Count the smallest class, in the population if it is at hand. It is never smaller there."""

@@ -19,7 +19,7 @@ from veil.published.finding import Finding
 from veil.published.table import Published
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class BetaLikeness(PrivacyModel):
     """In no class is a sensitive value more than 1 + β times as frequent as in the whole table.
 

@@ -27,7 +27,7 @@ from veil.tables.columns import counted
 Chance = Annotated[float, Field(ge=0, le=1)]
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class DeltaPresence(PrivacyModel):
     """Of everybody who looks the same, at least a share `minimum` and at most a share `maximum` is in the release.
 
@@ -77,6 +77,11 @@ class DeltaPresence(PrivacyModel):
         object.__setattr__(
             self, "monotone_generalization", self.minimum == 0 or self.empty_classes == "forbid"
         )
+
+    @property
+    def survives_union(self) -> bool:
+        """No: nobody can tell which part the people would be in who are not released."""
+        return False
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return the numerator of the simplest share that is allowed, for which no fraction has a smaller one."""
@@ -129,7 +134,7 @@ class DeltaPresence(PrivacyModel):
         ]
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class Inclusion(PrivacyModel):
     """Releases a research subset, and demands nothing of it: the rest of the table is there as the population."""
 

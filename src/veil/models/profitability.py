@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -18,7 +19,7 @@ from veil.classes import kernels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.hierarchies.hierarchy import Hierarchy
-from veil.models.base import PrivacyModel, Strength
+from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.models.k_map import LargeInPopulation
 from veil.models.presence import sizes_in_population
 from veil.models.subset import SubsetField
@@ -33,7 +34,7 @@ _CLOSE = 2
 """Mark of a class that doubles cannot decide."""
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class Profitability(PrivacyModel):
     """The publisher expects to gain by every class, given an adversary who attacks only where that pays.
 
@@ -85,6 +86,12 @@ class Profitability(PrivacyModel):
         # Class variables of the base; the safe answers stay where the payout matters.
         object.__setattr__(self, "monotone_generalization", self.no_attack)
         object.__setattr__(self, "monotone_suppression", self.no_attack)
+        object.__setattr__(self, "reads_levels", not self.no_attack)
+
+    @property
+    def survives_union(self) -> bool:
+        """Yes, without a research subset: a larger class is attacked less, and what its labels are worth stays."""
+        return self.subset is None
 
     def unattacked_class_size(self) -> int:
         """Return the smallest size n with adversary_gain / n < cost."""
@@ -138,6 +145,13 @@ class Profitability(PrivacyModel):
             return possible > 1
         found = sign_of_logs([*((1, share) for share in shares), *((part, domain) for domain in domains)])
         return found == (-1 if possible > 1 else 1)
+
+    def promised(self, records: int) -> PromisedRisk:
+        """Classes that nobody attacks are large, in the population if the attacker is a journalist."""
+        if not self.no_attack:
+            return PromisedRisk()
+        found = PromisedRisk.of_classes(self.unattacked_class_size())
+        return found if self.attacker == "prosecutor" else dataclasses.replace(found, prosecutor=1.0)
 
     def verify(self, published: Published) -> Finding:
         """Compute sizes and payouts from the cells of the table, and from the hierarchies if these are at hand."""

@@ -168,7 +168,7 @@ def keepable(
 
 
 @dataclass(frozen=True)
-class Share:
+class ValueShare:
     """How frequent a value is in the table (0 if it does not occur there), and in the classes that hold it."""
 
     value: object
@@ -187,7 +187,7 @@ class Share:
         return self.p == 1 or sign_of_logs([(1, self.p)], self.gain) in (-1, 0)
 
 
-def shares(published: Published, attribute: str) -> list[Share]:
+def shares(published: Published, attribute: str) -> list[ValueShare]:
     """Compare the share of each published value in the classes with that in the table, exactly."""
     found = count(published, attribute, ordered=False)
     if not found.classes.size:
@@ -196,7 +196,7 @@ def shares(published: Published, attribute: str) -> list[Share]:
     largest, smallest = (_extreme(found.codes, found.counts, sizes, most) for most in (True, False))
     total = published.baseline_records
     return [
-        Share(
+        ValueShare(
             found.values[code].as_py(),
             Fraction(int(found.masses[code]), total),
             largest[code],

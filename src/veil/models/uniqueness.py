@@ -16,7 +16,7 @@ from veil.base.exact import decimal_fraction, float_at_least
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import ParameterError
-from veil.models.base import PrivacyModel, Strength
+from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.models.sample_based import Share, ShareCriterion, SizeCriterion, listed_sizes
 from veil.population import AnyPopulation, Estimate, Estimator, Population, estimate
 from veil.population.confirm import confirmed
@@ -25,7 +25,7 @@ from veil.published.finding import Finding
 from veil.published.table import Published
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class SampleUniqueness(PrivacyModel):
     """At most a given share of the records are alone in their class.
 
@@ -51,12 +51,23 @@ class SampleUniqueness(PrivacyModel):
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
 
     @property
+    def survives_union(self) -> bool:
+        """Yes: a share of two parts together lies between the shares of each, and classes that become one are fewer and
+        larger.
+        """
+        return True
+
+    @property
     def _share(self) -> Share:
         return Share(decimal_fraction(self.threshold), 2, records=True)
 
     def bind(self, sample: Sample) -> ShareCriterion:
         """Count the classes of one record."""
         return ShareCriterion(sample, [self._share])
+
+    def promised(self, records: int) -> PromisedRisk:
+        """As many records as may be unique."""
+        return PromisedRisk(marketer=self.threshold)
 
     def verify(self, published: Published) -> Finding:
         """Count again, in rational numbers."""
@@ -72,7 +83,7 @@ class SampleUniqueness(PrivacyModel):
         return [Strength(cls.__name__, "threshold", float_at_least(share))]
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class PopulationUniqueness(PrivacyModel):
     """At most a given share of the population is estimated to be alone in its class.
 
@@ -124,6 +135,10 @@ class PopulationUniqueness(PrivacyModel):
                 f"the table, not {size}"
             )
         return size
+
+    def promised(self, records: int) -> PromisedRisk:
+        """As many people as may be unique."""
+        return PromisedRisk(marketer=self.threshold)
 
     def verify(self, published: Published) -> Finding:
         """Estimate again and put the solution into the equations, summed term by term."""

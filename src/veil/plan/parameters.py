@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer, TypeAd
 
 from veil.base.declare import explain, written
 from veil.errors import HierarchyError, ParameterError
-from veil.hierarchies import Builder, File, Hierarchy, Table
+from veil.hierarchies import AnyBuilder, File, Hierarchy, Table
 from veil.models import Model, PrivacyModel
 
 _MODEL: TypeAdapter[Any] = TypeAdapter(Model)
@@ -64,7 +64,9 @@ def _spelled(value: Any) -> Any:
 
 
 ColumnHierarchy = Annotated[
-    Any, BeforeValidator(_hierarchy, json_schema_input_type=str | Builder | None), PlainSerializer(_spelled)
+    Any,
+    BeforeValidator(_hierarchy, json_schema_input_type=str | AnyBuilder | None),
+    PlainSerializer(_spelled),
 ]
 Columns = Annotated[
     dict[str, ColumnHierarchy],
@@ -97,7 +99,7 @@ def relocated(columns: Mapping[str, Any], move: Callable[[str], str]) -> dict[st
     }
 
 
-_BUILDER: TypeAdapter[Any] = TypeAdapter(Builder)
+_BUILDER: TypeAdapter[Any] = TypeAdapter(AnyBuilder)
 
 
 def hierarchy_builder(value: Any) -> Any:

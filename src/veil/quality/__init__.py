@@ -1,80 +1,45 @@
-"""Quality models, one family a file: what a transformation loses. Smaller is better."""
+"""Quality models, one family a file: what a transformation loses. Smaller is better.
+
+A new file is found by itself, and so is a model of another package (`veil.quality`).
+"""
 
 from __future__ import annotations
 
-import re
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
-
+from veil.base.registry import Family, find, import_files, snake
 from veil.errors import ParameterError, did_you_mean
-from veil.quality.ambiguity import Ambiguity
-from veil.quality.base import NO_BOUND, Evaluation, Measure, Node, QualityModel, Score, Tally
-from veil.quality.class_size import AverageClassSize
-from veil.quality.classification import Classification
-from veil.quality.discernibility import Discernibility
-from veil.quality.entropy import NonUniformEntropy, NormalizedNonUniformEntropy
-from veil.quality.height import Height
-from veil.quality.kullback_leibler import KullbackLeibler
-from veil.quality.loss import Loss
-from veil.quality.payout import EntropyBased, PublisherPayout
-from veil.quality.precision import Precision
-from veil.quality.static import Static
-from veil.quality.vector import VectorMeasure
+from veil.quality.base import NO_BOUND as NO_BOUND
+from veil.quality.base import Evaluation as Evaluation
+from veil.quality.base import Measure as Measure
+from veil.quality.base import Node as Node
+from veil.quality.base import QualityModel as QualityModel
+from veil.quality.base import Score as Score
+from veil.quality.base import Tally as Tally
 
-Quality = Annotated[
-    AverageClassSize
-    | Discernibility
-    | Ambiguity
-    | Height
-    | Precision
-    | Loss
-    | NonUniformEntropy
-    | NormalizedNonUniformEntropy
-    | KullbackLeibler
-    | EntropyBased
-    | Classification
-    | PublisherPayout
-    | Static,
-    Field(discriminator="kind"),
-]
+QUALITIES = Family(
+    QualityModel,
+    "veil.quality",
+    order=(
+        "AverageClassSize",
+        "Discernibility",
+        "Ambiguity",
+        "Height",
+        "Precision",
+        "Loss",
+        "NonUniformEntropy",
+        "NormalizedNonUniformEntropy",
+        "KullbackLeibler",
+        "EntropyBased",
+        "Classification",
+        "PublisherPayout",
+        "Static",
+    ),
+)
+"""Every quality model by its kind."""
+
+Quality = Annotated[QualityModel, QUALITIES]
 """Any quality model, as a recipe names it by its `kind`."""
-
-_BY_NAME: dict[str, type[QualityModel]] = {
-    "average_class_size": AverageClassSize,
-    "discernibility": Discernibility,
-    "ambiguity": Ambiguity,
-    "height": Height,
-    "precision": Precision,
-    "loss": Loss,
-    "non_uniform_entropy": NonUniformEntropy,
-    "normalized_non_uniform_entropy": NormalizedNonUniformEntropy,
-    "kullback_leibler": KullbackLeibler,
-    "entropy_based": EntropyBased,
-    "classification": Classification,
-    "publisher_payout": PublisherPayout,
-    "static": Static,
-}
-
-_SYNONYMS = {
-    "aecs": "average_class_size",
-    "average_equivalence_class_size": "average_class_size",
-    "class_size": "average_class_size",
-    "discernability": "discernibility",
-    "dm": "discernibility",
-    "granularity": "loss",
-    "entropy": "non_uniform_entropy",
-    "nue": "non_uniform_entropy",
-    "normalized_entropy": "normalized_non_uniform_entropy",
-    "kl": "kullback_leibler",
-    "kl_divergence": "kullback_leibler",
-    "kullback_leibler_divergence": "kullback_leibler",
-    "entropy_based_information_loss": "entropy_based",
-    "classification_accuracy": "classification",
-    "publisher_payoff": "publisher_payout",
-    "payout": "publisher_payout",
-    "payoff": "publisher_payout",
-}
 
 
 def by_name(name: str) -> QualityModel:
@@ -89,13 +54,11 @@ def by_name(name: str) -> QualityModel:
     ...
     veil.errors.ParameterError: there is no quality model 'precison'. Did you mean 'precision'?
     """
-    # CamelCase, spaces and hyphens all become the same snake_case.
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())
-    plain = re.sub(r"[\s_-]+", "_", words).lower()
-    plain = _SYNONYMS.get(plain, plain)
-    if plain not in _BY_NAME:
-        raise ParameterError(f"there is no quality model {name!r}.{did_you_mean(plain, _BY_NAME)}")
-    model = _BY_NAME[plain]
+    model = find(QUALITIES, name)
+    if model is None:
+        raise ParameterError(
+            f"there is no quality model {name!r}.{did_you_mean(name, map(snake, QUALITIES))}"
+        )
     try:
         return model()
     except ParameterError as error:
@@ -103,28 +66,40 @@ def by_name(name: str) -> QualityModel:
         raise ParameterError(f"quality {name!r} needs parameters: {error}; {way_out}") from None
 
 
-__all__ = [
-    "NO_BOUND",
-    "Ambiguity",
-    "AverageClassSize",
-    "Classification",
-    "Discernibility",
-    "EntropyBased",
-    "Evaluation",
-    "Height",
-    "KullbackLeibler",
-    "Loss",
-    "Measure",
-    "Node",
-    "NonUniformEntropy",
-    "NormalizedNonUniformEntropy",
-    "Precision",
-    "PublisherPayout",
-    "Quality",
-    "QualityModel",
-    "Score",
-    "Static",
-    "Tally",
-    "VectorMeasure",
-    "by_name",
-]
+if TYPE_CHECKING:  # names for editors and type checkers; what is not among them is found all the same
+    from veil.quality.ambiguity import Ambiguity as Ambiguity
+    from veil.quality.class_size import AverageClassSize as AverageClassSize
+    from veil.quality.classification import Classification as Classification
+    from veil.quality.discernibility import Discernibility as Discernibility
+    from veil.quality.entropy import NonUniformEntropy as NonUniformEntropy
+    from veil.quality.entropy import NormalizedNonUniformEntropy as NormalizedNonUniformEntropy
+    from veil.quality.height import Height as Height
+    from veil.quality.kullback_leibler import KullbackLeibler as KullbackLeibler
+    from veil.quality.loss import Loss as Loss
+    from veil.quality.payout import EntropyBased as EntropyBased
+    from veil.quality.payout import PublisherPayout as PublisherPayout
+    from veil.quality.precision import Precision as Precision
+    from veil.quality.static import Static as Static
+    from veil.quality.vector import VectorMeasure as VectorMeasure
+else:
+
+    def __getattr__(name: str) -> Any:
+        return QUALITIES.attribute(__name__, name)
+
+    import_files(__name__)
+    from veil.quality.vector import VectorMeasure
+
+    __all__ = [
+        "NO_BOUND",
+        "QUALITIES",
+        "Evaluation",
+        "Measure",
+        "Node",
+        "Quality",
+        "QualityModel",
+        "Score",
+        "Tally",
+        "VectorMeasure",
+        "by_name",
+        *QUALITIES.names,
+    ]

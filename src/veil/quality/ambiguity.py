@@ -23,7 +23,7 @@ EXACT = 2.0**53
 """Up to here sums of whole numbers are exact in double precision."""
 
 
-@declared
+@declared(kind_of=QualityModel)
 class Ambiguity(QualityModel):
     """Each record is charged the number of combinations of domain values that its labels cover.
 

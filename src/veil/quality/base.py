@@ -125,9 +125,12 @@ class QualityModel:
     ----------
     needs_squares
         Whether the sample must carry the squared multiplicities of original rows.
+    synonyms
+        Further names that the model goes by.
     """
 
     needs_squares: ClassVar[bool] = False
+    synonyms: ClassVar[tuple[str, ...]] = ()
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

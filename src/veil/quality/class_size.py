@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -13,7 +13,7 @@ from veil.quality.base import Measure, Node, QualityModel, Score
 from veil.quality.factors import Factor, factors
 
 
-@declared
+@declared(kind_of=QualityModel)
 class AverageClassSize(QualityModel):
     """Records divided by classes; all suppressed records together count as one class.
 
@@ -26,6 +26,8 @@ class AverageClassSize(QualityModel):
 
     factor: Factor = 0.5
     kind: Literal["AverageClassSize"] = Field(default="AverageClassSize", repr=False, kw_only=True)
+
+    synonyms: ClassVar[tuple[str, ...]] = ("aecs", "average_equivalence_class_size", "class_size")
 
     def bind(self, sample: Sample) -> Measure:
         """Meet the model with the data."""

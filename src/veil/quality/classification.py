@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from veil.quality.base import Measure, Node, QualityModel, Score
 from veil.quality.factors import Factor, exact, exact_factors
 
 
-@declared
+@declared(kind_of=QualityModel)
 class Classification(QualityModel):
     """Share of records whose response a majority vote within their class would get wrong.
 
@@ -40,6 +40,8 @@ class Classification(QualityModel):
     ]
     factor: Factor = 0.5
     kind: Literal["Classification"] = Field(default="Classification", repr=False, kw_only=True)
+
+    synonyms: ClassVar[tuple[str, ...]] = ("classification_accuracy",)
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -14,7 +14,7 @@ from veil.quality.base import Measure, Node, QualityModel, Score
 from veil.quality.factors import Monotone
 
 
-@declared
+@declared(kind_of=QualityModel)
 class Discernibility(QualityModel):
     """Each record is charged the size of its class, and the size N of the table if it is suppressed.
 
@@ -27,6 +27,8 @@ class Discernibility(QualityModel):
 
     monotone: Monotone = False
     kind: Literal["Discernibility"] = Field(default="Discernibility", repr=False, kw_only=True)
+
+    synonyms: ClassVar[tuple[str, ...]] = ("discernability", "dm")
 
     def bind(self, sample: Sample) -> Measure:
         """Meet the model with the data."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from veil.quality.factors import Factor, Monotone, Weights, factors
 from veil.quality.vector import VectorMeasure
 
 
-@declared
+@declared(kind_of=QualityModel)
 class NonUniformEntropy(QualityModel):
     """Bits lost: how uncertain the original value of a cell is once its generalized value is known.
 
@@ -41,13 +41,15 @@ class NonUniformEntropy(QualityModel):
     weights: Weights = Field(default_factory=dict)
     kind: Literal["NonUniformEntropy"] = Field(default="NonUniformEntropy", repr=False, kw_only=True)
 
+    synonyms: ClassVar[tuple[str, ...]] = ("entropy", "nue")
+
     def bind(self, sample: Sample) -> VectorMeasure:
         """Meet the model with the data."""
         aggregate = Aggregate(self.aggregate, sample.encoding.names, self.weights)
         return _Entropy(sample, aggregate, *factors(self.factor), self.monotone)
 
 
-@declared
+@declared(kind_of=QualityModel)
 class NormalizedNonUniformEntropy(QualityModel):
     """Non-uniform entropy as a share, for each attribute, of the entropy that the original column has.
 
@@ -64,6 +66,8 @@ class NormalizedNonUniformEntropy(QualityModel):
     kind: Literal["NormalizedNonUniformEntropy"] = Field(
         "NormalizedNonUniformEntropy", repr=False, kw_only=True
     )
+
+    synonyms: ClassVar[tuple[str, ...]] = ("normalized_entropy",)
 
     def bind(self, sample: Sample) -> VectorMeasure:
         """Meet the model with the data."""

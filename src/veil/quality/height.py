@@ -16,7 +16,7 @@ from veil.quality.factors import Weights
 from veil.quality.vector import VectorMeasure
 
 
-@declared
+@declared(kind_of=QualityModel)
 class Height(QualityModel):
     """Levels climbed: attribute j loses its generalization level. Suppression is ignored. Samarati (2001).
 

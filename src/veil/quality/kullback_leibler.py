@@ -21,7 +21,7 @@ from veil.quality.cover import Cover, domain_rows, fields, place
 from veil.quality.summing import sum_in_any_order
 
 
-@declared
+@declared(kind_of=QualityModel)
 class KullbackLeibler(QualityModel):
     """Divergence of the distribution that the release suggests from the original one.
 
@@ -37,6 +37,7 @@ class KullbackLeibler(QualityModel):
 
     kind: Literal["KullbackLeibler"] = Field(default="KullbackLeibler", repr=False, kw_only=True)
 
+    synonyms: ClassVar[tuple[str, ...]] = ("kl", "kl_divergence", "kullback_leibler_divergence")
     needs_squares: ClassVar[bool] = True
 
     def bind(self, sample: Sample) -> Measure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from veil.quality.factors import Factor, Weights, factors
 from veil.quality.vector import VectorMeasure
 
 
-@declared
+@declared(kind_of=QualityModel)
 class Loss(QualityModel):
     """Share of the domain that a cell covers, averaged over the records; 1 for a suppressed record.
 
@@ -43,6 +43,8 @@ class Loss(QualityModel):
     factor: Factor = 0.5
     weights: Weights = Field(default_factory=dict)
     kind: Literal["Loss"] = Field(default="Loss", repr=False, kw_only=True)
+
+    synonyms: ClassVar[tuple[str, ...]] = ("granularity",)
 
     def bind(self, sample: Sample) -> VectorMeasure:
         """Meet the model with the data."""

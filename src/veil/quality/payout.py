@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ EVERYONE = 2**62
 """More than the records of any class."""
 
 
-@declared
+@declared(kind_of=QualityModel)
 class EntropyBased(QualityModel):
     """Entropy-based information loss of each record: 0 for an original record, 1 for a suppressed one.
 
@@ -44,12 +44,14 @@ class EntropyBased(QualityModel):
     factor: Factor = 0.5
     kind: Literal["EntropyBased"] = Field(default="EntropyBased", repr=False, kw_only=True)
 
+    synonyms: ClassVar[tuple[str, ...]] = ("entropy_based_information_loss",)
+
     def bind(self, sample: Sample) -> Measure:
         """Meet the model with the data."""
         return _EntropyBased(sample, *factors(self.factor), benefit=1.0, harm=0.0, attacked=0)
 
 
-@declared
+@declared(kind_of=QualityModel)
 class PublisherPayout(QualityModel):
     """What the publisher fails to earn, at most `benefit` for each record, if an adversary acts rationally.
 
@@ -70,6 +72,8 @@ class PublisherPayout(QualityModel):
     cost: Annotated[Money, Field(description="adversary's cost of trying to re-identify a record")] = 4.0
     factor: Factor = 0.5
     kind: Literal["PublisherPayout"] = Field(default="PublisherPayout", repr=False, kw_only=True)
+
+    synonyms: ClassVar[tuple[str, ...]] = ("publisher_payoff", "payout", "payoff")
 
     def bind(self, sample: Sample) -> Measure:
         """Meet the model with the data."""

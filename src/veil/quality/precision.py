@@ -18,7 +18,7 @@ from veil.quality.factors import Factor, Monotone, Weights, exact_factors
 from veil.quality.vector import VectorMeasure
 
 
-@declared
+@declared(kind_of=QualityModel)
 class Precision(QualityModel):
     """Share of its hierarchy that each attribute climbed, averaged over the records; 1 for a suppressed one.
 

@@ -22,7 +22,7 @@ Losses = Annotated[
 ]
 
 
-@declared
+@declared(kind_of=QualityModel)
 class Static(QualityModel):
     """A loss for each attribute and level that the user states. Suppression is ignored.
 

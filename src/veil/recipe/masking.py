@@ -20,23 +20,19 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from veil.hierarchies import File
-from veil.masking import Masking, Method
+from veil.hierarchies import BUILDERS, File
+from veil.masking import METHODS, Masking, Method
 from veil.recipe.base import Located, schema_of
 from veil.recipe.document import read_document
-from veil.recipe.parts import BUILDERS, members, with_kind
+from veil.recipe.parts import with_kind
 from veil.recipe.places import INPUTS, InputSpec
 from veil.recipe.recipe import Recipe
-
-MASKINGS = members(Masking)
 
 
 def _step(value: Any) -> Any:
     if isinstance(value, dict) and value.get("key") is not None:
         raise ValueError("a key does not belong into a recipe: name a `key_file` or a `key_variable` instead")
-    return with_kind(
-        value, MASKINGS, "a masking method, such as {kind: RankSwapping, columns: [age], p: 10},"
-    )
+    return with_kind(value, METHODS, "a masking method, such as {kind: RankSwapping, columns: [age], p: 10},")
 
 
 StepSpec = Annotated[Masking, BeforeValidator(_step)]
@@ -68,7 +64,7 @@ class MaskingRecipe(Located):
     overwrite: Annotated[bool, Field(description="whether existing files may be replaced")] = False
     steps: Annotated[list[StepSpec], Field(min_length=1, description="masking methods, in their order")]
 
-    known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (MASKINGS, BUILDERS, INPUTS)
+    known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (METHODS, BUILDERS, INPUTS)
 
     def methods(self) -> list[Method]:
         """Return the steps; files that they name are found from the folder of the recipe."""

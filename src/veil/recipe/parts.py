@@ -6,28 +6,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import date, timedelta
-from decimal import Decimal
-from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
-from pydantic import BeforeValidator, Field, TypeAdapter
+from pydantic import BeforeValidator, Field
 
-from veil import lattice
+from veil import lattice, models
 from veil import quality as qualities
 from veil.dp.safepub import SafePub
 from veil.errors import PlanError, VeilError, did_you_mean
-from veil.hierarchies import Builder, Hierarchy, Table
+from veil.hierarchies import BUILDERS, AnyBuilder, Hierarchy, Table
+from veil.lattice import STRATEGIES, AnyStrategy
 from veil.local_recoding.modes import LocalRecoding
-from veil.models import Model
-from veil.quality import Quality
+from veil.models import PrivacyModel
+from veil.quality import QUALITIES, Quality
 
 
 def members(union: Any) -> dict[str, type[Any]]:
     """Return the classes of a union of declared classes by their `kind`.
 
-    >>> members(Model)["KAnonymity"].__name__
-    'KAnonymity'
+    >>> members(LocalRecoding)["Iterative"].__name__
+    'Iterative'
     """
     if get_origin(union) is Annotated:
         union = get_args(union)[0]
@@ -37,10 +35,9 @@ def members(union: Any) -> dict[str, type[Any]]:
 
 # Hierarchies, models, quality models
 
-BUILDERS = members(Builder)
-MODELS = {**members(Model), "SafePub": SafePub}
-QUALITIES = members(Quality)
-STRATEGIES = members(lattice.AnyStrategy)
+MODELS = models.MODELS.plus(SafePub)
+"""What a plan may ask for: a model by which a search judges, or SafePub, which is a way of its own."""
+
 RECODINGS = members(LocalRecoding)
 
 
@@ -108,23 +105,23 @@ def _is_complete(cls: type[Any]) -> bool:
     return True
 
 
-_Word = Annotated[
-    str, Field(json_schema_extra={"enum": [kind for kind, each in BUILDERS.items() if _is_complete(each)]})
-]
+def _list_words(schema: dict[str, Any]) -> None:
+    schema["enum"] = [kind for kind, each in BUILDERS.items() if _is_complete(each)]
+
+
+_Word = Annotated[str, Field(json_schema_extra=_list_words)]
 _FilePath = Annotated[str, Field(pattern=r"[./\\]", description="path of a hierarchy file")]
 
 HierarchySpec = Annotated[
-    Builder, BeforeValidator(_hierarchy, json_schema_input_type=_Word | _FilePath | Builder)
+    AnyBuilder, BeforeValidator(_hierarchy, json_schema_input_type=_Word | _FilePath | AnyBuilder)
 ]
 """A kind of hierarchy with its parameters, its mere name, or the path of a hierarchy file."""
 
-ModelSpec = Annotated[Annotated[Model | SafePub, Field(discriminator="kind")], BeforeValidator(_model)]
+ModelSpec = Annotated[PrivacyModel, MODELS, BeforeValidator(_model)]
 
 QualitySpec = Annotated[Quality, BeforeValidator(_quality, json_schema_input_type=str | Quality)]
 
-StrategySpec = Annotated[
-    lattice.AnyStrategy, BeforeValidator(_strategy, json_schema_input_type=str | lattice.AnyStrategy)
-]
+StrategySpec = Annotated[AnyStrategy, BeforeValidator(_strategy, json_schema_input_type=str | AnyStrategy)]
 
 
 RecodingSpec = Annotated[
@@ -150,33 +147,6 @@ def builder_of(hierarchy: Any, column: str) -> Any:
     return hierarchy
 
 
-# Written down again
-
-
-def spelled(value: Any) -> Any:
-    """Write a declared value as a mapping that begins with its kind and leaves out what is as by default."""
-    dumped = TypeAdapter(type(value)).dump_python(value, exclude_defaults=True)
-    dumped.pop("kind", None)
-    return {"kind": value.kind, **_plain(dumped)}
-
-
 def shortened(spec: dict[str, Any]) -> Any:
     """Return the kind alone if there is nothing else to say."""
     return spec["kind"] if len(spec) == 1 else spec
-
-
-def _plain(value: Any) -> Any:
-    """Turn values into what YAML knows, without losing a digit."""
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, Decimal):
-        return float(value) if Decimal(repr(float(value))) == value else str(value)
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, Path):
-        return value.as_posix()
-    if isinstance(value, timedelta):
-        return TypeAdapter(timedelta).dump_python(value, mode="json")
-    return value

@@ -12,12 +12,13 @@ from urllib.parse import quote
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from veil.base.declare import declared
+from veil.base.spell import spelled
 from veil.engines.database import Database, is_url
 from veil.engines.relation import Engine
 from veil.engines.scan.files import is_pattern
 from veil.engines.settings import Settings
 from veil.errors import VeilError
-from veil.recipe.parts import members, spelled, with_kind
+from veil.recipe.parts import members, with_kind
 from veil.tables import Csv, Excel, Feather, Format, Parquet
 from veil.tables.formats import format_of
 

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
+from veil.base.spell import spelled
 from veil.engines.database import Database, is_url
 from veil.engines.relation import Engine
 from veil.engines.settings import Settings
 from veil.errors import VeilError
-from veil.hierarchies import File
+from veil.hierarchies import BUILDERS, File
+from veil.lattice import STRATEGIES
 from veil.local_recoding.modes import LocalRecoding
 from veil.models.subset import Matching
 from veil.plan.plan import Plan, Treatment
+from veil.quality import QUALITIES
 from veil.recipe.base import Located, schema_of, with_file
 from veil.recipe.document import write_document
 from veil.recipe.parts import (
-    BUILDERS,
     MODELS,
-    QUALITIES,
     RECODINGS,
-    STRATEGIES,
     HierarchySpec,
     ModelSpec,
     QualitySpec,
@@ -32,7 +32,6 @@ from veil.recipe.parts import (
     StrategySpec,
     builder_of,
     shortened,
-    spelled,
 )
 from veil.recipe.places import (
     SOURCES,

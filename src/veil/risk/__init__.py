@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from veil.risk.analysis import RiskAnalysis, analyze
     from veil.risk.attackers import Attack, Attackers, Marketer, attacker_risks
-    from veil.risk.attributes import AttributeRisk, attribute_risks
     from veil.risk.before_and_after import risks_of
+    from veil.risk.column_sets import AttributeRisk, attribute_risks
     from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
     from veil.risk.identify.detection import Identifier, detect_identifiers
     from veil.risk.identify.roles import Proposal, propose_roles
     from veil.risk.individual import HouseholdRisk, IndividualRisk, household_risk, individual_risk
-    from veil.risk.limits import Limits, risk_limits
+    from veil.risk.limits import risk_limits
     from veil.risk.linkage import Linkage, linkage_experiment
     from veil.risk.reidentification import Risk, sample_risk
     from veil.risk.special_uniques import Suda, suda
@@ -39,7 +39,6 @@ __all__ = [
     "HouseholdRisk",
     "Identifier",
     "IndividualRisk",
-    "Limits",
     "Linkage",
     "Marketer",
     "PopulationUniques",
@@ -73,12 +72,12 @@ __all__ = [
 _HOMES = {
     "analysis": ("RiskAnalysis", "analyze"),
     "attackers": ("Attack", "Attackers", "Marketer", "attacker_risks"),
-    "attributes": ("AttributeRisk", "attribute_risks"),
+    "column_sets": ("AttributeRisk", "attribute_risks"),
     "identify.detection": ("Identifier", "detect_identifiers"),
     "before_and_after": ("risks_of",),
     "distribution": ("ClassSizes", "RiskBin", "class_sizes", "risk_distribution"),
     "individual": ("HouseholdRisk", "IndividualRisk", "household_risk", "individual_risk"),
-    "limits": ("Limits", "risk_limits"),
+    "limits": ("risk_limits",),
     "linkage": ("Linkage", "linkage_experiment"),
     "identify.roles": ("Proposal", "propose_roles"),
     "reidentification": ("Risk", "sample_risk"),

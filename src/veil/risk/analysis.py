@@ -16,7 +16,7 @@ from veil.models.subset import subset_of
 from veil.population import REGIONS, Population, population_of
 from veil.published.table import Published
 from veil.risk.attackers import Attackers, attacker_risks
-from veil.risk.attributes import AttributeRisk, affordable_size, attribute_risk, checked_size, ranked
+from veil.risk.column_sets import AttributeRisk, affordable_size, attribute_risk, checked_size, ranked
 from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
 from veil.risk.grouping import Grouped, check_columns, grouped, named, published_of, table_of
 from veil.risk.individual import IndividualRisk, class_weights, individual_risk_from

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError, ParameterError
 from veil.models.average_risk import smallest_safe_size
-from veil.risk.limits import Limits
+from veil.models.base import PromisedRisk
 from veil.risk.reidentification import exposed
 
 
@@ -79,7 +79,7 @@ def attacker_risks(
     threshold: float = 0.2,
     *,
     everybody: NDArray[np.int64] | None = None,
-    limits: Limits | None = None,
+    limits: PromisedRisk | None = None,
 ) -> Attackers:
     """Compute the risks for classes of the given sizes.
 
@@ -90,7 +90,7 @@ def attacker_risks(
     (0.3333, 0.25, 0.216667)
     """
     check_threshold(threshold)
-    promised = limits or Limits()
+    promised = limits or PromisedRisk()
     people = sizes if everybody is None else everybody
     if (people < sizes).any():
         raise InputError(

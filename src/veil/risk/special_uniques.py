@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.errors import ParameterError
-from veil.risk.attributes import checked_size
+from veil.risk.column_sets import checked_size
 from veil.risk.grouping import Grouped, grouped, published_of
 from veil.risk.projections import Projection, projections
 

@@ -9,22 +9,22 @@ Single measures read a `Comparison` of two tables: `quality_measures`, `summary_
 """
 
 from veil.utility.attributes import AttributeQuality
-from veil.utility.classification import Classification, classification
-from veil.utility.compare import ClassSizes, Utility, compare, utility_of
+from veil.utility.classifiers import Classification, classification
 from veil.utility.comparison import Comparison
 from veil.utility.distributions import Contingency, Distribution, Frequencies, contingency, distribution
-from veil.utility.measure import Measure, aggregate
+from veil.utility.measure import Measured, aggregate
+from veil.utility.numbers_kept import ColumnPreservation, Preservation, preservation
 from veil.utility.performance import ClassPerformance, Performance
-from veil.utility.preservation import ColumnPreservation, Preservation, preservation
 from veil.utility.quality import Quality, quality_measures
 from veil.utility.queries import QueryError, query_error
-from veil.utility.regression import Regression, regression
+from veil.utility.regressors import Regression, regression
 from veil.utility.statistics import ColumnStatistics, Statistics, summary_statistics
+from veil.utility.summary import ClassSummary, Utility, compare, utility_of
 
 __all__ = [
     "AttributeQuality",
     "ClassPerformance",
-    "ClassSizes",
+    "ClassSummary",
     "Classification",
     "ColumnPreservation",
     "ColumnStatistics",
@@ -32,7 +32,7 @@ __all__ = [
     "Contingency",
     "Distribution",
     "Frequencies",
-    "Measure",
+    "Measured",
     "Performance",
     "Preservation",
     "Quality",

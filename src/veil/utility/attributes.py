@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.utility.column import Column
-from veil.utility.measure import Measure
+from veil.utility.measure import Measured
 
 ATTRIBUTE_MEASURES = ("granularity", "intensity", "entropy", "squared_error")
 
@@ -37,10 +37,10 @@ class AttributeQuality:
     """
 
     column: str
-    granularity: Measure
-    intensity: Measure
-    entropy: Measure
-    squared_error: Measure
+    granularity: Measured
+    intensity: Measured
+    entropy: Measured
+    squared_error: Measured
     missings: float
     missings_before: float
 
@@ -56,7 +56,7 @@ class AttributeQuality:
 
 
 def attribute_quality(column: Column, taken: NDArray[np.bool_] | None = None) -> AttributeQuality:
-    """Measure what is left of a quasi-identifier. Records that are `taken` for suppressed have lost everything."""
+    """Measured what is left of a quasi-identifier. Records that are `taken` for suppressed have lost everything."""
     count = column.count.astype(np.float64)
     records = float(count.sum())
     return AttributeQuality(
@@ -70,18 +70,18 @@ def attribute_quality(column: Column, taken: NDArray[np.bool_] | None = None) ->
     )
 
 
-def _granularity(column: Column, taken: NDArray[np.bool_] | None) -> Measure:
+def _granularity(column: Column, taken: NDArray[np.bool_] | None) -> Measured:
     hierarchy = column.hierarchy
     least = 1.0 / hierarchy.domain_size
     if column.untouched and taken is None:
-        return Measure(least, least, 1.0)
-    return Measure(_mean(column, column.covering(hierarchy.shares, least), taken), least, 1.0)
+        return Measured(least, least, 1.0)
+    return Measured(_mean(column, column.covering(hierarchy.shares, least), taken), least, 1.0)
 
 
-def _intensity(column: Column, taken: NDArray[np.bool_] | None) -> Measure:
+def _intensity(column: Column, taken: NDArray[np.bool_] | None) -> Measured:
     height = column.hierarchy.height
     level = np.where(column.unknown, height, column.level)
-    return Measure(_mean(column, level / height, taken), 0.0, 1.0)
+    return Measured(_mean(column, level / height, taken), 0.0, 1.0)
 
 
 def _mean(column: Column, lost: NDArray[np.float64], taken: NDArray[np.bool_] | None) -> float:
@@ -103,7 +103,7 @@ def alike(columns: Sequence[Column]) -> NDArray[np.bool_]:
     return alike
 
 
-def _entropy(column: Column) -> Measure:
+def _entropy(column: Column) -> Measured:
     """Add up, level by level of those in use, the bits that are lost from one to the next.
 
     Frequencies on a level count the records that are generalized to it or further.
@@ -119,7 +119,7 @@ def _entropy(column: Column) -> Measure:
         before = here
     records = float(count.sum())
     most = -float(count @ np.log2(_frequencies(column, count, 0) / records))
-    return Measure(lost + 0.0, 0.0, most + 0.0)
+    return Measured(lost + 0.0, 0.0, most + 0.0)
 
 
 def _frequencies(column: Column, times: NDArray[np.float64], level: int) -> NDArray[np.float64]:
@@ -128,11 +128,11 @@ def _frequencies(column: Column, times: NDArray[np.float64], level: int) -> NDAr
     return np.bincount(labels, weights=times).astype(np.float64)[labels]
 
 
-def _squared_error(column: Column) -> Measure:
+def _squared_error(column: Column) -> Measured:
     known = ~np.isnan(column.number)
     count, most = column.count[known], farthest(column, *column.extent)[known]
     error = np.minimum(farthest(column, *column.bounds)[known], most)
-    return Measure(float(count @ error), 0.0, float(count @ most))
+    return Measured(float(count @ error), 0.0, float(count @ most))
 
 
 def farthest(column: Column, low: Any, high: Any) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from veil.tables.columns import is_number
 from veil.utility.column import numbered
 from veil.utility.comparison import Comparison
 from veil.utility.distributions import ordered
-from veil.utility.preservation import numbers
+from veil.utility.numbers_kept import numbers
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -48,7 +48,7 @@ def one_thread() -> AbstractContextManager[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class TableSide:
     """The features of one table.
 
     Attributes
@@ -93,7 +93,9 @@ class Side:
         return made
 
 
-def sides(comparison: Comparison, features: Sequence[str], numeric: Iterable[str]) -> tuple[Side, Side]:
+def sides(
+    comparison: Comparison, features: Sequence[str], numeric: Iterable[str]
+) -> tuple[TableSide, TableSide]:
     """Return the features before and after."""
     as_numbers = set(numeric)
     for name in as_numbers - set(features):
@@ -109,8 +111,8 @@ def sides(comparison: Comparison, features: Sequence[str], numeric: Iterable[str
 Part = tuple[Integers, Integers, int, Floats | None]
 
 
-def _side(parts: list[Part]) -> Side:
-    return Side(
+def _side(parts: list[Part]) -> TableSide:
+    return TableSide(
         np.column_stack([part[0] for part in parts]),
         np.column_stack([part[1] for part in parts]),
         tuple(part[2] for part in parts),

@@ -25,12 +25,12 @@ _FUNCTIONS: dict[str, Callable[[Sequence[float]], float]] = {
 
 
 @dataclass(frozen=True)
-class Measure:
+class Measured:
     """Information that was lost: a value between that of the original and that of a table without information.
 
     `quality` is 1 for the original and 0 for a table that tells nothing. If nothing could be lost, it is 1.
 
-    >>> Measure(4.0, minimum=2.0, maximum=10.0).quality
+    >>> Measured(4.0, minimum=2.0, maximum=10.0).quality
     0.75
     """
 
@@ -57,14 +57,14 @@ class Measure:
 
 
 def aggregate(
-    measures: Sequence[Measure], function: Function = "arithmetic_mean", *, normalized: bool = False
+    measures: Sequence[Measured], function: Function = "arithmetic_mean", *, normalized: bool = False
 ) -> float:
     """Return the quality of several attributes together.
 
     Values, minima and maxima are aggregated before they become a quality, as ARX does; `normalized` aggregates the
     lost shares instead. The geometric mean is that of the numbers plus one, less one.
 
-    >>> both = [Measure(1.0, 0.0, 1.0), Measure(0.0, 0.0, 3.0)]
+    >>> both = [Measured(1.0, 0.0, 1.0), Measured(0.0, 0.0, 3.0)]
     >>> aggregate(both), aggregate(both, normalized=True)
     (0.75, 0.5)
     """
@@ -76,7 +76,7 @@ def aggregate(
     combine = _FUNCTIONS[function]
     if normalized:
         return 1.0 - combine([1.0 - each.quality for each in measures])
-    return Measure(
+    return Measured(
         combine([each.value for each in measures]),
         combine([each.minimum for each in measures]),
         combine([each.maximum for each in measures]),

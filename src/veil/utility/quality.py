@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from veil.utility.attributes import ATTRIBUTE_MEASURES, AttributeQuality, alike, attribute_quality, farthest
 from veil.utility.column import Column
 from veil.utility.comparison import Comparison
-from veil.utility.measure import Function, Measure, aggregate
+from veil.utility.measure import Function, Measured, aggregate
 
 DATA_MEASURES = ("discernibility", "class_size", "ambiguity", "record_error")
 
@@ -54,10 +54,10 @@ class Quality:
     """
 
     attributes: tuple[AttributeQuality, ...]
-    discernibility: Measure
-    class_size: Measure
-    ambiguity: Measure
-    record_error: Measure
+    discernibility: Measured
+    class_size: Measured
+    ambiguity: Measured
+    record_error: Measured
     sse_sst: float
 
     def aggregate(
@@ -110,7 +110,7 @@ class Quality:
 
 
 def quality_measures(comparison: Comparison, *, arx: bool = False) -> Quality:
-    """Measure how much information is left.
+    """Measured how much information is left.
 
     Parameters
     ----------
@@ -157,20 +157,20 @@ def _sizes(columns: Sequence[tuple[NDArray[np.int64], int]]) -> NDArray[np.int64
     return np.unique(mixed, return_counts=True)[1].astype(np.int64)
 
 
-def _discernibility(comparison: Comparison) -> Measure:
+def _discernibility(comparison: Comparison) -> Measured:
     before, after = (float(np.square(each.astype(np.float64)).sum()) for each in class_sizes(comparison))
     records = float(comparison.records)
-    return Measure(after + records * int(comparison.suppressed.sum()), before, records**2)
+    return Measured(after + records * int(comparison.suppressed.sum()), before, records**2)
 
 
-def _class_size(comparison: Comparison) -> Measure:
+def _class_size(comparison: Comparison) -> Measured:
     before, after = class_sizes(comparison)
     records = float(comparison.records)
     mean = float(after.mean()) if after.size else records
-    return Measure(mean, float(before.mean()), records)
+    return Measured(mean, float(before.mean()), records)
 
 
-def _ambiguity(columns: Sequence[Column], records: int) -> Measure:
+def _ambiguity(columns: Sequence[Column], records: int) -> Measured:
     possible, most = np.ones(records), float(records)
     for column in columns:
         domain = float(column.hierarchy.listed.sum())
@@ -178,10 +178,10 @@ def _ambiguity(columns: Sequence[Column], records: int) -> Measure:
         covered = 1.0 / domain if column.untouched else column.covering(shares, 1.0 / domain)
         possible *= (covered * domain)[column.pair] if isinstance(covered, np.ndarray) else 1.0
         most *= domain
-    return Measure(float(possible.sum()), float(records), most)
+    return Measured(float(possible.sum()), float(records), most)
 
 
-def _record_error(columns: Sequence[Column], records: int) -> Measure:
+def _record_error(columns: Sequence[Column], records: int) -> Measured:
     error, most = np.zeros(records), np.zeros(records)
     for column in columns:
         known = ~np.isnan(column.number)
@@ -195,7 +195,7 @@ def _record_error(columns: Sequence[Column], records: int) -> Measure:
             (most, farthest(column, ends.min(), ends.max())),
         ):
             total += np.where(known, distance / variance, 0.0)[column.pair]
-    return Measure(float(np.sqrt(error).mean()), 0.0, float(np.sqrt(most).mean()))
+    return Measured(float(np.sqrt(error).mean()), 0.0, float(np.sqrt(most).mean()))
 
 
 def _variance(values: NDArray[np.float64], count: NDArray[np.int64]) -> float:

@@ -1,4 +1,4 @@
-"""Query error: how far off counts are that somebody reads from a release.
+"""CountQuery error: how far off counts are that somebody reads from a release.
 
 A query counts the records whose values lie in a window of consecutive values on each of some quasi-identifiers, such
 as "age from 30 to 39 and wards C to E". On the release it is answered as its readers would: a record counts with the
@@ -69,7 +69,7 @@ class QueryError:
 
 
 @dataclass(frozen=True)
-class Query:
+class CountQuery:
     """Windows of ranks of original values by column: the first and the last rank that count."""
 
     windows: tuple[tuple[str, int, int], ...]
@@ -144,10 +144,10 @@ class Asked:
 
     def draw(
         self, wanted: int, predicates: int, selectivity: tuple[float, float], chance: np.random.Generator
-    ) -> tuple[list[Query], Floats]:
+    ) -> tuple[list[CountQuery], Floats]:
         """Draw queries whose count on the original lies in the range, and return them with their counts."""
         records = self.comparison.records
-        chosen: list[Query] = []
+        chosen: list[CountQuery] = []
         counts: list[float] = []
         for tried in range(_TRIES):
             if tried == _HOPELESS and not chosen:
@@ -161,7 +161,9 @@ class Asked:
                 break
         return chosen[:wanted], np.array(counts[:wanted], np.float64)
 
-    def _query(self, predicates: int, selectivity: tuple[float, float], chance: np.random.Generator) -> Query:
+    def _query(
+        self, predicates: int, selectivity: tuple[float, float], chance: np.random.Generator
+    ) -> CountQuery:
         """Draw windows around the values of a record, each as wide as columns that are independent would need."""
         records = self.comparison.records
         names = [self.names[j] for j in chance.permutation(len(self.names))[:predicates]]
@@ -178,17 +180,17 @@ class Asked:
             first = int(np.searchsorted(mass, begin, side="right")) - 1
             last = int(np.searchsorted(mass, begin + length, side="left")) - 1
             windows.append((name, min(first, own), max(last, own)))
-        return Query(tuple(sorted(windows)))
+        return CountQuery(tuple(sorted(windows)))
 
-    def counts(self, queries: Sequence[Query]) -> Floats:
+    def counts(self, queries: Sequence[CountQuery]) -> Floats:
         """Count on the original table."""
         return self._summed(queries, released=False)
 
-    def answers(self, queries: Sequence[Query]) -> Floats:
+    def answers(self, queries: Sequence[CountQuery]) -> Floats:
         """Estimate the counts from the released table."""
         return self._summed(queries, released=True)
 
-    def _summed(self, queries: Sequence[Query], *, released: bool) -> Floats:
+    def _summed(self, queries: Sequence[CountQuery], *, released: bool) -> Floats:
         found = np.zeros(len(queries))
         by_columns: dict[tuple[str, ...], list[int]] = {}
         for at, query in enumerate(queries):

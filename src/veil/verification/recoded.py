@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pyarrow as pa
 
-from veil.models import KAnonymity, Profitability
+from veil.models import KAnonymity
 from veil.outcome.outcome import Outcome, Part
 from veil.published.finding import Finding, Verification
 from veil.published.table import Published
@@ -15,20 +15,12 @@ from veil.verification.release import verify_release, verify_roles
 
 
 def verify_models_by_part(outcome: Outcome) -> list[Finding]:
-    """Check each privacy model on the whole output.
-
-    What a class earns depends on the levels of its labels, so it is computed part by part: classes that become one
-    with others are attacked less, and earn no less.
-    """
+    """Check each privacy model on the whole output, or part by part where levels matter."""
     published = _beside_input(outcome)
     findings = []
     for model in outcome.models:
-        if isinstance(model, Profitability) and not model.no_attack:
-            found = [model.verify(_part_of(outcome, part)) for part in outcome.parts if part.rows.size]
-            broken = [finding for finding in found if not finding.holds]
-            findings += broken[:1] or found[:1] or [model.verify(published)]
-        else:
-            findings.append(model.verify(published))
+        parts = (_part_of(outcome, part) for part in outcome.parts if part.rows.size)
+        findings.append(model.verify_parts(published, parts))
     return findings
 
 

@@ -38,7 +38,7 @@ from veil.errors import HierarchyError, ParameterError, PlanError
 from veil.models.closeness import criteria as closeness_criteria
 from veil.models.closeness import distance as distances
 from veil.models.closeness.bound import foresee_cells, foresee_groups
-from veil.models.closeness.criteria import Grouped, Ordered
+from veil.models.closeness.criteria import ByGroups, Ordered
 from veil.models.closeness.model import TCloseness
 from veil.models.value_counts import count
 from veil.published.table import Published
@@ -552,7 +552,7 @@ def test_cells_say_what_entries_say(levels, t):
     hierarchy = h.Hierarchy.from_rows([[str(p), f"{p // 30}'", "*"] for p in range(1500)])
     attribute = Attribute("S", codes.astype(np.int32), tuple(range(40)))
     sample = Sample(Encoding(["q"], [hierarchy]), [parts.astype(np.int32)], (attribute,))
-    criterion = Grouped(sample, "S", decimal_fraction(t), [np.arange(40) // 4, np.arange(40) // 20][:levels])
+    criterion = ByGroups(sample, "S", decimal_fraction(t), [np.arange(40) // 4, np.arange(40) // 20][:levels])
     work = sample.workspace()
     table = roll_up(sample.encoding, sample.table, (1,), work, groups=True)
     source = (sample.histogram(sample.table, "S"), sample.table.count, work.groups[: len(sample.table)])
@@ -627,7 +627,7 @@ def test_a_million_parts_add_up_to_no_more_than_they_are():
     sizes = np.array([alone + 5, 3_000_016])
     mass = (sizes.sum()) // 4
     sample = SimpleNamespace(whole=int(sizes.sum()), distribution=lambda _: np.array([mass, 3 * mass]))
-    criterion = Grouped(sample, "S", Fraction(15, 100), [])
+    criterion = ByGroups(sample, "S", Fraction(15, 100), [])
     theirs = np.array([mass - alone - 2, 3 * mass - 3])
     last = alone + 3  # the only part of the other class
     parts = Histogram(
@@ -652,7 +652,7 @@ def test_classes_too_large_for_64_bits(records):
     counts, size = np.array([records // 4, 0, 0]), records // 4
     masses = [2 * records // 3, records // 6, records - 2 * records // 3 - records // 6]
     sample = SimpleNamespace(whole=records, distribution=lambda _: np.array(masses))
-    equal = Grouped(sample, "S", Fraction(1, 5), []).distance_sum(counts)
+    equal = ByGroups(sample, "S", Fraction(1, 5), []).distance_sum(counts)
     assert equal == records * size - size * masses[0]
     ordered = Ordered(sample, "S", Fraction(1, 5)).distance_sum(counts)
     assert ordered == 2 * records * size - size * (2 * masses[0] + masses[1])

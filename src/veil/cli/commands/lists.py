@@ -28,7 +28,7 @@ def models(name: _Name = None) -> None:
 def quality_models(name: _Name = None) -> None:
     """List the quality models with their parameters."""
     from veil.cli import reference
-    from veil.recipe.parts import QUALITIES
+    from veil.quality import QUALITIES
 
     reference.listing(QUALITIES, name, "--quality ")
 
@@ -37,7 +37,7 @@ def quality_models(name: _Name = None) -> None:
 def strategies(name: _Name = None) -> None:
     """List the search strategies with their parameters."""
     from veil.cli import reference
-    from veil.recipe.parts import STRATEGIES
+    from veil.lattice import STRATEGIES
 
     reference.listing(STRATEGIES, name, "--strategy ")
 
@@ -46,7 +46,7 @@ def strategies(name: _Name = None) -> None:
 def hierarchies(name: _Name = None) -> None:
     """List the kinds of hierarchies with their parameters."""
     from veil.cli import reference
-    from veil.recipe.parts import BUILDERS
+    from veil.hierarchies import BUILDERS
 
     reference.listing(BUILDERS, name, "--qi COLUMN=")
 
@@ -60,14 +60,16 @@ def masks(
 ) -> None:
     """List the masking methods with their parameters."""
     from veil.cli import reference
-    from veil.recipe.masking import MASKINGS, masking_schema
+    from veil.masking import METHODS
 
     if schema:
         import json
 
+        from veil.recipe.masking import masking_schema
+
         typer.echo(json.dumps(masking_schema(), indent=2, ensure_ascii=False))
         return
-    reference.listing(MASKINGS, name, "--step ")
+    reference.listing(METHODS, name, "--step ")
 
 
 @command(LISTS)

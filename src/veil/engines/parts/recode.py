@@ -5,9 +5,8 @@ as one class. Then the best transformation of each part is searched for by itsel
 strategy and suppression limit; distributions of sensitive values are compared with those of the whole table.
 
 Why all promises still hold. A class that is accepted in its part is published as it is, unless a class of another part
-has the same labels, and for everybody who looks, the two are one. A model by which a union of acceptable classes is
-acceptable (`monotone_generalization`) survives that, as in `veil.local_recoding`; any other is refused. No part
-suppresses a larger share than the plan allows, so neither do all together.
+has the same labels, and for everybody who looks, the two are one. A model that does not survive such a union
+(`PrivacyModel.survives_union`) is refused. No part suppresses a larger share than the plan allows, so neither do all together.
 
 Parts of their own may be generalized less than one transformation for all would need; but no class reaches across the
 border of a part, so that some may have to be generalized more. Which one prevails, only a comparison tells.
@@ -78,7 +77,7 @@ def anonymize_in_parts(
 def _check(plan: Plan, relation: Relation) -> None:
     plan.check_columns(relation.table.columns)
     for model in plan.models:
-        if model.subset is not None or not model.monotone_generalization:
+        if not model.survives_union:
             raise PlanError(
                 f"a table cannot be anonymized part by part under {model}: what holds for classes of two parts need "
                 "not hold where these get the same labels. Use a model that is monotone under generalization, such as "
@@ -143,7 +142,8 @@ class RecodedBlocks(Blocks):
             squares=plan.quality.needs_squares,
             baseline=whole,
         )
-        evaluator = Evaluator(sample, plan.models, plan.quality, plan.suppression_limit)
+        models = [model.for_part(whole) for model in plan.models]
+        evaluator = Evaluator(sample, models, plan.quality, plan.suppression_limit)
         if part not in self.levels:
             limits = Limits(plan.seconds, plan.check_limit or math.inf)
             search = Search(evaluator, *self.range, limits=limits, threads=self.threads).run(plan.strategy)

@@ -24,6 +24,7 @@ from veil.masking.microaggregation.methods import Multivariate
 from veil.masking.microaggregation.records import Records
 from veil.masking.microaggregation.squares import means_of
 from veil.models.closeness.model import TCloseness
+from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.table import Published
 from veil.tables.columns import Groups, column_of, ranks
@@ -31,7 +32,7 @@ from veil.tables.columns import Groups, column_of, ranks
 Integers = NDArray[np.int64]
 
 
-@declared
+@declared(kind_of=Method)
 class TClosenessThroughMicroaggregation(Multivariate):
     """Microaggregation whose groups are joined until a confidential attribute is t-close in each.
 

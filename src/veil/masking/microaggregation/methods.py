@@ -124,7 +124,7 @@ class _Microaggregation(Method):
         return facts
 
 
-@declared
+@declared(kind_of=Method)
 class UnivariateMicroaggregation(_Microaggregation):
     """Records in some order, cut into groups of neighbours.
 
@@ -200,7 +200,7 @@ class Multivariate(Measuring, _Microaggregation):
         """Group the records."""
 
 
-@declared
+@declared(kind_of=Method)
 class MaximumDistanceToAverageVector(Multivariate):
     """MDAV: groups of k around the records farthest from the average and from each other; the rest is the last.
 
@@ -220,7 +220,7 @@ class MaximumDistanceToAverageVector(Multivariate):
         return maximum_distance_to_average_vector(records, self.k)
 
 
-@declared
+@declared(kind_of=Method)
 class VariableMaximumDistanceToAverageVector(Multivariate):
     """V-MDAV: groups around the records farthest from the average of all that grow where the next one is near.
 
@@ -245,7 +245,7 @@ class VariableMaximumDistanceToAverageVector(Multivariate):
         return variable_maximum_distance_to_average_vector(records, self.k, self.gamma)
 
 
-@declared
+@declared(kind_of=Method)
 class KWard(Multivariate):
     """k-Ward: hierarchical clustering that stops joining groups of k, and splits again those of 2k and more.
 
@@ -263,7 +263,7 @@ class KWard(Multivariate):
         return k_ward(records, self.k)
 
 
-@declared
+@declared(kind_of=Method)
 class GeneticMicroaggregation(Multivariate):
     """Partitions that are crossed, changed at random and selected for a small sum of squares within groups.
 

@@ -24,7 +24,7 @@ from veil.tables.text import canonical_text
 Style = Literal["intervals", "sets", "means"]
 
 
-class Line:
+class LineBuilder:
     """Builds the hierarchy of a column without one, a single level with the values in order, and remembers them."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class OrderedColumn:
 
     levels = 0
 
-    def __init__(self, name: str, line: Line, hierarchy: Hierarchy, style: Style) -> None:
+    def __init__(self, name: str, line: LineBuilder, hierarchy: Hierarchy, style: Style) -> None:
         self.name, self.values, self.texts = name, line.values, hierarchy.labels[0]
         self.size, self.domain_size = hierarchy.size, hierarchy.domain_size
         self.rank_of = np.arange(self.size, dtype=np.int32)

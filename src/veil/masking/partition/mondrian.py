@@ -33,7 +33,7 @@ _SHARES = 8
 """Pieces of work for each thread, as they do not take equally long."""
 
 
-@declared
+@declared(kind_of=Method)
 class Mondrian(Method):
     """Cut the table into classes, as long as every part fulfils every privacy model.
 

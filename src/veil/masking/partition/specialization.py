@@ -28,7 +28,7 @@ from veil.plan.parameters import Columns, Models, relocated
 from veil.tables.columns import encoded
 
 
-@declared
+@declared(kind_of=Method)
 class TopDownSpecialization(Method):
     """Replace labels by their children in the hierarchy, the most useful first, while every model is fulfilled.
 

@@ -20,7 +20,14 @@ from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 from veil.errors import NoSolutionError, PlanError, VerificationError
-from veil.masking.partition.columns import Column, Line, OrderedColumn, Style, TreeColumn, without_surprises
+from veil.masking.partition.columns import (
+    Column,
+    LineBuilder,
+    OrderedColumn,
+    Style,
+    TreeColumn,
+    without_surprises,
+)
 from veil.masking.partition.kernels import by_item, histogram
 from veil.models.base import ClassCriterion, PrivacyModel, SampleCriterion
 from veil.outcome.method import Method
@@ -177,7 +184,7 @@ class Workpiece:
         weights: NDArray[np.int64] | None = None,
     ) -> None:
         self.table, self.models = table, models
-        lines = {name: Line() for name, hierarchy in quasi_identifiers.items() if hierarchy is None}
+        lines = {name: LineBuilder() for name, hierarchy in quasi_identifiers.items() if hierarchy is None}
         prepared = _prepared(table, {**quasi_identifiers, **lines}, models, weights)
         sample, encoding = prepared.sample, prepared.encoding
         self.sample, self.records, self.attributes = sample, sample.records, sample.attributes
@@ -271,7 +278,7 @@ def _prepared(
                 "partition the rows of the subset alone with a model that needs no population"
             )
     for name, builder in builders.items():
-        if isinstance(builder, Line):
+        if isinstance(builder, LineBuilder):
             place = table.column_names.index(name)
             table = table.set_column(place, name, without_surprises(table[name], name))
     attributes = dict.fromkeys(name for model in models for name in model.attribute_names)

@@ -16,6 +16,7 @@ from veil.errors import InputError
 from veil.masking.parameters import Columns
 from veil.masking.pseudonyms.keys import Key, KeyFile, KeyVariable, check_key, read_key
 from veil.masking.pseudonyms.methods import Pseudonyms, keyed
+from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, encoded, is_text, replaced
 from veil.tables.text import canonical_text
@@ -35,7 +36,7 @@ ALPHABETS = {
 """What may stand at a position of a form. All other characters of a form stand for themselves."""
 
 
-@declared
+@declared(kind_of=Method)
 class FormatPreservingPseudonyms(Pseudonyms):
     """Each value becomes another of the same form: AB-1234567 may become QX-9034418.
 

@@ -46,7 +46,7 @@ class Pseudonyms(Method):
         return ()
 
 
-@declared
+@declared(kind_of=Method)
 class KeyedPseudonyms(Pseudonyms):
     """Each value becomes its HMAC-SHA-256 under a secret key, in hexadecimal digits.
 
@@ -84,7 +84,7 @@ class KeyedPseudonyms(Pseudonyms):
         return pseudonymized(table, self, pseudonym)
 
 
-@declared
+@declared(kind_of=Method)
 class RandomPseudonyms(Pseudonyms):
     """Each value becomes a random one, and a table that tells which is kept apart.
 
@@ -127,7 +127,7 @@ class GuessableWarning(UserWarning):
     """Pseudonyms that anybody can compute from a guess."""
 
 
-@declared
+@declared(kind_of=Method)
 class UnkeyedHash(Pseudonyms):
     """Each value becomes its SHA-256. This does not protect it.
 

@@ -21,7 +21,7 @@ from veil.published.table import Published
 from veil.tables.columns import column_of, encoded, replaced
 
 
-@declared
+@declared(kind_of=Method)
 class LocalSuppression(Method):
     """Cells are left out until every record looks like at least k - 1 others.
 

@@ -34,7 +34,7 @@ GROUP = "group"
 """Name of the column that ties both tables together, unless another is asked for."""
 
 
-@declared
+@declared(kind_of=Method)
 class Anatomy(Method):
     """Release two tables, in whose groups every confidential value is one of at least l, none more frequent than 1/l.
 

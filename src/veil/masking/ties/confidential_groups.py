@@ -44,7 +44,7 @@ GroupName = Annotated[
 ]
 
 
-@declared
+@declared(kind_of=Method)
 class ConfidentialAttributePartitioning(Measuring):
     """Groups of k records with similar confidential values.
 
@@ -91,7 +91,7 @@ class ConfidentialAttributePartitioning(Measuring):
         return _released(table, self.columns, groups, self.k, self.release, self.group, randomness, self)
 
 
-@declared
+@declared(kind_of=Method)
 class BucketizedTCloseness(Measuring):
     """Groups in which a confidential attribute, coarsened to t + 1 buckets, is within a factor t of the whole.
 

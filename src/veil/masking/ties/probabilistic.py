@@ -103,7 +103,7 @@ class _Swapping(Method):
         """Return the groups within which the values of a column change places."""
 
 
-@declared
+@declared(kind_of=Method)
 class IndividualRankingSwapping(_Swapping):
     """IR-SWAP: values of a confidential column change places with values next to them.
 
@@ -125,7 +125,7 @@ class IndividualRankingSwapping(_Swapping):
         return from_both_ends(np.argsort(quantities(table, name, self), kind="stable"), self._size(name))
 
 
-@declared
+@declared(kind_of=Method)
 class MaximumDistanceToAverageVectorSwapping(Measuring, _Swapping):
     """MDAV-SWAP: values of a confidential column change places among records that are alike in everything else.
 

@@ -174,7 +174,7 @@ _Order = Annotated[
 ]
 
 
-@declared
+@declared(kind_of=Method)
 class TopCoding(_Coding):
     """Values at or above a threshold become one value.
 
@@ -202,7 +202,7 @@ class TopCoding(_Coding):
         return self
 
 
-@declared
+@declared(kind_of=Method)
 class BottomCoding(_Coding):
     """Values at or below a threshold become one value; otherwise like `TopCoding`.
 

@@ -23,7 +23,7 @@ _Alpha = Annotated[
 ]
 
 
-@declared
+@declared(kind_of=Method)
 class UncorrelatedNoise(Method):
     """Each number gets normal noise of its own, with α times the variance of its column.
 
@@ -53,7 +53,7 @@ class UncorrelatedNoise(Method):
         return _outcome(self, table, self.columns, made, spread)
 
 
-@declared
+@declared(kind_of=Method)
 class CorrelatedNoise(Method):
     """Each record gets normal noise with α times the covariance matrix of the columns.
 

@@ -46,7 +46,7 @@ Probability = Annotated[str, BeforeValidator(_exact, json_schema_input_type=floa
 Matrix = dict[Text, dict[Text, Probability]]
 
 
-@declared
+@declared(kind_of=Method)
 class PostRandomization(Method):
     """Each value of a column turns into another with known probability, independently of all others (PRAM).
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import PlanError, VeilError, did_you_mean
-from veil.hierarchies import Builder
+from veil.hierarchies import BUILDERS, AnyBuilder
 from veil.hierarchies._labels import Text
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
@@ -23,15 +23,13 @@ from veil.plan.parameters import hierarchy_builder
 from veil.tables.columns import column_of, encoded, numbers, replaced, require_numbers, texts
 from veil.tables.text import canonical_text
 
-_KINDS = [each.__pydantic_fields__["kind"].default for each in get_args(get_args(Builder)[0])]
-
 
 def _hierarchy(value: Any) -> Any:
     if value is None:
         return None
     kind = value.get("kind") if isinstance(value, Mapping) else value
-    if isinstance(kind, str) and not re.search(r"[./]", kind) and kind not in _KINDS:
-        raise ValueError(f"there is no kind of hierarchy {kind!r}.{did_you_mean(kind, _KINDS)}")
+    if isinstance(kind, str) and not re.search(r"[./]", kind) and kind not in BUILDERS:
+        raise ValueError(f"there is no kind of hierarchy {kind!r}.{did_you_mean(kind, BUILDERS)}")
     try:
         return hierarchy_builder(value)
     except VeilError as error:
@@ -44,7 +42,7 @@ def _ascending(values: tuple[float, ...] | None) -> tuple[float, ...] | None:
     return values
 
 
-@declared
+@declared(kind_of=Method)
 class GlobalRecoding(Method):
     """All values of a column are replaced by coarser ones, everywhere in the same way.
 
@@ -63,7 +61,7 @@ class GlobalRecoding(Method):
     column: Annotated[str, Field(description="column to recode")]
     hierarchy: Annotated[
         Any,
-        BeforeValidator(_hierarchy, json_schema_input_type=str | Builder | None),
+        BeforeValidator(_hierarchy, json_schema_input_type=str | AnyBuilder | None),
         Field(description="hierarchy that tells what values become"),
     ] = None
     level: Annotated[int, Field(ge=0, description="level of the hierarchy")] = 1

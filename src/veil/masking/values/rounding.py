@@ -20,7 +20,7 @@ from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, numbers, replaced, require_numbers
 
 
-@declared
+@declared(kind_of=Method)
 class Rounding(Method):
     """Numbers are rounded to multiples of a base.
 

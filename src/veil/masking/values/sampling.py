@@ -31,7 +31,7 @@ class _Sampling(Method):
         return ()
 
 
-@declared
+@declared(kind_of=Method)
 class RandomSampling(_Sampling):
     """A simple random sample without replacement: every choice of that many records is equally likely.
 
@@ -58,7 +58,7 @@ class RandomSampling(_Sampling):
         return _kept(self, table, np.sort(randomness.permutation(table.num_rows)[:wanted]))
 
 
-@declared
+@declared(kind_of=Method)
 class StratifiedSampling(_Sampling):
     """A simple random sample within each stratum: the records that agree in the given columns.
 
@@ -119,7 +119,7 @@ class StratifiedSampling(_Sampling):
         return whole
 
 
-@declared
+@declared(kind_of=Method)
 class BernoulliSampling(_Sampling):
     """Each record is kept with the same probability, independently of all others.
 

@@ -19,7 +19,7 @@ from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, groups, numbers, refuse_constant, replaced
 
 
-@declared
+@declared(kind_of=Method)
 class ColumnShuffling(Method):
     """The values of some columns are handed out anew, every way equally likely.
 
@@ -55,7 +55,7 @@ class ColumnShuffling(Method):
         return self.outcome(before, table)
 
 
-@declared
+@declared(kind_of=Method)
 class Shuffling(Method):
     """Values are handed out anew so that ranks still depend on each other as before.
 

@@ -21,7 +21,7 @@ from veil.published.finding import Finding
 from veil.tables.columns import column_of, groups, ranks, refuse_constant, replaced
 
 
-@declared
+@declared(kind_of=Method)
 class DataSwapping(Method):
     """Pairs of records, drawn at random, exchange their values in some columns.
 
@@ -68,7 +68,7 @@ class DataSwapping(Method):
         return self.outcome(before, table, facts={"records with a partner": int(2 * pairs.sum())})
 
 
-@declared
+@declared(kind_of=Method)
 class RankSwapping(Method):
     """Each value is exchanged with one whose rank differs by at most p percent of the records.
 

@@ -213,7 +213,7 @@ class Ordered(Criterion):
         return least
 
 
-class Grouped(Criterion):
+class ByGroups(Criterion):
     """The mean, over the levels of a hierarchy below its root, of half the sum of |q - p| on the level.
 
     `levels` has, for each level above the values, the number of the group that each value is in. Without any,

@@ -15,10 +15,10 @@ from veil.base.exact import decimal_fraction, float_at_least
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import HierarchyError, InputError, PlanError
-from veil.hierarchies import Builder, Hierarchy, Table
+from veil.hierarchies import AnyBuilder, Hierarchy, Table
 from veil.models.base import PrivacyModel, Strength
 from veil.models.closeness import distance as distances
-from veil.models.closeness.criteria import Criterion, Grouped, Ordered
+from veil.models.closeness.criteria import ByGroups, Criterion, Ordered
 from veil.models.value_counts import count
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -58,7 +58,7 @@ def _with_kind(value: Any, write: SerializerFunctionWrapHandler) -> Any:
     return None if value is None else {"kind": value.kind, **write(value)}
 
 
-@declared
+@declared(kind_of=PrivacyModel)
 class TCloseness(PrivacyModel):
     """In every class the distribution of a sensitive attribute is within a distance t of that in the table.
 
@@ -100,8 +100,8 @@ class TCloseness(PrivacyModel):
         Field(description="how far apart two values are: all alike, by their order, or by a hierarchy"),
     ] = "equal"
     hierarchy: Annotated[
-        Builder | None,
-        BeforeValidator(_builder, json_schema_input_type=str | Builder | None),
+        AnyBuilder | None,
+        BeforeValidator(_builder, json_schema_input_type=str | AnyBuilder | None),
         WrapSerializer(_with_kind),
         Field(description="hierarchy of the sensitive column, with one root, for the hierarchical distance"),
     ] = Field(default=None, repr=False)
@@ -182,12 +182,12 @@ class TCloseness(PrivacyModel):
         if self.distance == "ordered":
             return Ordered(sample, self.attribute, t)
         if self.distance == "equal":
-            return Grouped(sample, self.attribute, t, [])
+            return ByGroups(sample, self.attribute, t, [])
         large = any(isinstance(value, int) and value >= 2**63 for value in attribute.values)
         levels = self._levels(
             pa.array(attribute.values, pa.uint64() if large else None), sample.distribution(self.attribute)
         )
-        return Grouped(sample, self.attribute, t, levels[1:-1])
+        return ByGroups(sample, self.attribute, t, levels[1:-1])
 
     def _levels(self, values: pa.Array, counts: Any) -> list[Any]:
         """For each level, number the labels of the values."""

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from veil.base.describe import definition, parameters
+from veil.base.spell import spelled
 from veil.base.version import __version__
 from veil.models.base import monotonicity
 from veil.outcome.generalize import Choice
@@ -16,7 +17,6 @@ from veil.outcome.measures import measures_of
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.plan.plan import Plan
 from veil.recipe.document import document_text
-from veil.recipe.parts import spelled
 from veil.report.certificate.certificate import certificate_of, roles_of
 from veil.report.certificate.digest import content_digest, file_digest
 from veil.report.content.measured import Findings

@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pyarrow as pa
 
 from veil.base.describe import definition
+from veil.base.spell import spelled
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.recipe.parts import spelled
 from veil.report.content.withheld import spell_models
 from veil.utility.step import Step
 

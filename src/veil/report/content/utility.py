@@ -28,7 +28,7 @@ from veil.utility import (
     summary_statistics,
 )
 from veil.utility.attributes import ATTRIBUTE_MEASURES
-from veil.utility.preservation import ColumnPreservation
+from veil.utility.numbers_kept import ColumnPreservation
 from veil.utility.quality import DATA_MEASURES
 from veil.utility.statistics import ColumnStatistics, Statistics
 

@@ -18,17 +18,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.hierarchies import (
-    Categories,
-    Dates,
-    File,
-    Hierarchy,
-    Intervals,
-    Ordering,
-    Priority,
-    Suppression,
-    Table,
-)
+from veil.base.spell import spelled
+from veil.hierarchies import Builder, File, Hierarchy, Suppression
 from veil.models.base import PrivacyModel
 from veil.models.subset import Matching, Random, Rows
 from veil.plan.plan import Plan
@@ -75,37 +66,30 @@ def spell_models(models: Iterable[PrivacyModel], released: pa.Table) -> list[dic
 
 
 def withheld_hierarchy(builder: Any) -> dict[str, Any]:
-    """Return what may be said of a hierarchy that lists values."""
+    """Return what may be said of a hierarchy that names values of its column."""
     if isinstance(builder, Hierarchy):
         listed: Any = [list(row) for row in builder.to_rows()]
         return {"kind": "table", "withheld": _withheld(listed, builder.size)}
-    from veil.recipe.parts import spelled
+    if not isinstance(builder, Builder):
+        return {"kind": type(builder).__name__, "withheld": _withheld({}, 0)}
+    spec, named = spelled(builder), builder.withheld(_never)
+    secret = {key: spec.pop(key) for key in named}
+    return {**spec, "withheld": _withheld(secret.get("rows", secret), len(_values(named)))}
 
-    spec = spelled(builder) if hasattr(builder, "kind") else {"kind": type(builder).__name__}
-    secret = {key: spec.pop(key) for key in _LISTING if key in spec}
-    number = len(_listed_values(secret))
-    return {**spec, "withheld": _withheld(secret.get("rows", secret), number)}
+
+def _never(texts: Iterable[str]) -> bool:
+    return False
 
 
-_LISTING = ("rows", "tree", "mappings", "order", "priorities", "listed", "lower", "upper", "bottom", "top")
-"""Parameters of hierarchy builders that name values of the column, or may."""
+def _values(named: Mapping[str, set[str]]) -> set[str]:
+    return set().union(*named.values())
 
 
 def _is_plain(builder: Any, released: pa.Table, name: str) -> bool:
     """Whether a hierarchy can be written down as it is."""
-    if isinstance(builder, Hierarchy | Table | Categories) or not hasattr(builder, "kind"):
-        return False
-    if isinstance(builder, Ordering):
-        return isinstance(builder.order, str)
-    if isinstance(builder, Priority):
-        return not builder.priorities
-    if isinstance(builder, Intervals | Dates):
-        from veil.recipe.parts import spelled
-
-        spec = spelled(builder)
-        ends = _listed_values(spec)
-        return not ends or _all_shown(ends, released, name)
-    return True
+    return isinstance(builder, Builder) and not builder.withheld(
+        lambda ends: _all_shown(ends, released, name)
+    )
 
 
 def _all_shown(ends: Iterable[str], released: pa.Table, name: str) -> bool:
@@ -140,8 +124,6 @@ def _names(model: PrivacyModel) -> list[str]:
 
 
 def _spell_model(model: PrivacyModel, released: pa.Table) -> dict[str, Any]:
-    from veil.recipe.parts import spelled
-
     spec: dict[str, Any] = spelled(_bare(model))
     if "subset" in spec:
         spec["subset"] = _spell_subset(model.subset)
@@ -153,21 +135,9 @@ def _spell_model(model: PrivacyModel, released: pa.Table) -> dict[str, Any]:
         builder = getattr(model, "hierarchy", None)
         if isinstance(builder, File):
             spec["hierarchy"] = _with_digest(spec["hierarchy"], builder)
-        elif not _listed_values(spec["hierarchy"]) <= shown:
+        elif not isinstance(builder, Builder) or not _values(builder.withheld(_never)) <= shown:
             spec["hierarchy"] = withheld_hierarchy(builder)
     return spec
-
-
-def _listed_values(spec: Mapping[str, Any]) -> set[str]:
-    """Return the original values that a hierarchy names, as far as their names can be told from those of groups."""
-    if "rows" in spec:
-        return {str(row[0]) for row in spec["rows"]}
-    found = {str(leaf) for key in _LISTING if key in spec for leaf in _leaves(spec[key])}
-    return found | {str(value) for value in spec.get("priorities", {})} | _mapped(spec.get("mappings", ()))
-
-
-def _mapped(mappings: Any) -> set[str]:
-    return {str(value) for each in mappings if isinstance(each, Mapping) for value in each}
 
 
 def _shown_values(released: pa.Table, column: str | None) -> set[str]:
@@ -201,15 +171,3 @@ def _spell_subset(subset: Any) -> dict[str, Any]:
 def _withheld(listed: Any, number: int) -> dict[str, Any]:
     text = json.dumps(listed, ensure_ascii=True, default=str)
     return {"values": number, "sha256": hashlib.sha256(text.encode()).hexdigest()}
-
-
-def _leaves(value: Any) -> Iterable[Any]:
-    """Return every word and number in nested lists and mappings, without the keys."""
-    if isinstance(value, Mapping):
-        for each in value.values():
-            yield from _leaves(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _leaves(each)
-    elif value is not None:
-        yield value

@@ -34,7 +34,7 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Table:
+class Grid:
     """A table; columns in `right` hold numbers."""
 
     headings: tuple[str, ...]
@@ -65,7 +65,7 @@ class Signatures:
     people: tuple[str, ...]
 
 
-Block = Text | Heading | Table | Picture | Code | Signatures
+Block = Text | Heading | Grid | Picture | Code | Signatures
 
 
 @dataclass(frozen=True)

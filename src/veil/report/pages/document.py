@@ -12,10 +12,10 @@ from veil.report.pages.blocks import (
     Block,
     Cell,
     Code,
+    Grid,
     Heading,
     Section,
     Signatures,
-    Table,
     Text,
     cut,
     listed,
@@ -74,7 +74,7 @@ def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
     if found.get("ending"):
         rows.append(("The search ended as", str(found["ending"])))
     rows.append(("Independent verification", verdict(found["holds"])))
-    blocks.append(Table(("", ""), tuple(rows)))
+    blocks.append(Grid(("", ""), tuple(rows)))
     blocks.append(
         Text(
             "I have read this report. The guarantees named in it are those that were asked for, and the remaining "
@@ -129,7 +129,7 @@ def _asked(facts: dict[str, Any]) -> tuple[Block, ...]:
     asked = facts["asked"]
     blocks: list[Block] = [
         Text("The table was to be released under the following guarantees."),
-        Table(
+        Grid(
             ("Guarantee", "What it means", "Defends against", "Monotone under"),
             tuple(
                 (model["text"], model["definition"], ", ".join(model["attacks"]) or "–", _monotone(model))
@@ -142,7 +142,7 @@ def _asked(facts: dict[str, Any]) -> tuple[Block, ...]:
             "note",
         ),
         Heading("Their parameters"),
-        Table(
+        Grid(
             ("Guarantee", "Parameter", "Allowed", "Meaning and usual values"),
             tuple(
                 (kind, each["name"], each["values"], each["about"].replace("`", ""))
@@ -171,7 +171,7 @@ def _asked(facts: dict[str, Any]) -> tuple[Block, ...]:
         "identifying": "Identifying: they name a person",
     }
     roles = tuple((names[role], listed(columns, 60)) for role, columns in asked["roles"].items())
-    blocks += [Heading("Roles of the columns"), Table(("Role", "Columns"), roles)]
+    blocks += [Heading("Roles of the columns"), Grid(("Role", "Columns"), roles)]
     if asked["subset"]:
         blocks.append(
             Text("Only a research subset of the records is released; the whole table is the population.")
@@ -194,7 +194,7 @@ def _done(facts: dict[str, Any]) -> tuple[Block, ...]:
         meaning = each.get("name", "") if each.get("level") else ""
         rows.append((each["column"], each["role"], each["treatment"], level, meaning))
     blocks: list[Block] = [
-        Table(("Column", "Role", "Treatment", "Level", "Name of the level"), cut(rows), right=(3,)),
+        Grid(("Column", "Role", "Treatment", "Level", "Name of the level"), cut(rows), right=(3,)),
         *note_on(rows),
         Text(
             "Level 0 are the original values, and each level makes them coarser; the last one is the height of the "
@@ -216,7 +216,7 @@ def _done(facts: dict[str, Any]) -> tuple[Block, ...]:
             (str(at), number(part["records"]), *(str(part["levels"][name]) for name in shown))
             for at, part in enumerate(done["parts"], 1)
         ]
-        blocks.append(Table(("Part", "Records", *shown), cut(recoded), right=tuple(range(len(shown) + 2))))
+        blocks.append(Grid(("Part", "Records", *shown), cut(recoded), right=tuple(range(len(shown) + 2))))
         blocks += note_on(recoded)
         if len(names) > len(shown):
             blocks.append(
@@ -226,7 +226,7 @@ def _done(facts: dict[str, Any]) -> tuple[Block, ...]:
             )
         measures = facts["summary"].get("measures", {})
         blocks.append(
-            Table(
+            Grid(
                 ("Measure of the whole release", "Value"),
                 tuple((name.replace("_", " "), number(value)) for name, value in measures.items()),
                 right=(1,),
@@ -251,7 +251,7 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
         )
     return (
         Text(text),
-        Table(("Promise", "Found", ""), cut(rows)),
+        Grid(("Promise", "Found", ""), cut(rows)),
         *note_on(rows),
     )
 
@@ -284,7 +284,7 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
     rows.append(("Made with", ", ".join(f"{name} {version}" for name, version in facts["versions"].items())))
     rows.append(("Date", facts["date"]))
     return (
-        Table(("", ""), tuple(rows)),
+        Grid(("", ""), tuple(rows)),
         Heading("Recipe"),
         Text(
             "The plan as a recipe file. Where it lists original values (hierarchies written down value by value, "
@@ -316,7 +316,7 @@ def _certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
     return (
         Text(f"{made} by which anybody who has the released table can {what}"),
         Code(f"veil verify {shlex.quote(table)} --certificate {shlex.quote(holder)}"),
-        Table(
+        Grid(
             ("Promise", "Found", "Checkable on the table alone"),
             tuple(
                 (

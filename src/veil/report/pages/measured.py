@@ -9,9 +9,9 @@ from veil.report.pages.blocks import (
     MOST_ROWS,
     Block,
     Cell,
+    Grid,
     Heading,
     Picture,
-    Table,
     Text,
     cut,
     listed,
@@ -62,7 +62,7 @@ def risks(facts: dict[str, Any]) -> tuple[Block, ...]:
             "population, and the marketer links everybody. Suppressed records show no quasi-identifier and do not count; "
             "their sensitive and other columns are published all the same, unless the rows are left out."
         ),
-        Table(headings, rows, right=tuple(range(1, len(headings)))),
+        Grid(headings, rows, right=tuple(range(1, len(headings)))),
         Picture("risks", "Share of the records by their risk of re-identification"),
         Picture("class_sizes", "Share of the records by the size of their class"),
         Heading("What single columns reveal"),
@@ -100,7 +100,7 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
             "Separation after",
         )
     blocks: list[Block] = [
-        Table(headings, cut(rows), right=tuple(range(1, len(headings)))),
+        Grid(headings, cut(rows), right=tuple(range(1, len(headings)))),
         *note_on(rows),
         Text(
             "Distinction is the number of different values for each record, separation the share of all pairs of records "
@@ -112,7 +112,7 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
     if sets:
         blocks += [
             Heading("Sets of columns that separate the released records best"),
-            Table(
+            Grid(
                 ("Columns", "Distinction", "Separation"),
                 tuple(
                     (listed(each["columns"], 12), percent(each["distinction"]), percent(each["separation"]))
@@ -165,7 +165,7 @@ def _quality(found: dict[str, Any]) -> list[Block]:
     }
     return [
         Text("How much information is left, from 0 % (nothing) to 100 % (all)."),
-        Table(
+        Grid(
             (
                 "Quasi-identifier",
                 "Granularity",
@@ -178,7 +178,7 @@ def _quality(found: dict[str, Any]) -> list[Block]:
             right=(1, 2, 3, 4, 5),
         ),
         *note_on(rows),
-        Table(
+        Grid(
             ("Measure of the whole table", "Left"),
             tuple((names[key], percent(value)) for key, value in found["table"].items()),
             right=(1,),
@@ -223,7 +223,7 @@ def _statistics(found: list[dict[str, Any]], private: bool) -> list[Block]:
     right = tuple(range(1, len(headings)))
     blocks: list[Block] = [
         Heading("Summary statistics"),
-        Table(headings, cut(rows), right=right),
+        Grid(headings, cut(rows), right=right),
         *note_on(rows),
     ]
     if not private:
@@ -262,7 +262,7 @@ def _preservation(found: dict[str, Any]) -> list[Block]:
     ]
     return [
         Heading("Columns of numbers"),
-        Table(
+        Grid(
             ("Column", "Numbers released", "Change of the mean", "Change of the variance", "SSE/SST"),
             tuple(rows[:MOST_ROWS]),
             right=(1, 2, 3, 4),
@@ -276,7 +276,7 @@ def _predictions(found: dict[str, Any]) -> list[Block]:
     blocks: list[Block] = [Heading("Predicting sensitive columns from the quasi-identifiers")]
     if found["classification"]:
         blocks.append(
-            Table(
+            Grid(
                 (
                     "Column",
                     "Model",
@@ -301,7 +301,7 @@ def _predictions(found: dict[str, Any]) -> list[Block]:
         )
     if found["regression"]:
         blocks.append(
-            Table(
+            Grid(
                 ("Column", "Model", "R² before", "R² after"),
                 tuple(
                     (each["target"], each["method"], *(number(value) for value in each["r2"]))

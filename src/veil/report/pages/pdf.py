@@ -8,7 +8,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from veil.errors import MissingDependencyError
-from veil.report.pages.blocks import Block, Cell, Code, Heading, Picture, Section, Signatures, Table, Text
+from veil.report.pages.blocks import Block, Cell, Code, Grid, Heading, Picture, Section, Signatures, Text
 from veil.report.pages.document import sections
 from veil.report.pictures.by_name import picture
 
@@ -129,7 +129,7 @@ class _Page:
             made = Paragraph(_safe(block.text), self.styles["h3"])
             made.keepWithNext = True
             return [made]
-        if isinstance(block, Table):
+        if isinstance(block, Grid):
             return [self.table(block), Spacer(1, 8)] if block.rows else []
         if isinstance(block, Picture):
             return self.picture(block)
@@ -144,7 +144,7 @@ class _Page:
             ]
         return [self.signatures(block)]
 
-    def table(self, block: Table) -> Any:
+    def table(self, block: Grid) -> Any:
         from reportlab.platypus import LongTable, Paragraph
 
         def cell(each: str | Cell, column: int) -> Any:
@@ -177,7 +177,7 @@ class _Page:
         )
         return made
 
-    def widths(self, block: Table) -> list[float]:
+    def widths(self, block: Grid) -> list[float]:
         """Give each column room for its longest word, and share out the rest by what the columns would like."""
         from reportlab.pdfbase.pdfmetrics import stringWidth
 
@@ -209,8 +209,7 @@ class _Page:
         return [Spacer(1, 6), image, caption, Spacer(1, 6)]
 
     def signatures(self, block: Signatures) -> Any:
-        from reportlab.platypus import KeepTogether, Paragraph, Spacer
-        from reportlab.platypus import Table as Grid
+        from reportlab.platypus import KeepTogether, Paragraph, Spacer, Table
 
         def line(text: str) -> Any:
             return Paragraph(text, self.styles["note"])
@@ -221,7 +220,7 @@ class _Page:
             for person in block.people
         ]  # fmt: skip
         rows = [list(row) for row in zip(*columns, strict=True)]
-        made = Grid(rows, colWidths=[self.width / len(columns) - 8] * len(columns), hAlign="LEFT")
+        made = Table(rows, colWidths=[self.width / len(columns) - 8] * len(columns), hAlign="LEFT")
         made.setStyle(
             [
                 ("LINEBELOW", (0, 1), (-1, 1), 0.6, INK),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from veil.base.wording import plural
-from veil.report.pages.blocks import Block, Cell, Heading, Table, Text, listed, number, percent
+from veil.report.pages.blocks import Block, Cell, Grid, Heading, Text, listed, number, percent
 
 
 def what_happened(facts: dict[str, Any]) -> str:
@@ -24,7 +24,7 @@ def asked(facts: dict[str, Any]) -> tuple[Block, ...]:
     steps = facts["asked"]["steps"]
     blocks: list[Block] = [
         Text("The table was to be masked by the following methods, one after the other."),
-        Table(
+        Grid(
             ("Step", "Method", "What it does", "Defends against"),
             tuple(
                 (str(at), step["kind"], step["definition"], ", ".join(step["attacks"]) or "–")
@@ -32,7 +32,7 @@ def asked(facts: dict[str, Any]) -> tuple[Block, ...]:
             ),
         ),
         Heading("Their parameters"),
-        Table(
+        Grid(
             ("Step", "Columns", "Parameters"),
             tuple(
                 (str(at), listed(step["columns"], 60) or "–", _spelled(step["parameters"]))
@@ -46,7 +46,7 @@ def asked(facts: dict[str, Any]) -> tuple[Block, ...]:
     if figures and not facts["private"]:
         blocks += [
             Heading("What each step cost and still reveals"),
-            Table(
+            Grid(
                 ("Step", "Changed cells", "Linked by distance", "Smallest group", "Unique records"),
                 tuple(figures),
             ),
@@ -62,7 +62,7 @@ def asked(facts: dict[str, Any]) -> tuple[Block, ...]:
         for name, value in step["facts"].items()
     ]
     if facts_of and not facts["private"]:
-        blocks += [Heading("Facts about the run"), Table(("Step", "Fact", "Value"), tuple(facts_of))]
+        blocks += [Heading("Facts about the run"), Grid(("Step", "Fact", "Value"), tuple(facts_of))]
     known = facts["asked"]["roles"].get("quasi-identifying", [])
     blocks.append(
         Text(

@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from veil.errors import PlanError
 from veil.outcome.outcome import outcome_of
 from veil.tables.columns import is_number
-from veil.utility.classification import Classification, classification
+from veil.utility.classifiers import Classification, classification
 from veil.utility.comparison import Comparison
 from veil.utility.distributions import Distribution, Frequencies, distribution
-from veil.utility.preservation import Preservation, preservation
+from veil.utility.numbers_kept import Preservation, preservation
 from veil.utility.quality import Quality, class_sizes, quality_measures
 from veil.utility.queries import QueryError, query_error
-from veil.utility.regression import Regression, regression
+from veil.utility.regressors import Regression, regression
 from veil.utility.statistics import ColumnStatistics, is_spelled, summary_statistics
 
 
 @dataclass(frozen=True)
-class ClassSizes:
+class ClassSummary:
     """Classes of records that agree in all quasi-identifiers; suppressed records belong to none."""
 
     number: int
@@ -62,7 +62,7 @@ class Utility:
     records: int
     suppressed: int
     quality: Quality
-    classes: tuple[ClassSizes, ClassSizes]
+    classes: tuple[ClassSummary, ClassSummary]
     statistics: tuple[ColumnStatistics, ...]
     distributions: tuple[Distribution, ...]
     preservation: Preservation | None
@@ -225,7 +225,7 @@ def measured_utility(
     seed: int = 0,
     threads: int | None = None,
 ) -> Utility:
-    """Measure everything about a comparison; parameters are those of `compare`."""
+    """Measured everything about a comparison; parameters are those of `compare`."""
     learned: list[Classification] = []
     regressed: list[Regression] = []
     for target in [targets] if isinstance(targets, str) else targets:
@@ -252,10 +252,10 @@ def measured_utility(
     )
 
 
-def _sizes(sizes: NDArray[np.int64], suppressed: int) -> ClassSizes:
+def _sizes(sizes: NDArray[np.int64], suppressed: int) -> ClassSummary:
     if not sizes.size:
-        return ClassSizes(0, 0.0, 0, 0, 0, suppressed)
-    return ClassSizes(
+        return ClassSummary(0, 0.0, 0, 0, 0, suppressed)
+    return ClassSummary(
         number=int(sizes.size),
         average=float(sizes.mean()),
         smallest=int(sizes.min()),

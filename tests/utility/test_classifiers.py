@@ -18,7 +18,7 @@ from support.utility.example import E1, e1
 from veil import hierarchies as h
 from veil.errors import InputError, MissingDependencyError, ParameterError, PlanError
 from veil.utility import Comparison, classification, regression
-from veil.utility.classification import CLASSIFIERS
+from veil.utility.classifiers import CLASSIFIERS
 from veil.utility.features import folds_of, released_codes, sides
 from veil.utility.forest import Forest
 from veil.utility.performance import curve, performance

@@ -1,6 +1,6 @@
 """Regression performance: how well somebody who learned from the release can predict a number.
 
-The protocol is that of `veil.utility.classification`. What is predicted are the original numbers; the baseline is
+The protocol is that of `veil.utility.classifiers`. What is predicted are the original numbers; the baseline is
 the mean of the numbers that a model would be trained with.
 """
 
@@ -20,9 +20,17 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError, ParameterError
 from veil.utility.comparison import Comparison
-from veil.utility.features import Side, check, collapsed, folds_of, one_thread, require_scikit_learn, sides
+from veil.utility.features import (
+    TableSide,
+    check,
+    collapsed,
+    folds_of,
+    one_thread,
+    require_scikit_learn,
+    sides,
+)
 from veil.utility.forest import Forest
-from veil.utility.preservation import numbers
+from veil.utility.numbers_kept import numbers
 
 Regressor = Literal["linear", "ridge", "forest"]
 REGRESSORS: tuple[Regressor, ...] = get_args(Regressor)
@@ -172,7 +180,7 @@ def regression(
 
 def _predicted(
     method: Regressor,
-    side: Side,
+    side: TableSide,
     answers: Floats,
     use: NDArray[np.bool_],
     rows: NDArray[np.int64],

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from veil.errors import InputError, ParameterError
 from veil.utility.comparison import Comparison
 from veil.utility.features import (
-    Side,
+    TableSide,
     check,
     collapsed,
     folds_of,
@@ -243,7 +243,7 @@ class _Task:
 class _Learner:
     """One table: alike records are collapsed once, and each fold says how many of them it trains with."""
 
-    def __init__(self, side: Side, task: _Task, use: NDArray[np.bool_]) -> None:
+    def __init__(self, side: TableSide, task: _Task, use: NDArray[np.bool_]) -> None:
         self.side, self.task, self.use = side, task, use
         training, prediction = side.training[task.rows], side.prediction[task.rows]
         joined = np.column_stack([training, task.truth])

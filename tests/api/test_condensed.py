@@ -35,7 +35,7 @@ from veil.plan.prepare import columns_read
 from veil.published.table import Published
 from veil.tables import Source
 from veil.tables.arrow import dictionary_encoded, used_categories
-from veil.tables.columns import counted
+from veil.tables.columns import count_codes
 
 often = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -365,14 +365,14 @@ def test_counting_is_adding_one_by_one(pairs: list[tuple[int, int]], size: int) 
         expected = [0] * largest
         for code, weight in pairs:
             expected[code] += 1 if weights is None else weight
-        found = counted(codes, size, weights)
+        found = count_codes(codes, size, weights)
         assert found.dtype == np.int64
         assert found.tolist() == expected
 
 
 def test_counting_does_not_round() -> None:
     weights: NDArray[np.int64] = np.array([2**53, 1, 1], np.int64)
-    assert counted(np.array([0, 0, 0]), 1, weights).tolist() == [2**53 + 2]
+    assert count_codes(np.array([0, 0, 0]), 1, weights).tolist() == [2**53 + 2]
 
 
 @given(st.lists(st.lists(st.sampled_from(["a", "b", "", "never", None]), max_size=8), max_size=4), shuffled())

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from veil.base.exact import decimal_fraction
-from veil.base.wording import beside, exactly, rounded
+from veil.base.wording import beside, exactly, round_toward
 from veil.models import MODELS
 
 numbers = st.floats(0, 1e12, allow_nan=False)
@@ -17,17 +17,17 @@ numbers = st.floats(0, 1e12, allow_nan=False)
 @given(numbers)
 def test_rounding_keeps_to_its_side_and_is_close(number: float) -> None:
     exact = decimal_fraction(number)
-    up, down = (Fraction(rounded(number, way)) for way in ("up", "down"))
+    up, down = (Fraction(round_toward(number, way)) for way in ("up", "down"))
     assert down <= exact <= up
     assert up - down <= max(exact / 10**4, Fraction(1, 10**9))
     for way in ("up", "down"):
-        assert decimal_fraction(float(rounded(number, way))) == Fraction(rounded(number, way))
-        assert len(rounded(number, way).split("e")[0].replace(".", "").strip("0")) <= 6
+        assert decimal_fraction(float(round_toward(number, way))) == Fraction(round_toward(number, way))
+        assert len(round_toward(number, way).split("e")[0].replace(".", "").strip("0")) <= 6
 
 
 @given(st.integers(0, 10**20))
 def test_integers_stay(number: int) -> None:
-    assert rounded(number, "up") == rounded(number, "down") == str(number)
+    assert round_toward(number, "up") == round_toward(number, "down") == str(number)
 
 
 @given(numbers)
@@ -48,7 +48,7 @@ def test_six_digits_where_these_will_do() -> None:
     assert beside(Fraction(1, 3), 0.5) == "0.333333"
     assert beside(Fraction(1, 3), 0.333333) == "0.3333333"
     assert beside(float("inf"), 1) == "inf"
-    assert rounded(5e-324, "up") == "1e-9"
+    assert round_toward(5e-324, "up") == "1e-9"
 
 
 def test_models_whose_monotonicity_depends_on_parameters_say_when() -> None:

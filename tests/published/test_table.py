@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from veil.errors import InputError
 from veil.published.table import Published
 from veil.tables import read
-from veil.tables.columns import encoded, encoded_columns
+from veil.tables.columns import encode_columns, encode_values
 
 VALUES: list[list[Any]] = [
     ["a", "b", "*", None],
@@ -117,9 +117,9 @@ def test_results_are_shared_and_therefore_read_only() -> None:
 
 def test_long_columns_are_encoded_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = [pa.chunked_array([["b", "a"], ["b"]]), pa.chunked_array([[1, 2, None]])]
-    alone = encoded_columns(columns)
+    alone = encode_columns(columns)
     monkeypatch.setattr("veil.tables.columns._LONG", 1)
-    for (values, codes), (others, other_codes) in zip(alone, encoded_columns(columns), strict=True):
+    for (values, codes), (others, other_codes) in zip(alone, encode_columns(columns), strict=True):
         assert values.equals(others)
         assert codes.tolist() == other_codes.tolist()
 
@@ -175,7 +175,7 @@ def test_every_kind_of_frame_looks_the_same(frame: Callable[..., Any]) -> None:
 
 def test_categories_with_different_codes_are_the_same_values() -> None:
     first, second = (pa.array(cells).dictionary_encode() for cells in (["a", "b"], ["b", "a", None]))
-    values, codes = encoded(pa.chunked_array([first, second]))
+    values, codes = encode_values(pa.chunked_array([first, second]))
     assert values.to_pylist() == ["a", "b", None]
     assert codes.tolist() == [0, 1, 1, 0, 2]
 
@@ -184,7 +184,7 @@ def test_lists_that_hide_items_behind_missing_values() -> None:
     """Arrow may keep items of a missing list, and of rows that were sliced away."""
     items, offsets = pa.array(["a", "b", "c", "a", "d"]), pa.array([0, 1, 3, 4, 5], pa.int32())
     lists = pa.ListArray.from_arrays(offsets, items, mask=pa.array([False, True, False, False]))
-    values, codes = encoded(pa.chunked_array([lists]))
+    values, codes = encode_values(pa.chunked_array([lists]))
     assert (values.to_pylist(), codes.tolist()) == ([["a"], None, ["d"]], [0, 1, 0, 2])
-    values, codes = encoded(pa.chunked_array([lists[2:], lists[:1]]))
+    values, codes = encode_values(pa.chunked_array([lists[2:], lists[:1]]))
     assert (values.to_pylist(), codes.tolist()) == ([["a"], ["d"]], [0, 1, 0])

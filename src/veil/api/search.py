@@ -18,7 +18,7 @@ from veil.lattice.space import NodeRecord, Space, State
 from veil.outcome.generalize import Choice, generalize
 from veil.outcome.outcome import Outcome
 from veil.plan.prepare import Prepared
-from veil.tables.columns import counted
+from veil.tables.columns import count_codes
 from veil.verification.outcome import verified
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class SearchResult:
             if name in prepared.plan.microaggregated:
                 continue  # its cells depend on their class, not on their value
             level = self.transformation[name]
-            counts = counted(codes[rows], hierarchy.size, prepared.weights_of(rows))
+            counts = count_codes(codes[rows], hierarchy.size, prepared.weights_of(rows))
             used = np.flatnonzero(np.bincount(codes, minlength=hierarchy.size))
             labels = hierarchy.labels
             tables.append(

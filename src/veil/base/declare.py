@@ -208,7 +208,7 @@ def explain(error: pydantic.ValidationError, owner: str = "", data: Any = None) 
     values: dict[str, Any] = {}
     lines = []
     for problem in problems(error):
-        place = problem["loc"] if data is None else followed(problem["loc"], data)[0]
+        place = problem["loc"] if data is None else follow_location(problem["loc"], data)[0]
         name = ".".join(map(str, place))
         kind = problem["type"]
         if kind == "value_error":
@@ -225,7 +225,9 @@ def explain(error: pydantic.ValidationError, owner: str = "", data: Any = None) 
         else:
             told.setdefault(name, []).append(rule(problem))
             values.setdefault(name, problem["input"])
-    lines += [f"`{name}` {owner}{either(rules)}, not {written(values[name])}" for name, rules in told.items()]
+    lines += [
+        f"`{name}` {owner}{either(rules)}, not {show_value(values[name])}" for name, rules in told.items()
+    ]
     return "; ".join(lines)
 
 
@@ -236,12 +238,12 @@ def problems(error: pydantic.ValidationError) -> list[Any]:
     return [each for each in found if each["type"] != "too_short" or each["loc"] not in inner]
 
 
-def followed(location: Place, data: Any) -> tuple[Place, str]:
+def follow_location(location: Place, data: Any) -> tuple[Place, str]:
     """Follow a location of pydantic, leaving out what names an alternative instead of a part of the data.
 
     Also return the kind of the mapping that holds the value: as it says itself, or the alternative taken.
 
-    >>> followed(("models", 0, "KAnonymity", "k"), {"models": [{"kind": "KAnonymity", "k": 0}]})
+    >>> follow_location(("models", 0, "KAnonymity", "k"), {"models": [{"kind": "KAnonymity", "k": 0}]})
     (('models', 0, 'k'), 'KAnonymity')
     """
     place: list[str | int] = []
@@ -307,11 +309,11 @@ def either(rules: list[str]) -> str:
     return " or ".join([first, *(each.strip().removeprefix("should be ") for each in others)])
 
 
-def written(value: Any) -> str:
+def show_value(value: Any) -> str:
     """Show a value that is not as it should be; where parentheses are missing, say so.
 
     >>> from veil.models import KAnonymity
-    >>> written(5), written(KAnonymity)
+    >>> show_value(5), show_value(KAnonymity)
     ('5', 'the class KAnonymity itself: write KAnonymity(...)')
     """
     if (

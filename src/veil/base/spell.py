@@ -11,11 +11,11 @@ from typing import Any
 from pydantic import TypeAdapter
 
 
-def spelled(value: Any) -> Any:
+def spell_value(value: Any) -> Any:
     """Write a declared value as a mapping that begins with its kind and leaves out what is as by default.
 
     >>> from veil.models import KAnonymity
-    >>> spelled(KAnonymity(5))
+    >>> spell_value(KAnonymity(5))
     {'kind': 'KAnonymity', 'k': 5}
     """
     dumped = TypeAdapter(type(value)).dump_python(value, exclude_defaults=True)

@@ -43,10 +43,10 @@ def exactly(number: float) -> str:
     return _text(Decimal(str(number)))
 
 
-def rounded(number: float, direction: Direction) -> str:
+def round_toward(number: float, direction: Direction) -> str:
     """Write a number with six digits at most, rounded in one direction; integers stay as they are.
 
-    >>> rounded(5 / 28, "up"), rounded(8**0.5, "down"), rounded(1.0000000000000002, "up"), rounded(1234567, "up")
+    >>> round_toward(5 / 28, "up"), round_toward(8**0.5, "down"), round_toward(1.0000000000000002, "up"), round_toward(1234567, "up")
     ('0.178572', '2.82842', '1.00001', '1234567')
     """
     if isinstance(number, int):

@@ -111,14 +111,14 @@ def hierarchy(
     file: Path, column: str, using: str, format: str | None, output: Path | None, overwrite: bool
 ) -> None:
     """Build a hierarchy, show its beginning, and save it if asked to."""
-    from veil.base.spell import spelled
+    from veil.base.spell import spell_value
 
     files.no_databases(file)
     if output is not None:
         check_target(output, overwrite=overwrite)
     made, builder = build_hierarchy(file, column, using, format)
     console = show.output()
-    spec = ", ".join(f"{key}: {value}" for key, value in spelled(builder).items())
+    spec = ", ".join(f"{key}: {value}" for key, value in spell_value(builder).items())
     console.print(f"{column}: {{{spec}}}", markup=False, soft_wrap=True)
     levels = [
         (level, name, f"{len(labels):,}")

@@ -19,7 +19,7 @@ from veil.engines.dialects import collect
 from veil.engines.dialects.values import parsed
 from veil.engines.lookups import Digit, Lookup, Packing, free_prefix, keys
 from veil.errors import InputError
-from veil.tables.arrow import normalized
+from veil.tables.arrow import normalize
 
 if TYPE_CHECKING:
     from veil.engines.relation import Relation
@@ -142,7 +142,7 @@ def _seen(relation: Relation, name: str, values: pa.Array) -> pa.Array:
         values = _read(values, kind, f"{relation.name}: column {name!r}")
     elif kind.is_float32():
         values = values.cast(pa.float32())
-    return normalized(pa.table({name: relation.arrow_view(name, values)}))[name].combine_chunks()
+    return normalize(pa.table({name: relation.arrow_view(name, values)}))[name].combine_chunks()
 
 
 def _read(texts: pa.Array, kind: Any, name: str) -> pa.Array:

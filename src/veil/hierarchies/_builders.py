@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.base.spell import leaves, spelled
+from veil.base.spell import leaves, spell_value
 from veil.hierarchies.hierarchy import Hierarchy
 
 Shown = Callable[[Iterable[str]], bool]
@@ -37,12 +37,12 @@ class Builder:
         A report must not tell values that the release does not show. A builder that does not say which of its
         parameters name values keeps all of them back.
         """
-        given = spelled(self).items()
+        given = spell_value(self).items()
         return {name: set(leaves(each, keys=True)) for name, each in given if name != "kind"}
 
 
 def named_ends(builder: Builder, parameters: Iterable[str], shown: Shown) -> Mapping[str, set[str]]:
     """Return those of some parameters that are given, with the limits that they name; nothing if all are shown."""
-    spec = spelled(builder)
+    spec = spell_value(builder)
     named = {name: set(leaves(spec[name])) for name in parameters if name in spec}
     return {} if shown(set().union(*named.values())) else named

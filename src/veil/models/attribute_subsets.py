@@ -21,7 +21,7 @@ from veil.errors import ParameterError, did_you_mean
 from veil.models.base import PrivacyModel, Strength
 from veil.published.finding import Finding
 from veil.published.table import Published
-from veil.tables.columns import encoded, is_text
+from veil.tables.columns import encode_values, is_text
 
 _ASSESSED_SETS = 60
 """Sets of quasi-identifiers that `strongest` looks at for one m."""
@@ -272,7 +272,7 @@ class _Groups:
         self.counts: dict[str, int] = {}
         self.blank: dict[str, int | None] = {}
         for name in published.names:
-            values, codes = encoded(published.labels[name])
+            values, codes = encode_values(published.labels[name])
             marker = published.marker if is_text(values.type) else None
             self.codes[name], self.counts[name] = codes.astype(np.int64), len(values)
             labels = values.to_pylist()

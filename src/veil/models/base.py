@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.base.wording import Direction, rounded
+from veil.base.wording import Direction, round_toward
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.published.finding import Finding
@@ -35,7 +35,7 @@ class Strength:
     rounding: Direction = field(default="up", repr=False, compare=False)
 
     def __str__(self) -> str:
-        return f"{self.parameter} = {rounded(self.value, self.rounding)}"
+        return f"{self.parameter} = {round_toward(self.value, self.rounding)}"
 
 
 @dataclass(frozen=True)

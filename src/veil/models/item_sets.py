@@ -21,7 +21,7 @@ from veil.errors import ParameterError
 from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.published.finding import Finding
 from veil.published.table import Published
-from veil.tables.columns import encoded, is_text
+from veil.tables.columns import encode_values, is_text
 
 _MANY = 1 << 24
 """Combinations of items, over all different sets, that fit in memory with ease."""
@@ -262,7 +262,7 @@ def _rarest(published: Published, attribute: str, m: int, separator: str) -> NDA
     Where no record has so many items, all records do.
     """
     number, values, count = published.histograms(attribute)
-    distinct, codes = encoded(pa.chunked_array([values]))
+    distinct, codes = encode_values(pa.chunked_array([values]))
     sets = [_items(value, separator, attribute) for value in distinct.to_pylist()]
     least = np.full(m + 1, published.records, np.int64)
     least[0] = published.sizes.min(initial=published.records)

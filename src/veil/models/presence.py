@@ -22,7 +22,7 @@ from veil.models.base import PrivacyModel, Strength
 from veil.models.subset import SubsetField, row_numbers
 from veil.published.finding import Finding
 from veil.published.table import Published
-from veil.tables.columns import counted
+from veil.tables.columns import count_codes
 
 Chance = Annotated[float, Field(ge=0, le=1)]
 
@@ -232,7 +232,7 @@ def sizes_in_population(published: Published) -> NDArray[np.int64]:
     if published.population is None:
         return published.sizes
     classes, everybody = row_numbers([published.labels, published.population], published.names)
-    found = counted(everybody, int(classes.max(initial=-1)) + 1, published.population_weights)[classes]
+    found = count_codes(everybody, int(classes.max(initial=-1)) + 1, published.population_weights)[classes]
     return np.where(found >= published.sizes, found, 0)
 
 

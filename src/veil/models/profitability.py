@@ -28,7 +28,7 @@ from veil.published.table import Published
 from veil.quality.cover import fields, place
 from veil.quality.payout import Money, PublisherPayout, _Payout
 from veil.tables import canonical_text
-from veil.tables.columns import encoded
+from veil.tables.columns import encode_values
 
 _CLOSE = 2
 """Mark of a class that doubles cannot decide."""
@@ -189,7 +189,7 @@ class Profitability(PrivacyModel):
         codes = np.empty((len(names) + 1, sizes.size), np.int64)
         left = np.zeros(sizes.size)
         for j, name in enumerate(names):
-            values, codes[j] = encoded(published.labels[name])
+            values, codes[j] = encode_values(published.labels[name])
             hierarchy, level = hierarchies[name], levels[name]
             share = dict(zip(hierarchy.labels[level], exact_shares(hierarchy, level), strict=True))
             known.append([share[text] for text in canonical_text(values)])

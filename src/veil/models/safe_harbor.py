@@ -12,7 +12,7 @@ import numpy as np
 from veil.errors import HierarchyError, PlanError, did_you_mean
 from veil.hierarchies.hierarchy import ROOT, Hierarchy, Label
 from veil.tables import read
-from veil.tables.columns import encoded
+from veil.tables.columns import encode_values
 
 _RESTRICTED = {
     "036", "059", "063", "102", "203", "556", "692", "790", "821", "823", "830", "831", "878", "879", "884",
@@ -68,7 +68,7 @@ def safe_harbor_levels(
                 raise HierarchyError(
                     f"column {name!r} needs a hierarchy, such as h.redaction(), not {builder!r}"
                 )
-            values, codes = encoded(table[name])
+            values, codes = encode_values(table[name])
             hierarchy: Hierarchy = builder.build(values, np.bincount(codes, minlength=len(values)), name)
             found[name] = _least_level(hierarchy, name, fits)
     return found

@@ -26,7 +26,7 @@ from veil.base.wording import plural
 from veil.errors import InputError, ParameterError, PlanError, VeilError, did_you_mean
 from veil.models.query import Query, is_number
 from veil.tables import Csv, Source, read
-from veil.tables.columns import encoded
+from veil.tables.columns import encode_values
 from veil.tables.formats import format_of
 from veil.tables.frames import frame_of
 from veil.tables.text import canonical_text
@@ -370,8 +370,8 @@ def numbers_with_gaps(tables: Sequence[pa.Table], names: Sequence[str]) -> NDArr
     different = 1
     for name in names:
         # Compared are the different values of each table, of which there are fewer than rows.
-        columns = [encoded(table[name]) for table in tables]
-        values, codes = encoded(_comparable([pa.chunked_array([known]) for known, _ in columns]))
+        columns = [encode_values(table[name]) for table in tables]
+        values, codes = encode_values(_comparable([pa.chunked_array([known]) for known, _ in columns]))
         if different * len(values) >= 2**63:
             numbers, different = _dense(numbers)
         numbers *= len(values)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.published.table import Published
-from veil.tables.columns import compared, counted
+from veil.tables.columns import count_codes, encode_comparable
 from veil.tables.text import sorted_places
 
 Integers = NDArray[Any]
@@ -37,16 +37,16 @@ def count(
 ) -> Counted:
     """Count values by class. `ordered` asks for the order of the values, which not every type has: `order`, if given."""
     classes, found, counts = published.histograms(attribute)
-    values, rows = compared(published.baseline[attribute], attribute)
+    values, rows = encode_comparable(published.baseline[attribute], attribute)
     known = [values, found.cast(values.type)]
     if published.population is not None and attribute in published.population.column_names:
-        known.append(compared(published.population[attribute], attribute)[0].cast(values.type))
-    domain, codes_32 = compared(pa.chunked_array(known), attribute)
+        known.append(encode_comparable(published.population[attribute], attribute)[0].cast(values.type))
+    domain, codes_32 = encode_comparable(pa.chunked_array(known), attribute)
     places = codes_32.astype(np.int64)
     if ordered:
         first_to_last = sorted_places(domain, order, attribute)
         domain, places = domain.take(pa.array(first_to_last)), np.argsort(first_to_last)[places]
     codes = places[len(values) : len(values) + len(found)]
-    masses = counted(places[: len(values)][rows], len(domain), published.baseline_weights)
+    masses = count_codes(places[: len(values)][rows], len(domain), published.baseline_weights)
     in_order = np.lexsort((codes, classes))
     return Counted(domain, masses, classes[in_order], codes[in_order], counts[in_order], published.sizes)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.errors import InputError
-from veil.tables.columns import Floats, Groups, encoded, is_quantity, whole_numbers
+from veil.tables.columns import Floats, Groups, encode_values, is_quantity, whole_numbers
 from veil.tables.text import canonical_text
 
 Integers = NDArray[np.int64]
@@ -204,7 +204,7 @@ def _sets(column: pa.ChunkedArray, groups: Groups, name: str) -> pa.Array:
 
 def _histogram(column: pa.ChunkedArray, groups: Groups) -> tuple[pa.Array, Integers, Integers, Integers]:
     """Group, code and count of each value in each group, in the order of groups and codes; values by code."""
-    values, codes = encoded(column)
+    values, codes = encode_values(column)
     known = np.array(pc.is_valid(values), dtype=np.bool_)[codes]
     pairs, counts = np.unique(groups[known] * len(values) + codes[known], return_counts=True)
     group, code = np.divmod(pairs, max(1, len(values)))
@@ -232,7 +232,7 @@ def ordered_places(column: pa.ChunkedArray, name: str) -> tuple[pa.Array, Intege
             f"column {name!r} holds values of type {kind}, which have no order, and one is needed here. Make it an "
             "ordered category, or choose what needs none, such as the mode or the set"
         )
-    values, codes = encoded(column)
+    values, codes = encode_values(column)
     sortable = values.cast(pa.int8()) if pa.types.is_boolean(kind) else values
     order = np.array(pc.array_sort_indices(sortable), dtype=np.int64)
     place = np.argsort(order)

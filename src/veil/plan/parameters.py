@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import pydantic
 from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer, TypeAdapter
 
-from veil.base.declare import explain, written
+from veil.base.declare import explain, show_value
 from veil.errors import HierarchyError, ParameterError
 from veil.hierarchies import AnyBuilder, File, Hierarchy, Table
 from veil.models import Model, PrivacyModel
@@ -118,6 +118,6 @@ def hierarchy_builder(value: Any) -> Any:
         except pydantic.ValidationError as error:
             raise ParameterError("hierarchy: " + explain(error, data=dict(value))) from None
     raise HierarchyError(
-        f"a quasi-identifier needs a hierarchy, not {written(value)}. Use veil.hierarchies (as h), for example "
+        f"a quasi-identifier needs a hierarchy, not {show_value(value)}. Use veil.hierarchies (as h), for example "
         "h.intervals(5, 10), h.redaction(), h.read('file.csv') or h.auto()"
     )

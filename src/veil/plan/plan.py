@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo
 
 from veil import lattice
 from veil import quality as qualities
-from veil.base.declare import declared, written
+from veil.base.declare import declared, show_value
 from veil.errors import ParameterError, PlanError, Say, Words, did_you_mean
 from veil.lattice import Auto, Strategy
 from veil.models import PrivacyModel
@@ -38,7 +38,7 @@ def _hierarchies(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise PlanError(
             "`quasi_identifiers` should map each column to its hierarchy, for example "
-            f'{{"age": h.intervals(5, 10)}}; h.auto() proposes one. Got {written(value)}'
+            f'{{"age": h.intervals(5, 10)}}; h.auto() proposes one. Got {show_value(value)}'
         )
     return {str(name): hierarchy_builder(each) for name, each in value.items()}
 
@@ -47,7 +47,7 @@ def _names(value: Any, info: ValidationInfo) -> Any:
     given = [value] if isinstance(value, str) else _listed(value)
     if given is None or not all(isinstance(each, str) for each in given):
         raise ParameterError(
-            f"`{info.field_name}` should be the name of a column or a list of names, not {written(value)}"
+            f"`{info.field_name}` should be the name of a column or a list of names, not {show_value(value)}"
         )
     return given
 
@@ -72,7 +72,7 @@ def _strategy(value: Any) -> Any:
 
 def _of_kind(kind: type[Any], value: Any, rule: str) -> Any:
     if not isinstance(value, kind):
-        raise ParameterError(f"{rule}, not {written(value)}")
+        raise ParameterError(f"{rule}, not {show_value(value)}")
     return value
 
 

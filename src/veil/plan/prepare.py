@@ -16,7 +16,7 @@ from veil.errors import InputError, PlanError
 from veil.hierarchies import Hierarchy
 from veil.plan.plan import Plan
 from veil.tables.arrow import dictionary_encoded, with_one_zero
-from veil.tables.columns import check_comparable, counted, is_list
+from veil.tables.columns import check_comparable, count_codes, is_list
 from veil.tables.text import sorted_places
 
 
@@ -111,7 +111,7 @@ def distinct_values(
 ) -> tuple[pa.Array, NDArray[np.int64]]:
     """Distinct values of a column, a missing value among them, and how often each occurs."""
     values, indices = dictionary_encoded(column)
-    return values, counted(indices, len(values), weights)
+    return values, count_codes(indices, len(values), weights)
 
 
 def encode(
@@ -119,7 +119,7 @@ def encode(
 ) -> tuple[Hierarchy, NDArray[np.int32]]:
     """Build the hierarchy of a column, and code its cells by it."""
     values, indices = dictionary_encoded(column)
-    counts = counted(indices, len(values), weights)
+    counts = count_codes(indices, len(values), weights)
     hierarchy = builder.build(values, counts, name)
     return hierarchy, np.ascontiguousarray(hierarchy.encode(values, name)[indices], dtype=np.int32)
 

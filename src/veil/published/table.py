@@ -20,12 +20,12 @@ from veil.hierarchies.hierarchy import Hierarchy
 from veil.tables.columns import (
     Encoded,
     _frozen,
-    _numbered,
+    _number_keys,
     check_comparable,
-    compared,
-    counted,
-    encoded,
-    encoded_columns,
+    count_codes,
+    encode_columns,
+    encode_comparable,
+    encode_values,
     is_text,
 )
 
@@ -88,7 +88,7 @@ class Published:
         for name in self.names:
             check_comparable(table[name], name)
         self._encoded: dict[str, Encoded] = dict(
-            zip(self.names, encoded_columns([table[name] for name in self.names]), strict=True)
+            zip(self.names, encode_columns([table[name] for name in self.names]), strict=True)
         )
         self._histograms: dict[str, Histograms] = {}
         if untouched or not self.names:
@@ -141,15 +141,15 @@ class Published:
         for name in self.names:
             values, codes = self.encoded(name)
             if possible * len(values) >= 2**62:  # too many to tell apart in one integer: renumber
-                mixed, possible = _numbered(mixed).astype(np.int64), mixed.size + 1
+                mixed, possible = _number_keys(mixed).astype(np.int64), mixed.size + 1
             mixed = mixed * len(values) + codes[kept]
             possible *= len(values)
-        return _numbered(mixed)
+        return _number_keys(mixed)
 
     @functools.cached_property
     def sizes(self) -> NDArray[np.int64]:
         """Number of records in each class."""
-        return _frozen(counted(self.classes, 0, self._kept_weights))
+        return _frozen(count_codes(self.classes, 0, self._kept_weights))
 
     @functools.cached_property
     def labels(self) -> pa.Table:
@@ -173,7 +173,7 @@ class Published:
         [(0, 'flu', 2), (0, 'cold', 1), (1, 'flu', 1)]
         """
         if attribute not in self._histograms:
-            values, codes = compared(self.table[attribute], attribute)
+            values, codes = encode_comparable(self.table[attribute], attribute)
             width = max(1, len(values))
             pairs = self.classes.astype(np.int64) * width + codes[self._kept_rows]
             weights = self._kept_weights
@@ -205,7 +205,7 @@ class Published:
         """Different values of a column of the table, and for each record the position of its value there."""
         if column not in self._encoded:
             check_comparable(self.table[column], column)
-            self._encoded[column] = encoded(self.table[column])
+            self._encoded[column] = encode_values(self.table[column])
         return self._encoded[column]
 
     def blank(self, column: str) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ from typing import Any
 import pydantic
 import yaml
 
-from veil.base.declare import Place, either, followed, problems, rule
+from veil.base.declare import Place, either, follow_location, problems, rule
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.tables import atomic
 
@@ -66,7 +66,7 @@ class Document:
         ends: dict[Place, str] = {}
         for problem in problems(error):
             kind = problem["type"]
-            place, owner = followed(problem["loc"], self.data)
+            place, owner = follow_location(problem["loc"], self.data)
             if kind == "missing":
                 place, said = (*place, problem["loc"][-1]), "is required"
             elif kind in ("extra_forbidden", "unexpected_keyword_argument"):

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from veil.base.declare import declared
-from veil.base.spell import spelled
+from veil.base.spell import spell_value
 from veil.engines.database import Database, is_url
 from veil.engines.relation import Engine
 from veil.engines.scan.files import is_pattern
@@ -223,7 +223,7 @@ def spell_database(database: Database) -> Any:
     text = f"{database.url}#{'.'.join(names)}" if names else database.url
     if Database(text) == database:
         return text
-    spec = spelled(database)
+    spec = spell_value(database)
     del spec["kind"]
     return spec
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
-from veil.base.spell import spelled
+from veil.base.spell import spell_value
 from veil.engines.database import Database, is_url
 from veil.engines.relation import Engine
 from veil.engines.settings import Settings
@@ -233,23 +233,25 @@ class Recipe(_WithPlan):
             elif name == "quasi_identifiers":
                 value = {column: self._spell_hierarchy(each, start) for column, each in value.items()}
             elif name == "models":
-                value = [spelled(_relocated(each, lambda path: self.moved(path, start))) for each in value]
+                value = [
+                    spell_value(_relocated(each, lambda path: self.moved(path, start))) for each in value
+                ]
             elif name in ("quality", "strategy", "local_recoding"):
-                value = spelled(value)
+                value = spell_value(value)
             elif name == "identifying" and set(value.values()) == {"remove"}:
                 value = list(value)
             made[name] = value
         return made
 
     def _spell_settings(self, settings: Settings, start: Path) -> dict[str, Any]:
-        spec: dict[str, Any] = spelled(settings)
+        spec: dict[str, Any] = spell_value(settings)
         del spec["kind"]
         if settings.temporary is not None:
             spec["temporary"] = self.moved(str(settings.temporary), start)
         return spec
 
     def _spell_hierarchy(self, builder: Any, start: Path) -> Any:
-        spec = spelled(builder)
+        spec = spell_value(builder)
         if isinstance(builder, File):
             spec["path"] = self.moved(builder.path, start)
             if set(spec) == {"kind", "path"} and "." in spec["path"]:
@@ -266,7 +268,7 @@ def _relocated(model: Any, move: Callable[[str], str]) -> Any:
 
 
 def _spell_input(value: Input | FilesInput, path: str) -> Any:
-    spec = spelled(value)
+    spec = spell_value(value)
     spec["path"] = path
     told = kind_of_name(path) or ("files" if isinstance(value, FilesInput) else None)
     if told == value.kind:

@@ -34,7 +34,7 @@ from veil.base.compiled import kernel
 from veil.errors import InputError, ParameterError
 from veil.risk.grouping import Grouped, check_columns, grouped, published_of
 from veil.risk.wildcards import matched_sums
-from veil.tables.columns import encoded, is_number
+from veil.tables.columns import encode_values, is_number
 
 Method = Literal["exact", "approximate"]
 
@@ -192,7 +192,7 @@ def household_risk(risks: NDArray[np.float64], households: NDArray[np.int64]) ->
 
 def _households(column: pa.ChunkedArray) -> NDArray[np.int64]:
     """Number the households; a record without a value is one of its own."""
-    values, codes = encoded(column)
+    values, codes = encode_values(column)
     numbers = codes.astype(np.int64)
     alone = np.array(pc.is_null(values), dtype=np.bool_)[codes]
     numbers[alone] = len(values) + np.arange(np.count_nonzero(alone))

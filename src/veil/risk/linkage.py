@@ -33,7 +33,7 @@ from veil.errors import InputError
 from veil.hierarchies import Hierarchy
 from veil.risk.grouping import named, table_of
 from veil.risk.nearest import FEWEST, PAIRS, Linkage
-from veil.tables.columns import column_of, encoded, groups, is_measured, measured
+from veil.tables.columns import as_numbers, column_of, encode_values, groups, is_measured
 from veil.tables.text import canonical_text
 
 __all__ = ["Linkage", "linkage_experiment"]
@@ -179,7 +179,7 @@ def _arrays(
     for name in names:
         values, shown = (column_of(side.rows, name, "linkage") for side in (old, new))
         if is_measured(values.type) and is_measured(shown.type) and name not in hierarchies:
-            numbers.append((measured(values), measured(shown)))
+            numbers.append((as_numbers(values), as_numbers(shown)))
             continue
         (value_texts, value_codes), (label_texts, label_codes) = _texts(values, name), _texts(shown, name)
         if name in hierarchies:
@@ -210,7 +210,7 @@ def _arrays(
 
 
 def _texts(column: pa.ChunkedArray, name: str) -> tuple[list[str | None], Integers]:
-    values, codes = encoded(column)
+    values, codes = encode_values(column)
     return canonical_text(values, column=name), codes.astype(np.int64)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
-from veil.tables.columns import column_of, encoded, is_measured, measured, texts
+from veil.tables.columns import as_numbers, column_of, encode_values, is_measured, texts
 
 PAIRS = 25_000_000
 """Pairs of records that are compared exactly: all pairs of 5,000 and 5,000."""
@@ -109,10 +109,12 @@ def _comparable(
     for name in columns:
         old, new = column_of(before, name, "record linkage"), column_of(after, name, "record linkage")
         if is_measured(old.type) and is_measured(new.type):
-            numbers.append((measured(old), measured(new)))
+            numbers.append((as_numbers(old), as_numbers(new)))
         else:
             old, new = (old, new) if old.type == new.type else (texts(old, name), texts(new, name))
-            codes.append(encoded(pa.chunked_array([*old.chunks, *new.chunks], old.type))[1].astype(np.int64))
+            codes.append(
+                encode_values(pa.chunked_array([*old.chunks, *new.chunks], old.type))[1].astype(np.int64)
+            )
     weights = np.zeros(len(numbers))
     for at, (values, _) in enumerate(numbers):
         seen = values[np.isfinite(values)]

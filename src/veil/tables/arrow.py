@@ -10,14 +10,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 
-def normalized(table: pa.Table) -> pa.Table:
+def normalize(table: pa.Table) -> pa.Table:
     """Return the table without metadata, with one kind of text, and with null for every missing value.
 
     All strings have Arrow's type ``string``, and so has a column that holds nothing at all. A float that
     is not a number is a missing value: pandas cannot tell them apart, and the same data must give the
     same answer from every library.
     """
-    columns = [_normalized(column) for column in table.columns]
+    columns = [_normalize_column(column) for column in table.columns]
     return pa.table(columns, names=table.column_names)
 
 
@@ -35,7 +35,7 @@ def only_used_categories(table: pa.Table) -> pa.Table:
 
 def used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a dictionary-encoded column whose dictionary holds only values that occur, in the old order."""
-    column = _unified(column)
+    column = _unify_dictionaries(column)
     if not column.num_chunks:
         return column
     dictionary = column.chunk(0).dictionary
@@ -67,14 +67,14 @@ def dictionary_encoded(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.in
         if not found.num_chunks:
             return pa.array([], column.type), np.empty(0, np.int32)
         return found.chunk(0).dictionary, np.concatenate([np.array(each.indices) for each in found.chunks])
-    column = _unified(column)
+    column = _unify_dictionaries(column)
     if not len(column):
         return pa.array([], column.type.value_type), np.empty(0, np.int32)
     known = column.chunk(0).dictionary
     # A dictionary may list a value twice, or null, and cells may be null without it.
     values = pc.dictionary_encode(pa.concat_arrays([known, pa.nulls(1, known.type)]), null_encoding="encode")
     places = np.array(values.indices, dtype=np.int32)
-    codes = np.concatenate([places[_filled(each.indices, len(known))] for each in column.chunks])
+    codes = np.concatenate([places[_fill_missing(each.indices, len(known))] for each in column.chunks])
     first = np.full(len(values.dictionary), codes.size, np.int64)
     first[codes[::-1]] = np.arange(codes.size, dtype=np.min_scalar_type(codes.size))[::-1]
     used = np.argsort(first, kind="stable")[: np.count_nonzero(first < codes.size)]
@@ -109,7 +109,7 @@ def categories(column: pa.ChunkedArray) -> pa.Array | None:
     return first if same else None
 
 
-def _unified(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _unify_dictionaries(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Give all chunks one dictionary. Arrow does not where one lists a missing value, so that it must not."""
     if column.num_chunks > 1 and any(chunk.dictionary.null_count for chunk in column.chunks):
         column = pa.chunked_array([_without_missing(chunk) for chunk in column.chunks], column.type)
@@ -124,14 +124,14 @@ def _without_missing(chunk: pa.DictionaryArray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(indices, chunk.dictionary.drop_null(), ordered=chunk.type.ordered)
 
 
-def _filled(indices: pa.Array, missing: int) -> NDArray[np.integer[Any]]:
+def _fill_missing(indices: pa.Array, missing: int) -> NDArray[np.integer[Any]]:
     """Return indices with a number for those that are null."""
     if not indices.null_count:
         return np.asarray(indices)
     return np.asarray(pc.fill_null(indices.cast(pa.int64()), missing))
 
 
-def _normalized(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _normalize_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
     if pa.types.is_null(kind):
         return column.cast(pa.string())

@@ -23,10 +23,10 @@ _LONG = 1_000_000
 Encoded = tuple[pa.Array, NDArray[np.int32]]
 
 
-def compared(column: pa.ChunkedArray, name: str) -> Encoded:
-    """Do as `encoded`, with one zero only: 0.0 and -0.0 do not make a class diverse. Refuse what cannot be compared."""
+def encode_comparable(column: pa.ChunkedArray, name: str) -> Encoded:
+    """Do as `encode_values`, with one zero only: 0.0 and -0.0 do not make a class diverse. Refuse what cannot be compared."""
     check_comparable(column, name)
-    return encoded(with_one_zero(column))
+    return encode_values(with_one_zero(column))
 
 
 def check_comparable(column: pa.ChunkedArray, name: str) -> None:
@@ -39,20 +39,20 @@ def check_comparable(column: pa.ChunkedArray, name: str) -> None:
         )
 
 
-def encoded_columns(columns: Sequence[pa.ChunkedArray]) -> list[Encoded]:
+def encode_columns(columns: Sequence[pa.ChunkedArray]) -> list[Encoded]:
     """Encode several columns, side by side if they are long."""
     if sum(map(len, columns)) < _LONG:
-        return [encoded(column) for column in columns]
+        return [encode_values(column) for column in columns]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(encoded, columns))
+        return list(pool.map(encode_values, columns))
 
 
-def encoded(column: pa.ChunkedArray) -> Encoded:
+def encode_values(column: pa.ChunkedArray) -> Encoded:
     """Return the different values of a column, in order of first appearance, and where each cell's value is.
 
     A missing value is a value. Lists are equal if they hold the same items in the same order.
 
-    >>> values, codes = encoded(pa.chunked_array([["b", None], ["a", "b"]]))
+    >>> values, codes = encode_values(pa.chunked_array([["b", None], ["a", "b"]]))
     >>> values.to_pylist(), codes.tolist()
     (['b', None, 'a'], [0, 1, 2, 0])
     """
@@ -64,19 +64,19 @@ def encoded(column: pa.ChunkedArray) -> Encoded:
     if not len(column):
         return pa.array([], kind), np.empty(0, np.int32)
     if is_list(kind):
-        _, codes = encoded(_spelled(column))
+        _, codes = encode_values(_spell_lists(column))
         first = np.empty(int(codes.max()) + 1, np.int64)
         first[codes[::-1]] = np.arange(codes.size)[::-1]
         return column.take(pa.array(first)).combine_chunks(), codes
     return dictionary_encoded(column)
 
 
-def counted(
+def count_codes(
     codes: NDArray[np.int32] | NDArray[np.int64], size: int, weights: NDArray[np.int64] | None
 ) -> NDArray[np.int64]:
     """Count how often each code occurs, each occurrence as often as its weight says.
 
-    >>> counted(np.array([0, 2, 0]), 4, None).tolist(), counted(np.array([0, 2]), 4, np.array([5, 7])).tolist()
+    >>> count_codes(np.array([0, 2, 0]), 4, None).tolist(), count_codes(np.array([0, 2]), 4, np.array([5, 7])).tolist()
     ([2, 0, 1, 0], [5, 0, 7, 0])
     """
     if weights is None:
@@ -96,10 +96,10 @@ def is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
-def _spelled(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _spell_lists(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Spell lists as bytes, four for each item, as Arrow cannot compare lists. A missing list stays missing."""
     lists = column.cast(pa.large_list(column.type.value_type)).combine_chunks()
-    _, items = encoded(pa.chunked_array([lists.flatten()]))  # without what hides behind missing lists
+    _, items = encode_values(pa.chunked_array([lists.flatten()]))  # without what hides behind missing lists
     lengths = pc.fill_null(pc.list_value_length(lists), 0)
     offsets = 4 * np.concatenate([[0], np.cumsum(np.array(lengths))]).astype(np.int64)
     missing = np.array(pc.is_null(lists), dtype=np.bool_)
@@ -108,7 +108,7 @@ def _spelled(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.Array.from_buffers(pa.large_binary(), len(lists), content)])
 
 
-def _numbered(keys: NDArray[np.int64]) -> NDArray[np.int32]:
+def _number_keys(keys: NDArray[np.int64]) -> NDArray[np.int32]:
     """Number different integers in order of first appearance."""
     return np.array(pa.array(keys).dictionary_encode().indices, dtype=np.int32)
 
@@ -123,7 +123,7 @@ def is_measured(kind: pa.DataType) -> bool:
     return is_number(kind) or bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
-def measured(column: pa.ChunkedArray) -> NDArray[np.float64]:
+def as_numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
     """Return numbers, or dates as numbers; NaN where a value is missing."""
     if not is_number(column.type):
         column = column.cast(pa.int32() if pa.types.is_date32(column.type) else pa.int64())
@@ -220,7 +220,7 @@ def ranks(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]
         )
         missing = places < 0
         return np.where(missing, places.max(initial=-1) + 1, places).astype(np.int64), missing
-    values, codes = encoded(column)
+    values, codes = encode_values(column)
     sortable = values.cast(pa.int8()) if pa.types.is_boolean(values.type) else values
     order = np.array(pc.array_sort_indices(sortable, null_placement="at_end"), dtype=np.int64)
     place = np.empty(order.size, np.int64)
@@ -231,7 +231,7 @@ def ranks(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]
 
 def texts(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """Return a column as text, in the canonical spelling of each value."""
-    values, codes = encoded(column)
+    values, codes = encode_values(column)
     return pa.chunked_array(
         [pa.array(canonical_text(values, column=name), pa.string()).take(pa.array(codes))]
     )
@@ -245,13 +245,13 @@ def groups(table: pa.Table, names: tuple[str, ...], method: object) -> NDArray[n
     """
     found = np.zeros(table.num_rows, np.int64)
     for name in names:
-        values, codes = encoded(column_of(table, name, method))
+        values, codes = encode_values(column_of(table, name, method))
         mixed = found * len(values) + codes
         found = np.array(pa.array(mixed).dictionary_encode().indices, dtype=np.int64)
     return found
 
 
-def replaced(table: pa.Table, name: str, values: Any) -> pa.Table:
+def replace_column(table: pa.Table, name: str, values: Any) -> pa.Table:
     """Return the table with other values in a column. Categories stay such, as long as no new ones are needed."""
     made = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values)])
     old = table[name]

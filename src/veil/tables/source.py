@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from veil.errors import InputError
 from veil.tables import columnar, excel
-from veil.tables.arrow import normalized, only_used_categories
+from veil.tables.arrow import normalize, only_used_categories
 from veil.tables.csv.reader import read_csv
 from veil.tables.formats import Csv, Excel, Format, Parquet, format_of
 from veil.tables.frames import Frame, check_names, frame_of
@@ -51,13 +51,13 @@ class Source:
         `rows` says which rows of the source the rows of `table` come from (positions, or a mask) where
         some were dropped. Columns that equal their original keep its dtype; pandas rows keep their index.
         """
-        picked = self._picked(table, rows)
+        picked = self._pick_rows(table, rows)
         if self.frame is None:
             return only_used_categories(table)
         unchanged = {name for name in table.column_names if self._is_unchanged(name, table, picked)}
         return self.frame.from_arrow(table, unchanged, picked)
 
-    def _picked(self, table: pa.Table, rows: Any) -> npt.NDArray[np.int64] | None:
+    def _pick_rows(self, table: pa.Table, rows: Any) -> npt.NDArray[np.int64] | None:
         if rows is None:
             if table.num_rows != self.table.num_rows:
                 raise ValueError(
@@ -106,7 +106,7 @@ def read(source: Any, *, format: Format | None = None) -> Source:
         )
     kind, frame = found
     table = frame.to_arrow()
-    return Source(_checked(table, "the table"), cast("Kind", kind), frame=frame)
+    return Source(_check_table(table, "the table"), cast("Kind", kind), frame=frame)
 
 
 def _read_file(path: Path, format: Format | None) -> Source:
@@ -119,10 +119,10 @@ def _read_file(path: Path, format: Format | None) -> Source:
         table = columnar.read_parquet(path)
     else:
         table = columnar.read_feather(path)
-    return Source(_checked(table, str(path)), "file", path, chosen)
+    return Source(_check_table(table, str(path)), "file", path, chosen)
 
 
-def _checked(table: pa.Table, where: str) -> pa.Table:
+def _check_table(table: pa.Table, where: str) -> pa.Table:
     try:
         check_names(table.column_names)
     except InputError as error:
@@ -131,4 +131,4 @@ def _checked(table: pa.Table, where: str) -> pa.Table:
         raise InputError(f"{where} has no columns")
     if not table.num_rows:
         raise InputError(f"{where} has no rows. It should hold at least one")
-    return normalized(table)
+    return normalize(table)

@@ -66,9 +66,9 @@ def canonical_text(array: pa.Array | pa.ChunkedArray, *, column: str | None = No
     if pa.types.is_null(kind):
         return [None] * len(array)
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_date(kind):
-        return _listed(array.cast(pa.string()))
+        return _to_list(array.cast(pa.string()))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return _listed(array)
+        return _to_list(array)
     if pa.types.is_floating(kind):
         return _float_text(array)
     if pa.types.is_decimal(kind):
@@ -82,7 +82,7 @@ def canonical_text(array: pa.Array | pa.ChunkedArray, *, column: str | None = No
     )
 
 
-def _listed(array: pa.Array | pa.ChunkedArray) -> list[str | None]:
+def _to_list(array: pa.Array | pa.ChunkedArray) -> list[str | None]:
     values: list[str | None] = array.to_pylist()
     return values
 

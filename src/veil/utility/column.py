@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from veil.hierarchies import Hierarchy, suppression
 from veil.hierarchies.hierarchy import ROOT
 from veil.plan.parameters import hierarchy_builder
-from veil.tables.columns import encoded, is_measured, is_number, is_text, measured
+from veil.tables.columns import as_numbers, encode_values, is_measured, is_number, is_text
 from veil.tables.text import canonical_text
 
 _FEW = 1 << 22
@@ -61,14 +61,14 @@ class Cells:
         marker: str | None,
     ) -> None:
         self.name = name
-        self.values, codes = encoded(original)
+        self.values, codes = encode_values(original)
         counts = np.bincount(codes, minlength=len(self.values))
         builder = suppression() if hierarchy is None else hierarchy_builder(hierarchy)
         self.hierarchy = rooted(builder.build(self.values, counts, name))
         self.value_codes = self.hierarchy.encode(self.values, name)
         self.base = self.value_codes[codes].astype(np.int64)
 
-        self.released, shown = encoded(released)
+        self.released, shown = encode_values(released)
         self.texts = canonical_text(self.released, column=name)
         self.shown = np.where(place >= 0, shown[place], -1) if shown.size else np.full(place.size, -1)
         nothing = {None, marker if is_text(self.released.type) else None}
@@ -225,7 +225,7 @@ class Column:
         if not self.is_numeric:
             return self.base.astype(np.float64)
         numbers = np.full(self.hierarchy.size, np.nan)
-        values = measured(self.cells.values)
+        values = as_numbers(self.cells.values)
         numbers[self.cells.value_codes] = np.where(np.isfinite(values), values, np.nan)
         return numbers[self.base]
 
@@ -268,7 +268,7 @@ class Column:
         """Numbers that the texts are; NaN for labels, even for labels that look like numbers."""
         released, original = self.cells.released.type, self.cells.values.type
         if is_measured(released) and (released == original or (is_number(released) and is_number(original))):
-            return np.append(measured(self.cells.released), np.nan)
+            return np.append(as_numbers(self.cells.released), np.nan)
         labels = {label for level in self.hierarchy.labels[1:] for label in level}
         return np.array([np.nan if text in labels else as_number(text) for text in self.texts])
 

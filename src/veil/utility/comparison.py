@@ -13,7 +13,7 @@ from veil.errors import InputError, PlanError, did_you_mean
 from veil.outcome.outcome import outcome_of, require_outcome
 from veil.published.flag import flags_among
 from veil.tables import read
-from veil.tables.arrow import normalized
+from veil.tables.arrow import normalize
 from veil.tables.columns import groups
 from veil.tables.frames import check_names, frame_of
 from veil.utility.column import Cells, Column
@@ -147,7 +147,7 @@ def _table(source: Any, what: str) -> pa.Table:
         check_names(table.column_names)
     except InputError as error:
         raise error.after(f"{what}: ") from None
-    return normalized(table)
+    return normalize(table)
 
 
 def _by_name(given: str | Iterable[str] | Mapping[str, Any]) -> dict[str, Any]:

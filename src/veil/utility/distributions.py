@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from veil.errors import ParameterError
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
-from veil.tables.columns import encoded, is_number
+from veil.tables.columns import encode_values, is_number
 from veil.tables.text import canonical_text
 from veil.utility.column import Column, as_number, numbered
 from veil.utility.comparison import Comparison
@@ -122,11 +122,11 @@ Coded = tuple[list[str | None], NDArray[np.int64]]
 
 def ordered(comparison: Comparison, name: str) -> tuple[Coded, Coded]:
     """Return the values of a column in order, before and after, and the place of each record's value."""
-    values, codes = encoded(comparison.original[name])
+    values, codes = encode_values(comparison.original[name])
     before = _sorted(
         canonical_text(values, column=name), codes, natural_ranks(values, comparison.original[name])
     )
-    values, codes = encoded(comparison.released[name])
+    values, codes = encode_values(comparison.released[name])
     texts, ranks = canonical_text(values, column=name), natural_ranks(values, comparison.released[name])
     if name in comparison.columns:
         ranks = label_ranks(comparison.columns[name], comparison.original[name], texts, ranks)

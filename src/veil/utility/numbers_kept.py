@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.errors import InputError
-from veil.tables.columns import is_number, measured
+from veil.tables.columns import as_numbers, is_number
 from veil.utility.comparison import Comparison
 
 Floats = NDArray[np.float64]
@@ -156,7 +156,7 @@ def numbers(comparison: Comparison, name: str) -> tuple[Floats, Floats] | None:
     original, released = (_plain(table[name]) for table in (comparison.original, comparison.released))
     if not is_number(original.type):
         return None
-    before = _finite(measured(original))
+    before = _finite(as_numbers(original))
     present = comparison.place >= 0
     if name in comparison.columns:
         column = comparison.columns[name]
@@ -166,7 +166,7 @@ def numbers(comparison: Comparison, name: str) -> tuple[Floats, Floats] | None:
     if not is_number(released.type):
         return None
     after = np.full(comparison.records, np.nan)
-    after[present] = _finite(measured(released))[comparison.place[present]]
+    after[present] = _finite(as_numbers(released))[comparison.place[present]]
     return before, after
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.errors import ParameterError
-from veil.tables.columns import is_number, measured
+from veil.tables.columns import as_numbers, is_number
 from veil.utility.column import Column, as_number, numbered
 from veil.utility.comparison import Comparison
 from veil.utility.distributions import domain_ranks
@@ -240,7 +240,7 @@ class _Reader:
         values, released = column.cells.values.type, column.cells.released
         if is_number(values) and is_number(released.type):
             # Numbers that are no values of the domain, such as means, lie inside a window or not.
-            numbers = measured(released)
+            numbers = as_numbers(released)
             self.strange = np.setdiff1d(np.flatnonzero(np.isfinite(numbers)), self.texts)
             self.numbers = numbers[self.strange]
             self.domain = np.array([as_number(text) for text in column.hierarchy.labels[0]])

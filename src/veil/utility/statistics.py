@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError
 from veil.hierarchies.hierarchy import ROOT
-from veil.tables.columns import encoded, is_measured, is_number, is_ordered, measured
+from veil.tables.columns import as_numbers, encode_values, is_measured, is_number, is_ordered
 from veil.tables.text import canonical_text
 from veil.utility.comparison import Comparison
 from veil.utility.distributions import label_ranks, natural_ranks
@@ -149,7 +149,7 @@ def _complete(table: pa.Table) -> NDArray[np.bool_]:
 
 
 def _original(column: pa.ChunkedArray, keep: NDArray[np.bool_], name: str, marker: str | None) -> Statistics:
-    values, codes = encoded(column)
+    values, codes = encode_values(column)
     counts = np.bincount(codes[keep], minlength=len(values))
     texts = canonical_text(values, column=name)
     return _statistics(values, texts, counts, natural_ranks(values, column), scale_of(column.type), marker)
@@ -159,7 +159,7 @@ def _released(
     comparison: Comparison, name: str, keep: NDArray[np.bool_], suppressed: NDArray[np.bool_]
 ) -> Statistics:
     original, released = comparison.original[name], comparison.released[name]
-    values, codes = encoded(released)
+    values, codes = encode_values(released)
     if name in comparison.columns:
         keep = keep & ~suppressed
     counts = np.bincount(codes[keep], minlength=len(values))
@@ -181,7 +181,7 @@ def _statistics(
 ) -> Statistics:
     there = np.array([text is not None and text != ROOT and text != marker for text in texts], np.bool_)
     if scale in ("interval", "ratio"):
-        numbers = measured(pa.chunked_array([values]))
+        numbers = as_numbers(pa.chunked_array([values]))
         there &= np.isfinite(numbers)
     used = np.flatnonzero(there & (counts > 0))
     used = used[np.argsort(ranks[used], kind="stable")]

@@ -14,7 +14,15 @@ from veil.outcome.method import Method
 from veil.published.finding import Finding
 from veil.published.table import Published
 from veil.risk.nearest import Linkage, record_linkage
-from veil.tables.columns import column_of, encoded, is_comparable, is_measured, is_number, measured, texts
+from veil.tables.columns import (
+    as_numbers,
+    column_of,
+    encode_values,
+    is_comparable,
+    is_measured,
+    is_number,
+    texts,
+)
 
 
 @dataclass(frozen=True)
@@ -164,14 +172,14 @@ def _loss(before: pa.Table, source: pa.Table, after: pa.Table, name: str) -> Col
     if not (is_measured(old.type) and is_measured(new.type)):
         whole = column_of(before, name, "summary")
         return _categorical_loss(whole, old, new, name)
-    x, y = measured(old), measured(new)
+    x, y = as_numbers(old), as_numbers(new)
     both = ~np.isnan(x) & ~np.isnan(y)
     changed = float(((x != y) & ~(np.isnan(x) & np.isnan(y))).mean())
     spread = float(np.square(x[both] - x[both].mean()).sum()) if both.any() else 0.0
     error = float(np.square(x[both] - y[both]).sum()) / spread if spread > 0 else None
     means = variances = None
     if is_number(old.type):
-        everybody = measured(column_of(before, name, "summary"))
+        everybody = as_numbers(column_of(before, name, "summary"))
         means = _finite(np.mean, everybody), _finite(np.mean, y)
         variances = _finite(_variance, everybody), _finite(_variance, y)
     return ColumnLoss(name, changed, error, means, variances)
@@ -191,7 +199,7 @@ def _categorical_loss(
 ) -> ColumnLoss:
     if old.type != new.type:
         whole, old, new = texts(whole, name), texts(old, name), texts(new, name)
-    values, codes = encoded(pa.chunked_array([*whole.chunks, *old.chunks, *new.chunks], old.type))
+    values, codes = encode_values(pa.chunked_array([*whole.chunks, *old.chunks, *new.chunks], old.type))
     everybody, source, released = np.split(codes, [len(whole), len(whole) + len(old)])
     shares = [np.bincount(part, minlength=len(values)) / max(1, part.size) for part in (everybody, released)]
     return ColumnLoss(
@@ -219,7 +227,7 @@ def _correlation_change(
 
 
 def _correlations(table: pa.Table, names: Sequence[str]) -> NDArray[np.float64]:
-    values = np.array([measured(column_of(table, name, "summary")) for name in names])
+    values = np.array([as_numbers(column_of(table, name, "summary")) for name in names])
     values = values[:, np.isfinite(values).all(axis=0)]
     if values.shape[1] < 2:
         return np.full((len(names), len(names)), np.nan)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from veil.plan.plan import Plan
 from veil.published.finding import Finding
 from veil.published.table import Published
-from veil.tables.columns import encoded
+from veil.tables.columns import encode_values
 from veil.tables.text import canonical_text
 
 Weighted = list[tuple[Any, int]]
@@ -59,7 +59,7 @@ def _by_class(
     column: pa.ChunkedArray, classes: np.ndarray[Any, Any]
 ) -> tuple[dict[int, Weighted], dict[Any, str]]:
     """Different values of each class with their counts, and the text of each value."""
-    values, codes = encoded(column)
+    values, codes = encode_values(column)
     pairs, counts = np.unique(classes.astype(np.int64) * len(values) + codes, return_counts=True)
     plain = values.to_pylist()
     grouped: dict[int, Weighted] = defaultdict(list)

@@ -18,7 +18,7 @@ from veil.models import PrivacyModel
 from veil.plan.plan import Plan
 from veil.published.finding import Finding, Verification
 from veil.published.table import Published
-from veil.tables.columns import Encoded, encoded, is_text
+from veil.tables.columns import Encoded, encode_values, is_text
 from veil.tables.text import canonical_text
 from veil.verification.aggregates import verify_aggregates
 
@@ -85,7 +85,7 @@ def verify_release(
     with ThreadPoolExecutor(os.cpu_count()) as pool:
 
         def verified(name: str) -> tuple[NDArray[np.bool_], list[Finding]]:
-            column = _Column(encoded(before[name]), published, name, hierarchies[name], levels[name])
+            column = _Column(encode_values(before[name]), published, name, hierarchies[name], levels[name])
             return column.generalized_to_nothing, column.verify(plan)
 
         nothing, of_columns = zip(*pool.map(verified, columns), strict=True) if columns else ((), ())
@@ -256,7 +256,7 @@ def _generalized(
     columns = {}
     for name, hierarchy in hierarchies.items():
         label = {row[0]: row[levels[name]] for row in hierarchy.to_rows()}
-        values, codes = encoded(table[name])
+        values, codes = encode_values(table[name])
         texts = [label.get(text, text) for text in canonical_text(values)]
         columns[name] = pa.array(texts, pa.string()).take(pa.array(codes))
     return columns

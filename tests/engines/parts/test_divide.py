@@ -20,7 +20,7 @@ from veil.engines.parts.labels import Labelled
 from veil.engines.parts.ranked import Numbered, RankRange, coupled
 from veil.errors import InputError, VeilError
 from veil.masking import Mondrian
-from veil.tables.arrow import normalized
+from veil.tables.arrow import normalize
 
 often = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 seldom = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
@@ -92,7 +92,7 @@ def boxes(draw: st.DrawFn, sizes: list[int]) -> RankRange:
 @seldom
 @given(cases(), st.data())
 def test_the_engine_counts_what_is_in_a_part(connection: Any, case: Case, data: st.DataObject) -> None:
-    table = normalized(case.table)
+    table = normalize(case.table)
     method = Mondrian(
         case.hierarchies, [m.KAnonymity(1), m.DistinctLDiversity("S", 1), m.DistinctLDiversity("T", 1)]
     )

@@ -25,7 +25,7 @@ from veil.engines.parts.blocks import Blocks
 from veil.engines.parts.check import check_staged
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError, VeilError, VerificationError
 from veil.masking import Mondrian, RankSwapping
-from veil.tables.arrow import normalized
+from veil.tables.arrow import normalize
 
 LIMITS = [None, 1, 4]
 EVERY_TYPE = Mondrian(list(TYPED), [m.KAnonymity(2), m.DistinctLDiversity("diagnosis", 2)])
@@ -76,7 +76,7 @@ def connection() -> Any:
 def tables(draw: st.DrawFn) -> tuple[pa.Table, dict[str, Any]]:
     """Quasi-identifiers of every kind, with and without hierarchies, and columns that pass."""
     case: Case = draw(cases())
-    table = normalized(case.table)
+    table = normalize(case.table)
     for name, hierarchy in case.hierarchies.items():
         if hierarchy is None and pa.types.is_integer(table[name].type) and draw(st.booleans()):
             days = [None if cell is None else DAY + dt.timedelta(cell) for cell in table[name].to_pylist()]

@@ -25,7 +25,7 @@ from veil.errors import InputError, NoSolutionError, PlanError, VeilError
 from veil.masking import Mondrian
 from veil.plan.plan import Plan
 from veil.published.finding import Verification
-from veil.tables.arrow import normalized
+from veil.tables.arrow import normalize
 
 sometimes = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 QUASI_IDENTIFIERS = {name: HIERARCHIES[name] for name in ("city", "smoker")}
@@ -63,7 +63,7 @@ def connection() -> Any:
 def test_each_part_is_anonymized_as_a_table_of_its_own(
     connection: Any, case: Case, k: int, diverse: bool, limit: float, most: int
 ) -> None:
-    table = normalized(case.table).append_column("person", pa.array(range(case.size)))
+    table = normalize(case.table).append_column("person", pa.array(range(case.size)))
     models: Any = (m.KAnonymity(k), *([m.DistinctLDiversity("T", 2)] if diverse else []))
     asked = Plan(case.hierarchies, models, sensitive=("T",), others="keep", suppression_limit=limit)
     held = connection.create_table("random", table, overwrite=True)

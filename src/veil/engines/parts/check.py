@@ -22,7 +22,7 @@ from veil.engines.relation import Relation
 from veil.engines.verify import Due, verify_written
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
-from veil.tables.columns import counted, encoded
+from veil.tables.columns import count_codes, encode_values
 from veil.verification.release import verify_models
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def _turn_of_label(blocks: Blocks, outcome: Outcome) -> Lookup:
     """Deal out the labels of the column whose commonest one is rarest, about `blocks.most` records a turn."""
     best: tuple[int, str, pa.Array, NDArray[np.int64]] | None = None
     for name in blocks.numbered.names:
-        values, codes = encoded(outcome.table[name])
-        records = counted(codes, len(values), outcome.weights)
+        values, codes = encode_values(outcome.table[name])
+        records = count_codes(codes, len(values), outcome.weights)
         if best is None or records.max() < best[0]:
             best = int(records.max()), name, values, records
     assert best is not None

@@ -21,7 +21,7 @@ from veil.errors import InputError
 from veil.masking.partition.columns import Scheme
 from veil.masking.partition.mondrian import Mondrian
 from veil.masking.partition.workpiece import Entries, Workpiece
-from veil.tables.columns import counted
+from veil.tables.columns import count_codes
 
 if TYPE_CHECKING:
     import ibis
@@ -267,7 +267,7 @@ class Numbered:
         table, part = self._divided(boxes, [*self.names, *self.attributes])
         cells = {part: table[part], **self.keys.words(table), **self._values.words(table)}
         found, number = self._counted(table.select(**cells).distinct(), [part])
-        return counted(found, len(boxes), number)
+        return count_codes(found, len(boxes), number)
 
     def fetch(self, box: RankRange) -> Combinations:
         """Let the engine count the combinations in a part."""
@@ -285,7 +285,7 @@ class Numbered:
             for code, domain in zip(codes, self.domains, strict=True)
         )
         ranks = np.stack(self.keys.unpack(list(words)), axis=1)
-        work = self.work.some(ranks, counted(item_of_row, items, weights), held)
+        work = self.work.some(ranks, count_codes(item_of_row, items, weights), held)
         return Combinations(words, work, item_of_row, codes, weights)
 
 
@@ -309,4 +309,4 @@ def entries(
     pairs, place = np.unique(items * domain + values, return_inverse=True)
     of_item, value = np.divmod(pairs, domain)
     starts = np.searchsorted(of_item, np.arange(number + 1))
-    return Entries(starts, value.astype(np.int32), counted(place, pairs.size, counts), domain)
+    return Entries(starts, value.astype(np.int32), count_codes(place, pairs.size, counts), domain)

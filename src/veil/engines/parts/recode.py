@@ -40,7 +40,7 @@ from veil.plan.plan import Plan
 from veil.plan.prepare import level_range
 from veil.published.table import Published
 from veil.quality.figures import quality
-from veil.tables.columns import counted
+from veil.tables.columns import count_codes
 
 
 def anonymize_in_parts(
@@ -194,7 +194,7 @@ class RecodedBlocks(Blocks):
             of_class[kept:] = len(hierarchy.labels[level])
             texts = pa.array([*hierarchy.labels[level], self.plan.marker], pa.string())
             labels.append(Labels(texts, of_class, np.append(hierarchy.shares[level], 1.0)[of_class]))
-        return Named(class_of_item, counted(class_of_item, classes, found.work.weights), labels)
+        return Named(class_of_item, count_codes(class_of_item, classes, found.work.weights), labels)
 
     def published(self, rows: pa.Table, weights: NDArray[np.int64]) -> Published:
         numbered = self.numbered

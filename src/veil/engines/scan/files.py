@@ -25,7 +25,7 @@ from veil.base.declare import declared
 from veil.engines.dialects import collect
 from veil.engines.scan.csv import RECORDS, check_agreement, csv_options, with_time_separator
 from veil.errors import InputError, Say
-from veil.tables.arrow import normalized
+from veil.tables.arrow import normalize
 from veil.tables.csv.types import convert, infer
 from veil.tables.formats import Csv, Feather, Format, Parquet, format_of
 from veil.tables.reading import check_readable
@@ -128,7 +128,7 @@ def settled(scan: Scan, backend: BaseBackend) -> Scan:
 
 def viewed(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return values in the one shape that the rest of Veil reads."""
-    return normalized(pa.table({"": values})).column(0)
+    return normalize(pa.table({"": values})).column(0)
 
 
 def _files(path: str) -> list[Path]:

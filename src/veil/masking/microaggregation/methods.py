@@ -35,7 +35,7 @@ from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding
 from veil.published.table import Published
-from veil.tables.columns import Floats, Groups, column_of, is_number, is_quantity, replaced
+from veil.tables.columns import Floats, Groups, column_of, is_number, is_quantity, replace_column
 
 
 def _aggregate(value: Any) -> Any:
@@ -79,7 +79,7 @@ class _Microaggregation(Method):
         for names, groups in partitions.items():
             for name in names:
                 made = aggregated(table[name], groups, self._how(name), name, keep_type=self.keep_type)
-                masked = replaced(masked, name, made.take(pa.array(groups)))
+                masked = replace_column(masked, name, made.take(pa.array(groups)))
         findings = [self._finding(masked, names) for names in partitions]
         return self.outcome(table, masked, findings=findings, facts=self._facts(table, partitions))
 

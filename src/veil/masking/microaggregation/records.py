@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError, PlanError
 from veil.hierarchies.hierarchy import Hierarchy
-from veil.tables.columns import Floats, column_of, encoded, is_quantity, numbers, whole_numbers
+from veil.tables.columns import Floats, column_of, encode_values, is_quantity, numbers, whole_numbers
 
 Distance = Literal["range", "standard deviation", "raw"]
 
@@ -94,7 +94,7 @@ def records_of(
             )
             continue
         else:
-            levels = [encoded(column)[1]]
+            levels = [encode_values(column)[1]]
         height = len(levels)
         for level, codes in enumerate(levels):
             coded.append(codes.astype(np.float64))
@@ -153,7 +153,7 @@ def _unit(values: Floats, distance: Distance, bounds: tuple[float, float] | None
 
 def _levels(column: pa.ChunkedArray, builder: Any, name: str) -> list[NDArray[np.int32]]:
     """Codes of the labels on each level but the last, where all are alike or counted as alike."""
-    values, rows = encoded(column)
+    values, rows = encode_values(column)
     made: Hierarchy = builder.build(values, np.bincount(rows, minlength=len(values)), name)
     leaves = made.encode(values, name)[rows]
     return [made.label_map(level)[leaves] for level in range(max(1, made.height))]

@@ -24,7 +24,7 @@ from veil.models.base import PrivacyModel
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.plan.parameters import Columns, Models, relocated
-from veil.tables.columns import counted
+from veil.tables.columns import count_codes
 
 WORTH_A_THREAD = 20_000
 """Items from which on parts of the table are handed to threads."""
@@ -136,7 +136,7 @@ def _of_column(classes: Classes, class_of_item: NDArray[np.int64], column: int, 
     pairs, place = np.unique(class_of_item * size + classes.ranks[:, column], return_inverse=True)
     of_class, ranks = np.divmod(pairs, size)
     begins = np.searchsorted(of_class, np.arange(classes.begins.size))
-    weights = counted(place, pairs.size, classes.weights)
+    weights = count_codes(place, pairs.size, classes.weights)
     return Classes(
         ranks.astype(np.int32)[:, None],
         weights,

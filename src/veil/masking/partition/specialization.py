@@ -25,7 +25,7 @@ from veil.models.base import PrivacyModel
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.plan.parameters import Columns, Models, relocated
-from veil.tables.columns import encoded
+from veil.tables.columns import encode_values
 
 
 @declared(kind_of=Method)
@@ -94,7 +94,7 @@ class TopDownSpecialization(Method):
             hint = did_you_mean(self.target, table.column_names)
             raise PlanError(f"{self}: the table has no column {self.target!r}.{hint}")
         work = Workpiece(table, self.quasi_identifiers, self.models)
-        target = None if self.target is None else encoded(table[self.target])[1]
+        target = None if self.target is None else encode_values(table[self.target])[1]
         search = _Search(work, target)
         steps = search.run()
         cells, covered = {}, []

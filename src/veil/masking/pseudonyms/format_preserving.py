@@ -18,7 +18,7 @@ from veil.masking.pseudonyms.keys import Key, KeyFile, KeyVariable, check_key, r
 from veil.masking.pseudonyms.methods import Pseudonyms, keyed
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.tables.columns import column_of, encoded, is_text, replaced
+from veil.tables.columns import column_of, encode_values, is_text, replace_column
 from veil.tables.text import canonical_text
 
 SMALLEST = 1_000_000
@@ -78,7 +78,7 @@ class FormatPreservingPseudonyms(Pseudonyms):
         smallest = math.inf
         for name in self.columns:
             column = column_of(table, name, self)
-            values, codes = encoded(column)
+            values, codes = encode_values(column)
             whole = pa.types.is_integer(column.type)
             if not whole and not is_text(column.type):
                 raise InputError(
@@ -112,7 +112,7 @@ class FormatPreservingPseudonyms(Pseudonyms):
                 smallest = min(smallest, size)
                 made.append(permutations[form].walk(value, largest if whole else None))
             new = pa.array([int(each) if whole and each is not None else each for each in made], column.type)
-            table = replaced(table, name, new.take(pa.array(codes)))
+            table = replace_column(table, name, new.take(pa.array(codes)))
         facts = {"forms": len(permutations), "pseudonyms of the smallest form": smallest}
         return self.outcome(before, table, facts=facts)
 

@@ -20,7 +20,7 @@ from veil.masking.parameters import Columns
 from veil.masking.pseudonyms.keys import Key, KeyFile, KeyVariable, check_key, read_key
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.tables.columns import column_of, encoded, replaced
+from veil.tables.columns import column_of, encode_values, replace_column
 from veil.tables.text import canonical_text
 
 _Identifying = Annotated[Columns, Field(description="columns that name a person")]
@@ -176,18 +176,18 @@ def pseudonymized(table: pa.Table, method: Pseudonyms, pseudonym: Callable[[str]
     made: dict[str, str] = {}
     before = table
     for name in method.columns:
-        values, codes = encoded(column_of(table, name, method))
+        values, codes = encode_values(column_of(table, name, method))
         spelled = canonical_text(values, column=name)
         for each in spelled:
             if each is not None and each not in made:
                 made[each] = pseudonym(each)
         new = pa.array([None if each is None else made[each] for each in spelled], pa.string())
-        table = replaced(table, name, new.take(pa.array(codes)))
+        table = replace_column(table, name, new.take(pa.array(codes)))
     if len(set(made.values())) < len(made):
         raise PlanError(f"{method}: two values would get the same pseudonym. Raise `length`")
     return method.outcome(before, table, facts={"different values": len(made)})
 
 
 def _values(table: pa.Table, name: str, method: object) -> Iterable[str]:
-    values, _ = encoded(column_of(table, name, method))
+    values, _ = encode_values(column_of(table, name, method))
     return (each for each in canonical_text(values, column=name) if each is not None)

@@ -18,7 +18,7 @@ from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding
 from veil.published.matching import Codes, fewest_matches
 from veil.published.table import Published
-from veil.tables.columns import column_of, encoded, replaced
+from veil.tables.columns import column_of, encode_values, replace_column
 
 
 @declared(kind_of=Method)
@@ -84,7 +84,7 @@ class LocalSuppression(Method):
         for at, name in enumerate(self.columns):
             column = column_of(table, name, self)
             shown = pa.array(np.where(hidden[:, at], -1, np.arange(len(column))), mask=hidden[:, at])
-            table = replaced(table, name, column.take(shown))
+            table = replace_column(table, name, column.take(shown))
         facts = {
             "cells left out": int(hidden.sum()),
             "share of the cells": float(hidden.mean()),
@@ -105,7 +105,7 @@ class LocalSuppression(Method):
 def _codes(table: pa.Table, columns: tuple[str, ...], method: object) -> Codes:
     made = np.empty((table.num_rows, len(columns)), np.int32)
     for at, name in enumerate(columns):
-        values, codes = encoded(column_of(table, name, method))
+        values, codes = encode_values(column_of(table, name, method))
         valid = np.array(values.is_valid(), dtype=np.bool_)
         made[:, at] = np.where(valid, np.cumsum(valid) - 1, -1)[codes]
     return made

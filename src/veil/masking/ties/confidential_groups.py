@@ -31,7 +31,7 @@ from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding
 from veil.published.table import Published
-from veil.tables.columns import Floats, Groups, replaced
+from veil.tables.columns import Floats, Groups, replace_column
 
 Integers = NDArray[np.int64]
 
@@ -142,7 +142,7 @@ class BucketizedTCloseness(Measuring):
         counts = fitting_counts(table.num_rows, self.t, times)
         groups = self._groups(table, buckets, counts, randomness)
         labels = aggregated(table[self.confidential], buckets, "interval", self.confidential)
-        coarse = replaced(table, self.confidential, labels.take(pa.array(buckets)))
+        coarse = replace_column(table, self.confidential, labels.take(pa.array(buckets)))
         names = (self.confidential,)
         made = _released(coarse, names, groups, self.k, self.release, self.group, randomness, self)
         second = made.apart.get("confidential", coarse)
@@ -253,7 +253,7 @@ def _released(
     order = pa.array(swapped(groups, randomness))
     masked, findings = table, []
     for column in columns:  # all in the same order: the values of a record stay together
-        masked = replaced(masked, column, table[column].take(order))
+        masked = replace_column(masked, column, table[column].take(order))
         findings.append(moved_within(table[column], masked[column], groups, k, column))
     sizes = np.bincount(groups)
     facts = {"groups": int(sizes.size), "smallest group": int(sizes.min()), "largest group": int(sizes.max())}

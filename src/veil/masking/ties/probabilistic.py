@@ -34,7 +34,7 @@ from veil.masking.parameters import Columns, Names
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding
-from veil.tables.columns import Groups, encoded, replaced
+from veil.tables.columns import Groups, encode_values, replace_column
 
 LARGEST_AUDIT = 16
 """People whose linkage can be audited: the audit looks at every set of them."""
@@ -79,7 +79,7 @@ class _Swapping(Method):
         masked, findings = table, []
         for name, groups in zip(self.columns, partitions, strict=True):
             order = swapped(groups, randomness)
-            masked = replaced(masked, name, table[name].take(pa.array(order)))
+            masked = replace_column(masked, name, table[name].take(pa.array(order)))
             findings.append(moved_within(table[name], masked[name], groups, self._size(name), name))
         sizes = [np.bincount(groups) for groups in partitions]
         facts = {
@@ -171,7 +171,7 @@ def moved_within(
     before: pa.ChunkedArray, after: pa.ChunkedArray, groups: Groups, k: int, name: str
 ) -> Finding:
     """Check that groups are large enough and that each holds the values it held before."""
-    both = encoded(pa.chunked_array([*before.chunks, *after.chunks], before.type))[1].astype(np.int64)
+    both = encode_values(pa.chunked_array([*before.chunks, *after.chunks], before.type))[1].astype(np.int64)
     old, new = both[: len(before)], both[len(before) :]
     width = int(both.max(initial=0)) + 1
     kept = np.array_equal(np.sort(groups * width + old), np.sort(groups * width + new))

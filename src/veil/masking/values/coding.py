@@ -16,7 +16,7 @@ from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.tables.columns import column_of, encoded, is_number, is_ordered, is_text, replaced
+from veil.tables.columns import column_of, encode_values, is_number, is_ordered, is_text, replace_column
 from veil.tables.text import canonical_text
 
 _Value = int | Annotated[float, Field(allow_inf_nan=False)] | str
@@ -49,7 +49,7 @@ class _Coding(Method):
             raise ValueError(f"`threshold` of {name} is {self.threshold!r}, which is not in `order`.{hint}")
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        values, codes = encoded(column_of(table, self.column, self))
+        values, codes = encode_values(column_of(table, self.column, self))
         counts = np.bincount(codes, minlength=len(values))
         missing = np.array(pc.is_null(values, nan_is_null=True), dtype=np.bool_)
         order = self.order
@@ -66,7 +66,9 @@ class _Coding(Method):
             "value instead": new.as_py(),
             "cells": int(counts[coded].sum()),
         }
-        return self.outcome(table, replaced(table, self.column, made.take(pa.array(codes))), facts=facts)
+        return self.outcome(
+            table, replace_column(table, self.column, made.take(pa.array(codes))), facts=facts
+        )
 
     def _places(self, values: pa.Array, order: tuple[str, ...]) -> NDArray[np.int64]:
         """Return the place of each value in the order of the column."""

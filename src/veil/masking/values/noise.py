@@ -15,7 +15,7 @@ from veil.errors import InputError
 from veil.masking.parameters import Columns
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.tables.columns import numbers, refuse_constant, replaced
+from veil.tables.columns import numbers, refuse_constant, replace_column
 
 _Alpha = Annotated[
     float,
@@ -117,7 +117,7 @@ def _outcome(
 ) -> Outcome:
     noisy = table
     for at, name in enumerate(columns):
-        noisy = replaced(noisy, name, made[:, at])
+        noisy = replace_column(noisy, name, made[:, at])
     facts: dict[str, Any] = {
         f"standard deviation of the noise of {name}": float(each)
         for name, each in zip(columns, spread, strict=True)

@@ -19,7 +19,7 @@ from veil.errors import InputError, PlanError, did_you_mean
 from veil.hierarchies._labels import Text
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.tables.columns import column_of, encoded, replaced
+from veil.tables.columns import column_of, encode_values, replace_column
 from veil.tables.text import canonical_text
 
 Transitions = list[list[Fraction]]
@@ -105,7 +105,7 @@ class PostRandomization(Method):
             "values": len(values),
             "smallest probability that a value stays": float(min(_stays(stages))),
         }
-        return self.outcome(table, replaced(table, self.column, column), facts=facts)
+        return self.outcome(table, replace_column(table, self.column, column), facts=facts)
 
     def transitions(self, table: pa.Table) -> dict[str, dict[str, Fraction]]:
         """Return the probability of each value of a table's column to become each other, both draws together."""
@@ -118,7 +118,7 @@ class PostRandomization(Method):
 
     def _stages(self, table: pa.Table) -> tuple[pa.Array, NDArray[np.int64], list[Transitions]]:
         """Return the values of the column, the code of each row (-1: missing), and the matrix of each draw."""
-        found, codes = encoded(column_of(table, self.column, self))
+        found, codes = encode_values(column_of(table, self.column, self))
         valid = np.array(found.is_valid(), dtype=np.bool_)
         place = np.where(valid, np.cumsum(valid) - 1, -1)
         values, places = found.drop_null(), place[codes]

@@ -20,7 +20,7 @@ from veil.hierarchies._labels import Text
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.plan.parameters import hierarchy_builder
-from veil.tables.columns import column_of, encoded, numbers, replaced, require_numbers, texts
+from veil.tables.columns import column_of, encode_values, numbers, replace_column, require_numbers, texts
 from veil.tables.text import canonical_text
 
 
@@ -100,15 +100,17 @@ class GlobalRecoding(Method):
             made = self._mapped(column, self.mapping)
         else:
             made = self._cut(table, column)
-        before, after = (len(encoded(each)[0]) for each in (column, made))
+        before, after = (len(encode_values(each)[0]) for each in (column, made))
         return self.outcome(
-            table, replaced(table, self.column, made), facts={"values before": before, "values after": after}
+            table,
+            replace_column(table, self.column, made),
+            facts={"values before": before, "values after": after},
         )
 
     def _generalized(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         if self.level == 0:
             return column
-        values, codes = encoded(column)
+        values, codes = encode_values(column)
         hierarchy = self.hierarchy.build(values, np.bincount(codes, minlength=len(values)), self.column)
         if self.level > hierarchy.height:
             raise PlanError(
@@ -120,7 +122,7 @@ class GlobalRecoding(Method):
         return pa.chunked_array([labels.take(pa.array(coarser[codes]))])
 
     def _mapped(self, column: pa.ChunkedArray, mapping: dict[str, str]) -> pa.ChunkedArray:
-        values, codes = encoded(column)
+        values, codes = encode_values(column)
         known = canonical_text(values, column=self.column)
         made = [each if each is None else mapping.get(each, each) for each in known]
         if not set(known) & set(mapping):

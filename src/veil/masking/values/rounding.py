@@ -17,7 +17,7 @@ from veil.errors import InputError
 from veil.masking.parameters import Columns
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.tables.columns import column_of, numbers, replaced, require_numbers
+from veil.tables.columns import column_of, numbers, replace_column, require_numbers
 
 
 @declared(kind_of=Method)
@@ -67,7 +67,7 @@ class Rounding(Method):
                     made = np.zeros(len(column))
                     made[~missing] = self._decimals(numbers(present, name, self), base, randomness)
                     kind = column.type if pa.types.is_floating(column.type) else pa.float64()
-                table = replaced(table, name, pa.array(made, mask=missing).cast(kind))
+                table = replace_column(table, name, pa.array(made, mask=missing).cast(kind))
             except (pa.ArrowInvalid, OverflowError):
                 raise InputError(
                     f"{self}: the multiples of {base} around the values of column {name!r} do not fit into its "

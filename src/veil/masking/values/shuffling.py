@@ -16,7 +16,7 @@ from veil.errors import InputError, PlanError
 from veil.masking.parameters import Columns, Names
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.tables.columns import column_of, groups, numbers, refuse_constant, replaced
+from veil.tables.columns import column_of, groups, numbers, refuse_constant, replace_column
 
 
 @declared(kind_of=Method)
@@ -49,7 +49,7 @@ class ColumnShuffling(Method):
         source = _shuffled(strata, randomness)
         for name in self.columns:
             refuse_constant(groups(table, (name,), self), name, self)
-            table = replaced(table, name, column_of(table, name, self).take(pa.array(source)))
+            table = replace_column(table, name, column_of(table, name, self).take(pa.array(source)))
             if not self.together:
                 source = _shuffled(strata, randomness)
         return self.outcome(before, table)
@@ -96,7 +96,7 @@ class Shuffling(Method):
             order = np.argsort(numbers(table, name, self), kind="stable")
             source = np.empty(order.size, np.int64)
             source[np.argsort(new[:, at], kind="stable")] = order
-            table = replaced(table, name, column_of(table, name, self).take(pa.array(source)))
+            table = replace_column(table, name, column_of(table, name, self).take(pa.array(source)))
         return self.outcome(before, table)
 
 

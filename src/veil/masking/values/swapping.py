@@ -18,7 +18,7 @@ from veil.masking.parameters import Columns, Names
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding
-from veil.tables.columns import column_of, groups, ranks, refuse_constant, replaced
+from veil.tables.columns import column_of, groups, ranks, refuse_constant, replace_column
 
 
 @declared(kind_of=Method)
@@ -64,7 +64,7 @@ class DataSwapping(Method):
         source = np.arange(table.num_rows)
         source[order[swapped]] = order[np.flatnonzero(swapped) + partner[swapped]]
         for name in self.columns:
-            table = replaced(table, name, column_of(table, name, self).take(pa.array(source)))
+            table = replace_column(table, name, column_of(table, name, self).take(pa.array(source)))
         return self.outcome(before, table, facts={"records with a partner": int(2 * pairs.sum())})
 
 
@@ -120,7 +120,7 @@ class RankSwapping(Method):
             source, moved = self._sources(table[name], window, randomness)
             farthest = max(farthest, moved)
             for column in self.columns if self.by is not None else (name,):
-                made = replaced(made, column, column_of(table, column, self).take(pa.array(source)))
+                made = replace_column(made, column, column_of(table, column, self).take(pa.array(source)))
         promise = f"no value moved by more than {window} ranks"
         found = Finding(promise, farthest <= window, f"{farthest}")
         return self.outcome(table, made, findings=[found], facts=facts)

@@ -34,7 +34,7 @@ from veil.published.table import Published
 from veil.report.certificate.digest import column_digests, digest_of
 from veil.report.content.withheld import spell_models
 from veil.tables import atomic, read
-from veil.tables.arrow import normalized
+from veil.tables.arrow import normalize
 from veil.tables.frames import frame_of
 from veil.tables.source import Source
 
@@ -47,7 +47,7 @@ _EMBEDDED = re.compile(r'<script type="application/json" id="certificate">(.*?)<
 def certificate_of(release: object) -> dict[str, Any]:
     """Return the certificate of a release as plain data."""
     outcome = require_outcome(release)
-    table, flag = normalized(outcome.table), _flag_of(outcome)
+    table, flag = normalize(outcome.table), _flag_of(outcome)
     table = table.rename_columns(
         [flag if flag and name == outcome.flag else name for name in table.column_names]
     )
@@ -72,7 +72,7 @@ def certificate_of(release: object) -> dict[str, Any]:
         "content": _content_of(outcome, table, flag),
     }
     if further := {name: each for name, each in outcome.apart.items() if name not in outcome.secret}:
-        made["apart"] = {name: _fingerprint(normalized(each)) for name, each in further.items()}
+        made["apart"] = {name: _fingerprint(normalize(each)) for name, each in further.items()}
     return {**made, "checksum": _checksum(made)}
 
 
@@ -236,7 +236,7 @@ def _opened(source: Any, data: dict[str, Any]) -> Source:
         relation = relation_of(source, engine="memory" if certified and is_file else "auto")
     if relation is None:
         found = frame_of(source)
-        return read(source) if found is None else Source(normalized(found[1].to_arrow()), "pyarrow")
+        return read(source) if found is None else Source(normalize(found[1].to_arrow()), "pyarrow")
     if certified:
         raise InputError(
             f"{relation.name}: an engine holds it, and the certificate has a fingerprint of all rows in their order. "

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.errors import OutputError
-from veil.tables.arrow import normalized
+from veil.tables.arrow import normalize
 from veil.tables.csv.text import spell
 
 _ROWS = 1 << 18
@@ -43,7 +43,7 @@ def digest_of(columns: dict[str, str], rows: int) -> str:
 
 def column_digests(table: pa.Table) -> dict[str, str]:
     """Return the SHA-256 of the values of each column, by name."""
-    table = normalized(table)
+    table = normalize(table)
     return {name: _column(table[name], name) for name in table.column_names}
 
 

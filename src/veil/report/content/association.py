@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.tables.columns import counted, encoded, is_measured, measured
+from veil.tables.columns import as_numbers, count_codes, encode_values, is_measured
 
 _FEW = 1 << 20
 """Cells of a contingency table that are counted in an array with room for all of them."""
@@ -33,7 +33,7 @@ def cramers_v(first: Codes, second: Codes, weights: Codes | None = None) -> floa
     >>> cramers_v(np.array([0, 0, 1, 1] * 25), np.array([0, 0, 1, 1] * 25))
     1.0
     """
-    rows, columns = counted(first, 0, weights), counted(second, 0, weights)
+    rows, columns = count_codes(first, 0, weights), count_codes(second, 0, weights)
     n = int(rows.sum())
     r, k = int(np.count_nonzero(rows)), int(np.count_nonzero(columns))
     if r < 2 or k < 2:
@@ -41,12 +41,12 @@ def cramers_v(first: Codes, second: Codes, weights: Codes | None = None) -> floa
     joint = first * columns.size + second
     cells: NDArray[np.int64]
     if rows.size * columns.size <= _FEW:
-        every = counted(joint, 0, weights)
+        every = count_codes(joint, 0, weights)
         cells = np.flatnonzero(every)
         counts = every[cells]
     else:
         cells, place = np.unique(joint, return_inverse=True)
-        counts = counted(place, cells.size, weights)
+        counts = count_codes(place, cells.size, weights)
     expected = rows[cells // columns.size].astype(np.float64) * columns[cells % columns.size]
     # Chi-squared over n, from cells that occur alone: sum of o²/e, less one.
     phi = float((np.square(counts.astype(np.float64)) / expected).sum()) - 1.0
@@ -60,11 +60,11 @@ def codes_of(column: pa.ChunkedArray, weights: Codes | None = None) -> Codes:
 
     `weights` tells how many records each entry stands for, if not one.
     """
-    values, codes = encoded(column)
+    values, codes = encode_values(column)
     if is_measured(values.type) and len(values) > 2 * PARTS:
-        numbers = measured(pa.chunked_array([values]))
+        numbers = as_numbers(pa.chunked_array([values]))
         known = np.isfinite(numbers)
-        limits = _limits(numbers[known], counted(codes, len(values), weights)[known])
+        limits = _limits(numbers[known], count_codes(codes, len(values), weights)[known])
         codes = np.where(known, np.searchsorted(limits, numbers, side="right"), limits.size + 1)[codes]
     return codes.astype(np.int64)
 

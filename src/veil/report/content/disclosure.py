@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.tables.columns import encoded, is_measured, measured
+from veil.tables.columns import as_numbers, encode_values, is_measured
 from veil.tables.text import canonical_text
 from veil.utility import Comparison
 
@@ -87,7 +87,7 @@ def is_safe_column(
     different values which of them have a label that the input is counted by, and which of these labels are the value
     itself; without it the input is not counted.
     """
-    values, codes = encoded(comparison.original[name])
+    values, codes = encode_values(comparison.original[name])
     if not len(values):
         return False
     hidden = np.ones(codes.size, np.bool_) if aggregated else _differs(comparison, name, values, codes)
@@ -98,7 +98,7 @@ def is_safe_column(
         unknown += [np.where(itself, 0, counts), np.where(labelled, 0, counts)]
     if not is_measured(values.type):
         return all(are_safe_counts(left) for left in unknown)
-    numbers = measured(pa.chunked_array([values]))
+    numbers = as_numbers(pa.chunked_array([values]))
     known = np.isfinite(numbers)
     return all(not left[known].any() or is_safe(numbers, left) for left in unknown)
 
@@ -107,7 +107,7 @@ def _differs(
     comparison: Comparison, name: str, values: pa.Array, codes: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
     """Tell for each original record whether the release shows something else, or nothing, in its place."""
-    released, released_codes = encoded(comparison.released[name])
+    released, released_codes = encode_values(comparison.released[name])
     known = {text: code for code, text in enumerate(canonical_text(values, column=name))}
     texts = canonical_text(released, column=name)
     same = np.array([known.get(text, -1) for text in texts] or [-1], np.int64)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from veil.hierarchies import Hierarchy
 from veil.outcome.outcome import Outcome
 from veil.report.content.disclosure import are_safe_counts
-from veil.tables.columns import counted, encoded, is_number, measured
+from veil.tables.columns import as_numbers, count_codes, encode_values, is_number
 from veil.tables.text import canonical_text
 from veil.utility.distributions import domain_ranks, natural_ranks
 
@@ -46,17 +46,17 @@ def frequencies(outcome: Outcome, name: str, *, private: bool = False) -> dict[s
     """Count the released values of a column in the release and, unless that is `private`, in the input."""
     shown = outcome.published
     column = outcome.table[name]
-    values, codes = encoded(column)
+    values, codes = encode_values(column)
     kept = ~shown.suppressed if name in shown.names else np.ones(outcome.table.num_rows, np.bool_)
     weights = shown.weights
-    counts = counted(codes[kept], len(values), None if weights is None else weights[kept])
+    counts = count_codes(codes[kept], len(values), None if weights is None else weights[kept])
     hidden = int(np.count_nonzero(~kept) if weights is None else weights[~kept].sum())
     texts = canonical_text(values, column=name)
     before = None if private else _of_input(outcome, name)
     ranks = _ranks(outcome, name, values, texts)
     after = _Counted(texts, counts, int(counts.sum()))
     limits: list[float] | None = None
-    numbers = measured(pa.chunked_array([values])) if is_number(values.type) and len(values) else None
+    numbers = as_numbers(pa.chunked_array([values])) if is_number(values.type) and len(values) else None
     if numbers is not None and np.count_nonzero(np.isfinite(numbers) & (counts > 0)) > MOST_NUMBERS:
         after, before, limits = _in_intervals(after, numbers, before)
         ranks = np.arange(len(after.texts), dtype=np.float64)
@@ -100,7 +100,7 @@ def told_by(
     name, limits = found["column"], found["limits"]
     texts = canonical_text(values, column=name)
     if limits is not None:
-        numbers = measured(pa.chunked_array([values]))
+        numbers = as_numbers(pa.chunked_array([values]))
         inside = (numbers >= limits[0]) & (numbers < limits[-1])
         return inside, np.zeros(len(values), np.bool_)
     labels: dict[str | None, str | None] = {text: text for text in texts}
@@ -137,9 +137,9 @@ def _of_input(outcome: Outcome, name: str) -> _Counted | None:
         texts = list(hierarchy.labels[level])
         codes = hierarchy.label_map(level)[prepared.codes[j][rows]]
     else:
-        values, every = encoded(prepared.table[name])
+        values, every = encode_values(prepared.table[name])
         texts, codes = canonical_text(values, column=name), every[rows]
-    return _Counted(texts, counted(codes, len(texts), weights), prepared.records(rows))
+    return _Counted(texts, count_codes(codes, len(texts), weights), prepared.records(rows))
 
 
 def _of_input_of_mask(outcome: Outcome, name: str) -> _Counted | None:
@@ -149,8 +149,8 @@ def _of_input_of_mask(outcome: Outcome, name: str) -> _Counted | None:
         return None
     if original[name].type != outcome.table[name].type:
         return None
-    values, codes = encoded(original[name])
-    return _Counted(canonical_text(values, column=name), counted(codes, len(values), None), len(codes))
+    values, codes = encode_values(original[name])
+    return _Counted(canonical_text(values, column=name), count_codes(codes, len(values), None), len(codes))
 
 
 def _in_intervals(

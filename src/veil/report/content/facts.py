@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from veil.base.describe import definition, parameters
-from veil.base.spell import spelled
+from veil.base.spell import spell_value
 from veil.base.version import __version__
 from veil.models.base import monotonicity
 from veil.outcome.generalize import Choice
@@ -102,7 +102,7 @@ def _recipe(outcome: Outcome) -> dict[str, Any]:
         return {"input": path, "steps": steps} if path else {"steps": steps}
     recipe = spell_recipe(outcome.plan, outcome.table, input=path, format=outcome.source.format)
     if outcome.recoding is not None:
-        recipe["local_recoding"] = spelled(outcome.recoding)
+        recipe["local_recoding"] = spell_value(outcome.recoding)
     return recipe
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pyarrow as pa
 
 from veil.base.describe import definition
-from veil.base.spell import spelled
+from veil.base.spell import spell_value
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.report.content.withheld import spell_models
@@ -25,7 +25,7 @@ _MEASURES = ("average class size", "loss", "share of the cells", "share kept")
 def spell_step(method: Method, columns: Sequence[str]) -> dict[str, Any]:
     """Return a method as a recipe spells it. Keys, and whatever may be a value of the table, are withheld."""
     known = {field.name: field for field in dataclasses.fields(method)}  # type: ignore[arg-type]
-    spec, hints = spelled(method), get_type_hints(type(method))
+    spec, hints = spell_value(method), get_type_hints(type(method))
     made: dict[str, Any] = {"kind": spec["kind"]}
     for name, value in spec.items():
         if name == "kind" or not known[name].repr:

@@ -17,7 +17,7 @@ from veil.errors import InputError
 from veil.outcome.outcome import Outcome
 from veil.report.content.disclosure import change, is_safe_column, rounded
 from veil.report.content.distributions import told_by
-from veil.tables.columns import counted, encoded, is_number
+from veil.tables.columns import count_codes, encode_values, is_number
 from veil.utility import (
     Comparison,
     classification,
@@ -132,10 +132,10 @@ class Worth:
     def _after(self, found: ColumnStatistics) -> dict[str, Any]:
         """Return the statistics of a released column; the mode only if there is one alone."""
         made = _plain(found.after)
-        values, codes = encoded(self.outcome.table[found.column])
+        values, codes = encode_values(self.outcome.table[found.column])
         if found.column in self.outcome.published.names:
             codes = codes[~self.outcome.published.suppressed]
-        counts = np.where(pc.is_valid(values), counted(codes, len(values), None), 0)
+        counts = np.where(pc.is_valid(values), count_codes(codes, len(values), None), 0)
         if np.count_nonzero(counts == counts.max(initial=0)) > 1:
             made.pop("mode", None)
         return made
@@ -230,7 +230,7 @@ class Worth:
             made["notes"].append(f"Column {name!r} holds lists, which are not predicted.")
             return
         number = is_number(column.type)
-        classes = len(encoded(pc.drop_null(column))[0]) if not number else 2
+        classes = len(encode_values(pc.drop_null(column))[0]) if not number else 2
         present = len(column) - column.null_count
         if present < 2 * FOLDS or not 2 <= classes <= MOST_CLASSES:
             made["notes"].append(

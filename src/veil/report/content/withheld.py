@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.base.spell import spelled
+from veil.base.spell import spell_value
 from veil.hierarchies import Builder, File, Hierarchy, Suppression
 from veil.models.base import PrivacyModel
 from veil.models.subset import Matching, Random, Rows
@@ -72,7 +72,7 @@ def withheld_hierarchy(builder: Any) -> dict[str, Any]:
         return {"kind": "table", "withheld": _withheld(listed, builder.size)}
     if not isinstance(builder, Builder):
         return {"kind": type(builder).__name__, "withheld": _withheld({}, 0)}
-    spec, named = spelled(builder), builder.withheld(_never)
+    spec, named = spell_value(builder), builder.withheld(_never)
     secret = {key: spec.pop(key) for key in named}
     return {**spec, "withheld": _withheld(secret.get("rows", secret), len(_values(named)))}
 
@@ -124,7 +124,7 @@ def _names(model: PrivacyModel) -> list[str]:
 
 
 def _spell_model(model: PrivacyModel, released: pa.Table) -> dict[str, Any]:
-    spec: dict[str, Any] = spelled(_bare(model))
+    spec: dict[str, Any] = spell_value(_bare(model))
     if "subset" in spec:
         spec["subset"] = _spell_subset(model.subset)
     attribute = getattr(model, "attribute", None)

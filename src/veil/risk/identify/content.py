@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.risk.identify.vocabulary import CITIES, FIRST_NAMES, LAST_NAMES, RESTRICTED_ZIP_AREAS, STATES
-from veil.tables.columns import encoded, is_text
+from veil.tables.columns import encode_values, is_text
 
 Hits = NDArray[np.bool_]
 
@@ -64,7 +64,7 @@ def different_texts(column: pa.ChunkedArray, marker: str | None) -> pa.Array:
     >>> different_texts(pa.chunked_array([[" Köln", None, "*", "Ulm"]]), "*").to_pylist()
     ['koeln', 'ulm']
     """
-    values, _ = encoded(column)
+    values, _ = encode_values(column)
     if not (pa.types.is_primitive(values.type) or is_text(values.type)):
         return pa.array([], pa.string())
     texts = pc.utf8_lower(pc.utf8_trim_whitespace(values.drop_null().cast(pa.string())))

@@ -14,7 +14,7 @@ from veil.risk.grouping import table_of
 from veil.risk.identify.content import different_texts, matching
 from veil.risk.identify.detection import Identifier, detect_identifiers, named_like
 from veil.risk.identify.vocabulary import QUASI_IDENTIFYING_NAMES, SENSITIVE_NAMES
-from veil.tables.columns import encoded
+from veil.tables.columns import encode_values
 
 Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive"]
 
@@ -72,7 +72,7 @@ def _proposed(
     name: str, column: pa.ChunkedArray, found: list[Identifier], threshold: float, marker: str | None
 ) -> Proposal:
     evidence = _evidence(name, column, found, threshold, marker)
-    values = encoded(column)[0]
+    values = encode_values(column)[0]
     own = len(values) / max(1, len(column))
     if len(column) >= _MANY_RECORDS and own >= _OWN_VALUE:
         # What is known for something else is no key; a measurement that nobody else has singles out, but names nobody.

@@ -49,13 +49,13 @@ def _first_fault(text: str, width: int | None, format: Csv, path: Path) -> Input
             )
         if fields and width is not None and len(fields) != width:  # blank lines are never at fault
             title = len(fields) > width and (seen == 1 or width == 1) and line <= _HIGH
-            return _ragged(len(fields), line, width, title, format, path)
+            return _ragged_error(len(fields), line, width, title, format, path)
         line = reader.line_num + 1
         seen += bool(fields)
     return None
 
 
-def _ragged(found: int, line: int, width: int, title: bool, format: Csv, path: Path) -> InputError:
+def _ragged_error(found: int, line: int, width: int, title: bool, format: Csv, path: Path) -> InputError:
     expected = f"the header has {width}" if format.header else f"{width} are expected"
     skip: Words = (
         (". If the lines above are a title, say ", Say("format", "Csv", skip=line - 1)) if title else ()

@@ -38,7 +38,7 @@ def read_csv(path: Path, format: Csv) -> tuple[pa.Table, Csv]:
     if re.compile(b"." if len(names) == 1 else b"[^\r\n]", re.DOTALL).search(data, header.body) is None:
         raise InputError(f"{path}: a header but no rows. The table should hold at least one row")
     texts = _parse(data, header.body, len(names), quotes > 0, format, path)
-    return _typed(texts, names, format, path)
+    return _convert_types(texts, names, format, path)
 
 
 def _names(first: Sequence[str], format: Csv, path: Path) -> list[str]:
@@ -111,7 +111,7 @@ def _raise(fault: InputError | None) -> None:
         raise fault from None
 
 
-def _typed(texts: pa.Table, names: list[str], format: Csv, path: Path) -> tuple[pa.Table, Csv]:
+def _convert_types(texts: pa.Table, names: list[str], format: Csv, path: Path) -> tuple[pa.Table, Csv]:
     columns = []
     for name, text in zip(names, texts.columns, strict=True):
         if name in format.types:

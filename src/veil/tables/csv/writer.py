@@ -27,7 +27,7 @@ def write_csv(table: pa.Table, file: BinaryIO, format: Csv) -> None:
     out = _Encoded(file, format.encoding or "utf-8")
     if format.header:
         header = pa.chunked_array([pa.array(table.column_names, pa.string())])
-        out.write(separator.join(_quoted(header, "the header", separator, format).to_pylist()) + "\n")
+        out.write(separator.join(_quote_values(header, "the header", separator, format).to_pylist()) + "\n")
     missing = "" if "" in format.missing or not format.missing else format.missing[0]
     names = table.column_names
     with ThreadPoolExecutor() as pool:  # Arrow lets other threads run while it computes
@@ -71,10 +71,10 @@ class _Encoded:
 
 def _field(column: pa.ChunkedArray, name: str, separator: str, missing: str, format: Csv) -> pa.ChunkedArray:
     text = spell(column, name, decimal=format.decimal, time_separator=format.time_separator or "T")
-    return _quoted(text, f"column {name!r}", separator, format).fill_null(missing)
+    return _quote_values(text, f"column {name!r}", separator, format).fill_null(missing)
 
 
-def _quoted(text: pa.ChunkedArray, where: str, separator: str, format: Csv) -> pa.ChunkedArray:
+def _quote_values(text: pa.ChunkedArray, where: str, separator: str, format: Csv) -> pa.ChunkedArray:
     """Quote or escape the values that would not be read back as they are."""
     marks = [mark for mark in (separator, format.quote, format.escape) if mark is not None]
     # \ufeff, because at the start of a file it would be taken for a byte order mark.
@@ -85,13 +85,13 @@ def _quoted(text: pa.ChunkedArray, where: str, separator: str, format: Csv) -> p
         needs = pc.or_(pc.match_substring_regex(chunk, special), pc.is_in(chunk, ambiguous)).fill_null(False)
         if pc.any(needs).as_py():
             chunk = pc.replace_with_mask(
-                chunk, needs, _protected(chunk.filter(needs), where, separator, format)
+                chunk, needs, _protect_values(chunk.filter(needs), where, separator, format)
             )
         chunks.append(chunk)
     return pa.chunked_array(chunks, pa.string())
 
 
-def _protected(text: pa.Array, where: str, separator: str, format: Csv) -> pa.Array:
+def _protect_values(text: pa.Array, where: str, separator: str, format: Csv) -> pa.Array:
     if pc.any(pc.match_substring(text, "\0")).as_py():
         raise OutputError(
             f"{where} holds a NUL character, which a CSV file cannot hold. Write Parquet or Feather"

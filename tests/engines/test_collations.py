@@ -184,12 +184,12 @@ def test_a_masked_cell_with_a_blank_at_its_end_is_not_masked(mysql: Any, monkeyp
     mysql.execute("DROP TABLE IF EXISTS words, shown", "CREATE TABLE words (word TEXT, name TEXT)")
     mysql.execute(*inserts("words"))
     release = veil.anonymize(mysql.url("words"), **OPTIONS)
-    staged = TableTarget.staged
+    staged = TableTarget.staged_rows
 
     def tampered(self: TableTarget) -> Any:
         mysql.execute(f"UPDATE `{self.temporary}` SET name = '* ' LIMIT 1")
         return staged(self)
 
-    monkeypatch.setattr(TableTarget, "staged", tampered)
+    monkeypatch.setattr(TableTarget, "staged_rows", tampered)
     with pytest.raises(VeilError, match="'name' is masked"):
         release.save(mysql.url("shown"))

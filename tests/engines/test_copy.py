@@ -33,7 +33,7 @@ from veil.base.progress import Reported
 from veil.dp import SafePub
 from veil.engines import Database, Relation, Settings, relation_of
 from veil.engines.condense import condense
-from veil.engines.copy import _kept, brought
+from veil.engines.copy import _type_in_duckdb, bring_over
 from veil.engines.source import for_plan
 from veil.errors import InputError, OutputError
 from veil.masking import Mondrian
@@ -191,7 +191,7 @@ def test_a_random_sample(tmp_path: Path) -> None:
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.none() | st.text("aAáß \u0301sS", max_size=3), min_size=1, max_size=30))
 def test_texts_are_counted_letter_by_letter(words: list[str | None]) -> None:
-    copy = brought(opened(unknown(pa.table({"word": pa.array(words, pa.string())}))))
+    copy = bring_over(opened(unknown(pa.table({"word": pa.array(words, pa.string())}))))
     found = condense(copy, ["word"])
     counts = zip(found.table["word"].to_pylist(), found.weights.tolist(), strict=True)
     assert dict(counts) == Counter(words)
@@ -226,7 +226,7 @@ LONG = "é" * 3_000_000
     ids=lambda values: str(values.type),
 )  # fmt: skip
 def test_values_are_what_they_were(values: pa.Array, scratch: Path) -> None:
-    copy = brought(opened(unknown(pa.table({"x": values, "row": pa.array(range(len(values)))})), scratch))
+    copy = bring_over(opened(unknown(pa.table({"x": values, "row": pa.array(range(len(values)))})), scratch))
     found = copy.batches(copy.table.order_by("row").select("x")).read_all()["x"]
     seen = copy.arrow_view("x", found)
     plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
@@ -260,23 +260,23 @@ def test_values_that_would_not_be_the_same_are_refused(values: pa.Array, scratch
     with pytest.raises(
         InputError, match=r"table people of polars: column 'x' has type .*which cannot be brought over"
     ):
-        brought(relation)
+        bring_over(relation)
     assert not list(scratch.iterdir())
 
 
 def test_types_that_engines_hand_over_as_they_like() -> None:
-    assert _kept(pa.decimal256(30, 1), "t", "x") == pa.decimal128(30, 1)
-    assert _kept(pa.json_(), "t", "x") == pa.string()
+    assert _type_in_duckdb(pa.decimal256(30, 1), "t", "x") == pa.decimal128(30, 1)
+    assert _type_in_duckdb(pa.json_(), "t", "x") == pa.string()
     for kind in (pa.decimal128(5, -2), pa.decimal256(50, 0), pa.uuid()):
         with pytest.raises(InputError, match="t: column 'x' has type .*which cannot be brought over"):
-            _kept(kind, "t", "x")
+            _type_in_duckdb(kind, "t", "x")
 
 
 def test_columns_that_duckdb_takes_for_one(scratch: Path) -> None:
     relation = opened(unknown(pa.table({"age": [1], "Age": [2]})), scratch)
     with pytest.raises(InputError, match="columns 'age' and 'Age' differ only in case.*Rename one in a view"):
-        brought(relation)
-    assert rows(brought(relation, ["Age"])).to_pydict() == {"Age": [2]}
+        bring_over(relation)
+    assert rows(bring_over(relation, ["Age"])).to_pydict() == {"Age": [2]}
 
 
 # What goes wrong on the way.
@@ -313,7 +313,7 @@ def test_memory_holds_a_few_batches_and_no_more(sqlite: Make, scratch: Path) -> 
     )
     held: list[int] = []
     progress = Reported(lambda *told: held.append(pa.total_allocated_bytes()))
-    copy = brought(opened(f"{url}#long", scratch, bring_over=True), told=progress)
+    copy = bring_over(opened(f"{url}#long", scratch, bring_over=True), progress=progress)
     assert copy.table.count().execute() == size
     assert len(held) == 2 + size // 65_536
     assert max(held[1:]) - held[0] < 3 * 65_536 * 64  # of seven batches
@@ -330,14 +330,14 @@ def test_ctrl_c(sqlite: Make, scratch: Path) -> None:
         "import time\n"
         "from veil.base.progress import Reported\n"
         "from veil.engines import Settings, relation_of\n"
-        "from veil.engines.copy import brought\n"
+        "from veil.engines.copy import bring_over\n"
         f"chosen = Settings(temporary={str(scratch)!r}, bring_over=True)\n"
         f"relation = relation_of('{url}#long', settings=chosen)\n"
         "def tell(phase, done, due, note):\n"
         "    print(done, flush=True)\n"
         "    if 0 < due == done:\n"
         "        time.sleep(3600)  # for a signal that comes late\n"
-        "brought(relation, told=Reported(tell))\n"
+        "bring_over(relation, progress=Reported(tell))\n"
     )
     path = {"PYTHONPATH": str(Path(veil.__file__).parents[1])}
     with subprocess.Popen(
@@ -354,7 +354,7 @@ def test_ctrl_c(sqlite: Make, scratch: Path) -> None:
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no temporary files can be made there.*temporary"):
-        brought(opened(unknown(pa.table({"x": [1]})), tmp_path / "nowhere"))
+        bring_over(opened(unknown(pa.table({"x": [1]})), tmp_path / "nowhere"))
 
 
 # Engines that Veil knows, where somebody wants it so.
@@ -366,7 +366,7 @@ def test_engines_by_choice(sqlite: Make, duckdb: Make, tmp_path: Path, scratch: 
         "INSERT INTO stays VALUES ('a', 1), ('A', 1), ('a', 2), ('A', 2)",
     ]
     held = opened(f"{duckdb(*statements)}#stays", scratch, bring_over=True)
-    assert brought(held) is held  # is DuckDB already
+    assert bring_over(held) is held  # is DuckDB already
     source = sqlite(*statements)
     release = veil.anonymize(
         f"{source}#stays",
@@ -386,7 +386,7 @@ def test_engines_by_choice(sqlite: Make, duckdb: Make, tmp_path: Path, scratch: 
 
 def test_spark_is_not_brought_over(spark: Any) -> None:
     with pytest.raises(InputError, match="what Spark holds is not brought over.*Parquet"):
-        brought(opened(spark.range(3), bring_over=True))
+        bring_over(opened(spark.range(3), bring_over=True))
 
 
 def test_a_table_that_changes_meanwhile(postgres: Any, scratch: Path) -> None:
@@ -397,7 +397,7 @@ def test_a_table_that_changes_meanwhile(postgres: Any, scratch: Path) -> None:
         "GRANT ALL ON growing, larger TO veil",
     )
     with pytest.raises(InputError, match=r"growing of .*: had \d+ rows, and \d+ were read: it was changed"):
-        brought(opened(postgres.url("growing"), scratch, bring_over=True))
+        bring_over(opened(postgres.url("growing"), scratch, bring_over=True))
     assert not list(scratch.iterdir())
 
 
@@ -408,7 +408,7 @@ def test_numbers_of_postgres_have_as_few_places_as_they_need(postgres: Any) -> N
         "INSERT INTO fees VALUES (1.50), (2.25), (NULL)",
         "GRANT ALL ON fees TO veil",
     )
-    copy = brought(opened(postgres.url("fees"), bring_over=True))
+    copy = bring_over(opened(postgres.url("fees"), bring_over=True))
     seen = copy.arrow_view("fee", rows(copy)["fee"])
     assert (seen.type, set(seen.to_pylist())) == (
         pa.decimal128(38, 2),
@@ -423,7 +423,7 @@ def test_no_message_holds_the_password(postgres: Any, scratch: Path) -> None:
     relation = opened(postgres.url("going"), scratch, bring_over=True)
     postgres.execute("DROP TABLE going")
     with pytest.raises(InputError, match=r"going of postgres://veil@.*: the table is gone") as caught:
-        brought(relation)
+        bring_over(relation)
     assert PASSWORD not in f"{caught.value!r} {caught.value.__cause__!r}"
     assert not list(scratch.iterdir())
 
@@ -483,7 +483,7 @@ def test_long_texts_and_no_rows_of_postgres(postgres: Any) -> None:
         "GRANT ALL ON long TO veil",
     )
     relation = opened(postgres.url("long"), bring_over=True)
-    copy = brought(relation)
+    copy = bring_over(relation)
     assert dict(zip(*rows(copy).to_pydict().values(), strict=True)) == {1: LONG, 2: ""}
     nothing = relation.table.filter(relation.table.n > 2)
     assert relation.batches(nothing).read_all().to_pydict() == {"n": [], "word": []}
@@ -501,4 +501,4 @@ def test_a_file_is_read_where_it_is(tmp_path: Path) -> None:
     pq.write_table(people(), tmp_path / "a.parquet")
     relation = relation_of(tmp_path / "a.parquet", engine="duckdb", settings=Settings(bring_over=True))
     assert relation is not None
-    assert brought(relation) is relation
+    assert bring_over(relation) is relation

@@ -18,7 +18,7 @@ import pytest
 import veil
 from support.engines.servers import PASSWORD, Postgres
 from veil.engines import Database, relation_of
-from veil.engines.database import connect, database_of, told
+from veil.engines.database import connect, database_of, explain_errors
 from veil.errors import InputError, MissingDependencyError, OutputError, ParameterError
 
 Make = Callable[..., str]
@@ -221,10 +221,10 @@ def test_what_an_engine_says_names_the_place() -> None:
 
     with (
         pytest.raises(OutputError, match="table t of duckdb:///x.db: the engine says: .*nowhere"),
-        told("table t of duckdb:///x.db", OutputError),
+        explain_errors("table t of duckdb:///x.db", OutputError),
     ):
         library.connect().execute("SELECT * FROM nowhere")
-    with pytest.raises(ZeroDivisionError), told("somewhere"):
+    with pytest.raises(ZeroDivisionError), explain_errors("somewhere"):
         _ = 1 / 0
 
 
@@ -232,7 +232,7 @@ def test_what_an_engine_says_is_not_repeated_where_it_holds_the_password() -> No
     import duckdb as library
 
     password = "now" + "here"
-    with pytest.raises(InputError) as raised, told("t", secrets={"password": password}):
+    with pytest.raises(InputError) as raised, explain_errors("t", secrets={"password": password}):
         library.connect().execute(f"SELECT * FROM {password}")
     assert str(raised.value) == "t: the engine says: CatalogException"
     assert password not in everything_said(raised.value)
@@ -322,7 +322,10 @@ def test_a_connection_that_breaks(postgres: Postgres) -> None:
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
         f"WHERE usename = 'veil' AND datname = '{postgres.database}'"
     )
-    with pytest.raises(InputError, match="the connection to the server was lost") as raised, relation.told():
+    with (
+        pytest.raises(InputError, match="the connection to the server was lost") as raised,
+        relation.explain_errors(),
+    ):
         relation.batches(relation.table).read_all()
     assert PASSWORD not in everything_said(raised.value)
 

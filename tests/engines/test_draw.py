@@ -19,7 +19,7 @@ from veil import hierarchies as h
 from veil.base.randomness import Randomness
 from veil.dp import SafePub
 from veil.dp.accountant import Accountant
-from veil.engines.draw import sampled
+from veil.engines.draw import draw_rows
 from veil.engines.relation import relation_of
 from veil.errors import PlanError
 
@@ -63,7 +63,7 @@ def numbers(table: Any) -> list[int]:
 @pytest.mark.parametrize("probability", [Fraction(1, 3), Fraction(9, 10), Fraction(1, 1000), Fraction(1)])
 def test_a_sample_is_what_the_digests_say(people: Any, probability: Fraction) -> None:
     chance = Recorded()
-    found = numbers(sampled(relation_of(people), probability, chance).table)
+    found = numbers(draw_rows(relation_of(people), probability, chance).table)
     key = "".join(f"{word:016x}" for word in chance.drawn)
     assert len(key) == 64
     digests = [int(hashlib.sha256(f"{key}:{row}".encode()).hexdigest(), 16) for row in range(ROWS)]
@@ -73,7 +73,7 @@ def test_a_sample_is_what_the_digests_say(people: Any, probability: Fraction) ->
 
 def test_every_row_is_as_likely_as_the_others_and_the_order_tells_nothing(people: Any) -> None:
     relation = relation_of(people)
-    samples = [numbers(sampled(relation, Fraction(1, 4), Randomness()).table) for _ in range(40)]
+    samples = [numbers(draw_rows(relation, Fraction(1, 4), Randomness()).table) for _ in range(40)]
     assert len({tuple(each) for each in samples}) == 40
     counts = np.bincount(np.concatenate(samples), minlength=ROWS)
     # 40 draws with probability 1/4: mean 10, deviation 2.74; of 2,000 rows none is 6 deviations away.
@@ -87,7 +87,7 @@ def test_every_row_is_as_likely_as_the_others_and_the_order_tells_nothing(people
 def test_a_seed_draws_the_same_again(people: Any) -> None:
     relation = relation_of(people)
     first, second = (
-        numbers(sampled(relation, Fraction(1, 2), Randomness.for_testing(5)).table) for _ in range(2)
+        numbers(draw_rows(relation, Fraction(1, 2), Randomness.for_testing(5)).table) for _ in range(2)
     )
     assert first == second
 

@@ -232,13 +232,13 @@ def frontier(
         each.check_columns(found.table.column_names)
     plans = _built(plans, found)
     measure = _Measure(found, dict(risks or {}), dict(utilities or {}), threads)
-    with following(progress) as told, ThreadPoolExecutor(threads) as pool:
-        told.phase("trying parameters")
+    with following(progress) as shown, ThreadPoolExecutor(threads) as pool:
+        shown.phase("trying parameters")
         points = []
         try:
             for point in pool.map(measure, plans, combinations):
                 points.append(point)
-                told.advance(len(points), len(plans), str(point))
+                shown.advance(len(points), len(plans), str(point))
         finally:
             measure.stop.set()  # after Ctrl-C, so that nobody waits for searches that are under way
     made = Frontier(tuple(points), risk, utility)

@@ -255,9 +255,9 @@ def _condensed(relation: Relation, plan: Any, progress: ProgressLike) -> Any:
     """Let the engine count the combinations of cells that the plan looks at."""
     from veil.engines.source import for_plan
 
-    with following(progress) as told:
-        told.phase(f"counting combinations ({relation.kind})")
-        return for_plan(relation, plan, told)
+    with following(progress) as shown:
+        shown.phase(f"counting combinations ({relation.kind})")
+        return for_plan(relation, plan, shown)
 
 
 def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike) -> Release:

@@ -92,7 +92,7 @@ def check_output(output: str | Database, relation: Relation, *, overwrite: bool)
     target = target_of(
         output, relation, token="", overwrite=overwrite, format=written_format(output, relation)
     )
-    with target.told():
+    with target.explain_errors():
         there = target.exists()
     if there and not overwrite and not _left_by_a_run(output):
         raise OutputError(

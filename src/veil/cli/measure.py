@@ -147,8 +147,8 @@ def risk(
     telling.check(*(each for each in (place, people) if isinstance(each, Path)))
     chosen = grammar.format(format) if format else None
     names = grammar.names(qi)
-    with following(None) as told:
-        told.phase("reading the table")
+    with following(None) as shown:
+        shown.phase("reading the table")
         relation = find_relation(place, chosen, engine or "auto")
         if relation is not None:
             refused = {f"--{name}": options[name] for name in ("weights", "household")}
@@ -159,11 +159,11 @@ def risk(
             people = _region(people)
         if relation is not None:
             held, people = count_combinations(relation, names, people, marker=marker, untouched=untouched)
-            told.phase("looking at all combinations of columns")
+            shown.phase("looking at all combinations of columns")
             found = analyze(held, population=people, untouched=untouched, **options)
         else:
             table = read(place, format=chosen).table
-            told.phase("looking at all combinations of columns")
+            shown.phase("looking at all combinations of columns")
             found = analyze(
                 table,
                 names,
@@ -202,10 +202,10 @@ def identify(file: Path, telling: Telling, *, format: str | None, threshold: flo
 
     files.no_databases(file)
     telling.check(file)
-    with following(None) as told:
-        told.phase("reading the table")
+    with following(None) as shown:
+        shown.phase("reading the table")
         table = read(file, format=grammar.format(format) if format else None).table
-        told.phase("looking at names and values")
+        shown.phase("looking at names and values")
         found = detect_identifiers(table, threshold=threshold)
         proposed = propose_roles(table, threshold=threshold)
     made = {
@@ -250,13 +250,13 @@ def utility(
     given = (
         grammar.format(format) if format else None if known is None else _akin(original, known.input_format)
     )
-    with following(None) as told:
-        told.phase("reading the tables")
+    with following(None) as shown:
+        shown.phase("reading the tables")
         before = read(original, format=given).table
         chosen = grammar.format(released_as) if released_as else released_format(released, given, known)
         after = read(released, format=chosen).table
         _check_rows(before, after, released)
-        told.phase("comparing")
+        shown.phase("comparing")
         found = compare(
             before,
             after,

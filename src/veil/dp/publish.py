@@ -35,7 +35,7 @@ from veil.tables import Source
 class Drawable(Protocol):
     """A source whose rows an engine holds, which draws the sample itself."""
 
-    def drawn(self, probability: Fraction, randomness: Randomness) -> Source:
+    def draw(self, probability: Fraction, randomness: Randomness) -> Source:
         """Return a random sample of the rows, condensed to the same columns."""
         ...
 
@@ -153,7 +153,7 @@ def publish(
         accountant.spend(f"release by {model}", model.epsilon, model.budgets().delta)
     if source.kind == "engine":
         levels, walk = mechanism.choose(chance)
-        sample = cast("Drawable", source).drawn(mechanism.beta, chance)
+        sample = cast("Drawable", source).draw(mechanism.beta, chance)
         return _outcome(sample, _counted(whole, sample), levels, model, walk, chance.is_private)
     rows, levels, walk = mechanism.run(chance)
     return _outcome(source, _drawn(whole, rows), levels, model, walk, chance.is_private)

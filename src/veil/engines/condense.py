@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.engines.dialects import collect
-from veil.engines.dialects.values import parsed
+from veil.engines.dialects.values import parse_texts
 from veil.engines.lookups import Digit, Lookup, Packing, free_prefix, keys
 from veil.errors import InputError
 from veil.tables.arrow import normalize
@@ -70,7 +70,7 @@ def condense(relation: Relation, columns: Sequence[str]) -> Condensed:
     made = {}
     for name in columns:
         indices = pa.array(codes.pop(0)[order])
-        made[name] = pa.DictionaryArray.from_arrays(indices, _seen(relation, name, values[name]))
+        made[name] = pa.DictionaryArray.from_arrays(indices, _as_veil_sees(relation, name, values[name]))
     return Condensed(pa.table(made), weights[order], values)
 
 
@@ -93,7 +93,7 @@ def _by_value(relation: Relation, columns: Sequence[str]) -> _Counted:
     values, codes = {}, []
     for name in columns if counts else ():
         known = chunks.pop(name)
-        values[name], places = _sorted(pa.chunked_array([each.dictionary for each in known]))
+        values[name], places = _sort_values(pa.chunked_array([each.dictionary for each in known]))
         if pa.types.is_binary(values[name].type):
             relation.dialect.check_lengths(name, values[name])
         starts = np.cumsum([0, *(len(each.dictionary) for each in known)])
@@ -113,14 +113,14 @@ def _by_number(relation: Relation, columns: Sequence[str]) -> _Counted:
         cells = collect(
             relation.backend, relation.table.select(**{name: told_apart[name]}).distinct()
         ).column(0)
-        values[name] = _sorted(
+        values[name] = _sort_values(
             pa.chunked_array([_plain(each, name) for each in cells.chunks], _kind(cells.type))
         )[0]
-        missing = np.array(_seen(relation, name, values[name]).is_null(), dtype=np.bool_)
+        missing = np.array(_as_veil_sees(relation, name, values[name]).is_null(), dtype=np.bool_)
         lookup = Lookup(
             f"{tag}_{number}", name, values[name], missing, {"c": pa.array(np.arange(len(values[name])))}
         )
-        table = lookup.joined(table)
+        table = lookup.join_to(table)
         digits.append(Digit(lookup, "c", max(1, len(values[name]))))
     packing = Packing(f"{tag}_k", digits)
     table = table.select(**packing.words(table))
@@ -133,7 +133,7 @@ def _by_number(relation: Relation, columns: Sequence[str]) -> _Counted:
     return values, packing.unpack(words), weights
 
 
-def _seen(relation: Relation, name: str, values: pa.Array) -> pa.Array:
+def _as_veil_sees(relation: Relation, name: str, values: pa.Array) -> pa.Array:
     """Return values of the engine as Veil sees them."""
     kind = relation.table.schema()[name]
     if pa.types.is_binary(values.type):
@@ -148,7 +148,7 @@ def _seen(relation: Relation, name: str, values: pa.Array) -> pa.Array:
 def _read(texts: pa.Array, kind: Any, name: str) -> pa.Array:
     """Return values that the engine stores as text as what it says they are."""
     try:
-        return parsed(texts, kind.to_pyarrow())
+        return parse_texts(texts, kind.to_pyarrow())
     except pa.ArrowException as error:
         raise InputError(
             f"{name} should hold values of type {kind}, but: {error}. Correct such values, or give a view that has the "
@@ -172,7 +172,7 @@ def _plain(cells: pa.Array, name: str) -> pa.Array:
     return cells if cells.type == kind else cells.cast(kind)
 
 
-def _sorted(cells: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
+def _sort_values(cells: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
     """Return the different values in ascending order, missing ones last, and where each cell's value is."""
     found: Any = pc.dictionary_encode(cells, null_encoding="encode").combine_chunks()
     if isinstance(found, pa.ChunkedArray):

@@ -40,24 +40,24 @@ def is_brought(relation: Relation) -> bool:
     return copying == "always" or (copying == "if asked" and asked)
 
 
-def brought(
-    relation: Relation, columns: Iterable[str] | None = None, told: Progress | None = None
+def bring_over(
+    relation: Relation, columns: Iterable[str] | None = None, progress: Progress | None = None
 ) -> Relation:
     """Return a relation whose engine can be relied on: the same, or a copy of all or some columns.
 
     >>> import ibis
     >>> from veil.engines import relation_of
     >>> people = ibis.polars.connect({"people": ibis.memtable({"sex": ["f", "F"]}).to_polars()}).table("people")
-    >>> copy = brought(relation_of(people))
+    >>> copy = bring_over(relation_of(people))
     >>> copy.kind, copy.origin.kind, copy.table.sex.nunique().execute()
     ('duckdb', 'polars', 2)
     """
-    with relation.told():
-        return copied(relation, columns, told)
+    with relation.explain_errors():
+        return copy_rows(relation, columns, progress)
 
 
-def copied(
-    relation: Relation, columns: Iterable[str] | None = None, told: Progress | None = None
+def copy_rows(
+    relation: Relation, columns: Iterable[str] | None = None, progress: Progress | None = None
 ) -> Relation:
     """Do the same, but leave it to the caller to turn what the engine raises into words without a password."""
     if not is_brought(relation):
@@ -73,7 +73,7 @@ def copied(
         backend = new_duckdb(Path(folder) / "rows.duckdb")
         undo.callback(relation.settings.apply(backend, folder))
         undo.callback(stop_queries, backend)
-        rows = _fill(backend, relation, names, told or Progress(), folder)
+        rows = _fill(backend, relation, names, progress or Progress(), folder)
         undo.pop_all()
     note = f"{rows:,} rows of {relation.name} were brought over to {folder}, which is removed at the end"
     return dataclasses.replace(
@@ -81,19 +81,22 @@ def copied(
     )
 
 
-def _fill(backend: Any, relation: Relation, names: list[str], told: Progress, folder: str) -> int:
+def _fill(backend: Any, relation: Relation, names: list[str], progress: Progress, folder: str) -> int:
     """Copy the rows, a batch at a time; return how many."""
-    told.phase(f"bringing rows over from {relation.kind}")
+    progress.phase(f"bringing rows over from {relation.kind}")
     table, done = relation.table.select(names), 0
     due = int(collect(relation.backend, table.aggregate(rows=table.count()))["rows"][0].as_py())
     with relation.batches(table, _ROWS) as batches:
-        fields = [pa.field(each.name, _kept(each.type, relation.name, each.name)) for each in batches.schema]
+        fields = [
+            pa.field(each.name, _type_in_duckdb(each.type, relation.name, each.name))
+            for each in batches.schema
+        ]
         schema = pa.schema(fields)
         _insert(backend, schema.empty_table(), f"CREATE TABLE {_TABLE} AS")
         for batch in batches:
             _insert(backend, _cast(batch, schema, relation.name), f"INSERT INTO {_TABLE}")
             done += batch.num_rows
-            told.advance(done, due, f"to {folder}")
+            progress.advance(done, due, f"to {folder}")
     if done != due:
         raise InputError(
             f"{relation.name}: had {due:,} rows, and {done:,} were read: it was changed meanwhile. Run it again when nobody "
@@ -111,7 +114,7 @@ def _insert(backend: Any, rows: pa.Table, statement: str) -> None:
         backend.con.unregister("veil_batch")
 
 
-def _kept(kind: pa.DataType, name: str, column: str) -> pa.DataType:
+def _type_in_duckdb(kind: pa.DataType, name: str, column: str) -> pa.DataType:
     """Return the type that DuckDB holds values of a type in, every one of them or at least all that usually occur."""
     is_a = pa.types
     if isinstance(kind, pa.BaseExtensionType) and is_a.is_string(kind.storage_type):  # such as JSON
@@ -137,7 +140,7 @@ def _kept(kind: pa.DataType, name: str, column: str) -> pa.DataType:
         return pa.decimal128(kind.precision, kind.scale)
     if fits or any(test(kind) for test in (*texts, *data)):
         return kind
-    raise _lost(name, column, kind, "values of this type are not brought over")
+    raise _loss_error(name, column, kind, "values of this type are not brought over")
 
 
 def _cast(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.Table:
@@ -149,11 +152,11 @@ def _cast(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.Table:
         try:
             columns.append(cells.cast(field.type))
         except pa.ArrowException as error:
-            raise _lost(name, field.name, cells.type, str(error)) from None
+            raise _loss_error(name, field.name, cells.type, str(error)) from None
     return pa.table(columns, schema=schema)
 
 
-def _lost(name: str, column: str, kind: pa.DataType, why: str) -> InputError:
+def _loss_error(name: str, column: str, kind: pa.DataType, why: str) -> InputError:
     return InputError(
         f"{name}: column {column!r} has type {kind}, which cannot be brought over exactly ({why}). Leave it out of the "
         "table or let the plan drop it, or give a view that turns it into text, a number or a time of microseconds"

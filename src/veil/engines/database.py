@@ -21,7 +21,7 @@ from veil.base.declare import declared
 from veil.engines.dialects import Dialect, dialect_of, dialect_of_scheme, import_ibis, schemes
 from veil.engines.dialects.connections import within
 from veil.engines.dialects.urls import Parts
-from veil.engines.failures import from_driver, reason, told
+from veil.engines.failures import explain_errors, from_driver, reason
 from veil.engines.settings import Settings
 from veil.errors import InputError, VeilError, did_you_mean
 
@@ -56,7 +56,7 @@ class Database:
 
     @model_validator(mode="after")
     def _check(self) -> Database:
-        parts = _taken_apart(self.url)
+        parts = _take_apart(self.url)
         if parts.table is not None and (self.table is not None or self.schema is not None):
             raise ValueError(
                 f"`url` of Database names the table {parts.table!r} behind #, and `table` or `schema` name it "
@@ -160,7 +160,7 @@ def open_table(backend: BaseBackend, database: Database) -> Table:
     from ibis.common.exceptions import IbisError, TableNotFound
 
     dialect = dialect_of(backend)
-    with told(database):
+    with explain_errors(database):
         if database.schema is not None and database.schema not in (schemas := dialect.schemas()):
             raise InputError(
                 f"{database.place}: there is no schema {database.schema!r}.{did_you_mean(database.schema, schemas)}"
@@ -183,7 +183,7 @@ def open_table(backend: BaseBackend, database: Database) -> Table:
     )
 
 
-def _taken_apart(url: str) -> Parts:
+def _take_apart(url: str) -> Parts:
     """Split a URL into what may be shown, the table, and the secrets."""
     scheme, colon, _ = url.partition(":")
     scheme = scheme.lower()

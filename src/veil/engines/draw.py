@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _BITS = 256
 
 
-def sampled(relation: Relation, probability: Fraction, randomness: Randomness) -> Relation:
+def draw_rows(relation: Relation, probability: Fraction, randomness: Randomness) -> Relation:
     """Draw each row with the given probability, rounded down to a multiple of 2^-256, and keep what is drawn.
 
     The rows are a temporary table of the engine, which is gone with its session.
@@ -48,6 +48,6 @@ def sampled(relation: Relation, probability: Fraction, randomness: Randomness) -
     )
 
 
-def stored(relation: Relation, table: ibis.Table) -> Relation:
+def store_rows(relation: Relation, table: ibis.Table) -> Relation:
     """Keep what was made of a sample: as one piece, so that nothing tells how many rows are gone."""
     return dataclasses.replace(relation, table=relation.dialect.keep(table, pieces=1))

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def told(
+def explain_errors(
     place: Database | str, error: type[VeilError] = InputError, secrets: dict[str, str] | None = None
 ) -> Iterator[None]:
     """Turn what an engine raises into an `error` that names the place and not the password.
 
-    >>> with told("table patients of duckdb:///clinic.db"):
+    >>> with explain_errors("table patients of duckdb:///clinic.db"):
     ...     import sqlite3
     ...     raise sqlite3.OperationalError("disk I/O error")
     Traceback (most recent call last):
@@ -41,7 +41,7 @@ def told(
         raise error(f"{place}: ", *_query_reason(raised, str(place), secrets or {})) from None
 
 
-def interrupted(error: BaseException) -> bool:
+def is_interrupt(error: BaseException) -> bool:
     """Whether this is how DuckDB speaks of Ctrl-C."""
     return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
 

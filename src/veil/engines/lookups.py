@@ -41,9 +41,9 @@ class Lookup:
     missing: NDArray[np.bool_]
     payload: dict[str, pa.Array]
 
-    def joined(self, table: ibis.Table) -> ibis.Table:
+    def join_to(self, table: ibis.Table) -> ibis.Table:
         """Join what is not the same for all values."""
-        known = self._handed(_engine_of(table))
+        known = self._hand_over(_engine_of(table))
         return table if known is None else table.left_join(known, self._key(table) == known[self.tag])
 
     def _key(self, table: ibis.Table) -> Any:
@@ -74,7 +74,7 @@ class Lookup:
         return len(pc.unique(self.payload[name].filter(pa.array(~self.missing)))) <= 1
 
     @functools.cached_property
-    def _handed(self) -> Callable[[Any], ibis.Table | None]:
+    def _hand_over(self) -> Callable[[Any], ibis.Table | None]:
         return functools.cache(self._table)  # once to each engine
 
     def _table(self, engine: Any) -> ibis.Table | None:
@@ -86,7 +86,7 @@ class Lookup:
         }
         if not varying:
             return None
-        return handed(engine, pa.table({self.tag: self.values.filter(there), **varying}), [self.tag])
+        return hand_over(engine, pa.table({self.tag: self.values.filter(there), **varying}), [self.tag])
 
 
 class Digit(NamedTuple):
@@ -151,7 +151,7 @@ class Listed:
     def __len__(self) -> int:
         return int(self.combinations.shape[1])
 
-    def joined(self, table: ibis.Table) -> tuple[ibis.Table, Any]:
+    def join_to(self, table: ibis.Table) -> tuple[ibis.Table, Any]:
         """Join the list, and return what tells of a row whether its combination is on it."""
         import ibis
 
@@ -159,22 +159,22 @@ class Listed:
             return table, ibis.literal(False)
         table = table.mutate(**self.packing.words(table))
         table = table.left_join(
-            self._handed(_engine_of(table)), [(name, f"{name}_listed") for name in self.packing.names]
+            self._hand_over(_engine_of(table)), [(name, f"{name}_listed") for name in self.packing.names]
         )
         return table, table[f"{self.packing.tag}_hit"].notnull()
 
     @functools.cached_property
-    def _handed(self) -> Callable[[Any], ibis.Table]:
+    def _hand_over(self) -> Callable[[Any], ibis.Table]:
         return functools.cache(self._table)
 
     def _table(self, engine: Any) -> ibis.Table:
         names = [f"{name}_listed" for name in self.packing.names]
         columns = dict(zip(names, self.combinations, strict=True))
         columns[f"{self.packing.tag}_hit"] = np.ones(len(self), np.int64)
-        return handed(engine, pa.table(columns), names)
+        return hand_over(engine, pa.table(columns), names)
 
 
-def handed(engine: Any, table: pa.Table, keys: Sequence[str]) -> ibis.Table:
+def hand_over(engine: Any, table: pa.Table, keys: Sequence[str]) -> ibis.Table:
     """Hand a table of the driver over to an engine, to be joined by some of its columns."""
     return dialect_of(engine).hand_over(table, keys)
 
@@ -183,7 +183,7 @@ def keys(table: ibis.Table, columns: Sequence[str]) -> dict[str, Any]:
     """What the engine tells values of each column apart by: the values as they are shown, or their bytes where it takes
     texts for equal. What is counted as one value must not be shown as two.
     """
-    dialect, collated = _dialect(table), _collated(table, columns)
+    dialect, collated = _dialect(table), _collated_columns(table, columns)
     return {
         name: dialect.exact(table[name]) if name in collated else dialect.comparable(table[name])
         for name in columns
@@ -207,10 +207,10 @@ def is_not(column: Any, text: str) -> Any:
 
 
 def _is_collated(column: Any) -> bool:
-    return bool(_collated(column.as_table(), [column.get_name()]))
+    return bool(_collated_columns(column.as_table(), [column.get_name()]))
 
 
-def _collated(table: ibis.Table, columns: Sequence[str]) -> set[str]:
+def _collated_columns(table: ibis.Table, columns: Sequence[str]) -> set[str]:
     """Columns of which an engine may take different texts for equal. Seldom so, but where it is, classes melt away."""
     texts = [name for name in columns if table[name].type().is_string()]
     return _dialect(table).collated(table, texts) if texts else set()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from veil.engines.dialects.spans import Chunk, Span, between, gathered
+from veil.engines.dialects.spans import Chunk, Span, between, gather_spans
 from veil.tables.formats import Csv
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _of_files(relation: Relation, scan: Scan, rows: int) -> list[Chunk]:
     """Whole files together while they are small, and ranges of row numbers in a Parquet file that is large."""
     pieces = []
     spans = [Span(name, _rows_of_file(name, scan)) for name in scan.files]
-    for group in gathered(spans, rows):
+    for group in gather_spans(spans, rows):
         names = [span.start for span in group]
         total = sum(span.rows for span in group)
         if isinstance(scan.format, Csv) or total <= rows or "file_row_number" in relation.table.columns:

@@ -16,8 +16,8 @@ from pydantic import Field
 from veil.base.declare import declared
 from veil.engines.database import Database, connect, database_of, open_table
 from veil.engines.dialects import Dialect, adopt, collect, dialect_of, new_duckdb
-from veil.engines.failures import interrupted, stop_queries, told
-from veil.engines.scan.files import Files, Scan, is_pattern, scan_of, settled, viewed
+from veil.engines.failures import explain_errors, is_interrupt, stop_queries
+from veil.engines.scan.files import Files, Scan, is_pattern, normalize_column, scan_of, settle_format
 from veil.engines.settings import Settings, available_memory
 from veil.errors import InputError, did_you_mean
 from veil.tables.formats import Csv, Format, Parquet, format_of, is_gzip
@@ -73,7 +73,7 @@ class Relation:
         return dialect_of(self.backend)
 
     @property
-    def held(self) -> Relation:
+    def original(self) -> Relation:
         """The table where it was found: what this is a copy of, or itself."""
         return self.origin or self
 
@@ -91,26 +91,28 @@ class Relation:
         The values have to be all that the column holds, in any order and number, null included: the text of a
         CSV file is typed by all of it. Different texts may stand for one value (``1.5`` and ``1.50``).
         """
-        chunked = viewed(values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values]))
+        chunked = normalize_column(
+            values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+        )
         if self.scan is not None and column in self.scan.texts:
             try:
-                chunked = self.scan.typed(column, chunked)
+                chunked = self.scan.convert_type(column, chunked)
             except InputError as error:
                 raise error.after(f"{self.name}: ") from None
-        elif column in self.table.columns and _is_unbounded(self.held.table.schema()[column]):
+        elif column in self.table.columns and _is_unbounded(self.original.table.schema()[column]):
             chunked = _with_few_places(chunked)
         made = chunked.combine_chunks()
         return made if isinstance(made, pa.Array) else pa.concat_arrays(made.chunks)
 
     @contextlib.contextmanager
-    def told(self) -> Iterator[None]:
+    def explain_errors(self) -> Iterator[None]:
         """Turn what the engine raises into an `InputError` that names the table, and no password."""
         hidden = self.location.secrets() if isinstance(self.location, Database) else {}
         try:
-            with told(self.name, secrets=hidden):
+            with explain_errors(self.name, secrets=hidden):
                 yield
         except RuntimeError as error:
-            if not interrupted(error):
+            if not is_interrupt(error):
                 raise
             stop_queries(self.backend)
             raise KeyboardInterrupt from None
@@ -135,7 +137,7 @@ def relation_of(
         return _of_path(os.fspath(source), format, engine, settings or Settings())
     if (adopted := adopt(source)) is not None:
         location = Handed(str(adopted.backend.name))
-        return _checked(Relation(*adopted, "frame", location, settings=settings or Settings()))
+        return _check_relation(Relation(*adopted, "frame", location, settings=settings or Settings()))
     ibis = sys.modules.get("ibis")
     if ibis is not None and isinstance(source, ibis.Table):
         return _of_ibis(source, settings or Settings())
@@ -191,16 +193,16 @@ def _of_ibis(table: Table, settings: Settings) -> Relation:
     named = table.get_name() if hasattr(table.op(), "name") else None
     name = f"table {named} of {backend.name}" if named else f"an Ibis expression on {backend.name}"
     location = Handed(str(backend.name), named)
-    return _checked(Relation(table, backend, name, "ibis", location, settings=settings))
+    return _check_relation(Relation(table, backend, name, "ibis", location, settings=settings))
 
 
 def _of_database(database: Database, settings: Settings | None) -> Relation:
     backend = connect(database, settings)
     table = open_table(backend, database)
-    relation = _checked(
+    relation = _check_relation(
         Relation(table, backend, str(database), "url", database, settings=settings or Settings())
     )
-    with relation.told():
+    with relation.explain_errors():
         # Also shows whether the rows may be read at all.
         if collect(backend, table.limit(1).aggregate(rows=lambda one: one.count()))["rows"][0].as_py() == 0:
             raise no_rows(relation)
@@ -215,11 +217,13 @@ def _of_path(path: str, format: Format | None, engine: Engine, settings: Setting
     scan = scan_of(path, format)
     backend = new_duckdb()
     settings.apply(backend)
-    with told(path):
+    with explain_errors(path):
         table = scan.open(backend)
-        scan = settled(scan, backend)
+        scan = settle_format(scan, backend)
         empty = not collect(backend, table.limit(1)).num_rows
-    relation = _checked(Relation(table, backend, path, "file", Files(path, scan.format), scan, settings))
+    relation = _check_relation(
+        Relation(table, backend, path, "file", Files(path, scan.format), scan, settings)
+    )
     if empty:
         raise no_rows(relation)
     return relation
@@ -238,6 +242,6 @@ def _fits(path: Path, format: Format | None) -> bool:
     return not isinstance(chosen, Csv | Parquet) or size * growth <= available_memory()
 
 
-def _checked(relation: Relation) -> Relation:
+def _check_relation(relation: Relation) -> Relation:
     check_names(list(relation.table.columns))
     return relation

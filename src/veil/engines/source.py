@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from veil.base.progress import Progress, following
 from veil.base.randomness import Randomness
 from veil.engines.condense import Condensed, condense
-from veil.engines.copy import brought, is_brought
-from veil.engines.draw import sampled, stored
+from veil.engines.copy import bring_over, is_brought
+from veil.engines.draw import draw_rows, store_rows
 from veil.engines.held import EngineHeld
 from veil.engines.relation import Relation, check_columns, no_rows
 from veil.engines.transform import Chosen, Transform
@@ -58,7 +58,7 @@ class EngineSource(EngineHeld):
             return None
         return free_flag(self.relation.table.columns)
 
-    def chosen(self, prepared: Prepared) -> Chosen | None:
+    def subset_rows(self, prepared: Prepared) -> Chosen | None:
         """How to find the rows of the research subset, if there is one."""
         subset = prepared.subset
         return None if subset is None else Chosen(self, _columns_of_subsets(prepared.plan), subset)
@@ -81,22 +81,22 @@ class EngineSource(EngineHeld):
             found.require()
 
         relation, transform = self._rows(outcome)
-        with following(progress) as told:
+        with following(progress) as shown:
             made = write(
                 relation,
                 transform,
                 target,
                 check=check,
                 token=self._token(outcome),
-                progress=told,
+                progress=shown,
                 **options,
             )
         return replace(made, verification=found, note=self.relation.note)
 
-    def drawn(self, probability: Fraction, randomness: Randomness) -> EngineSource:
+    def draw(self, probability: Fraction, randomness: Randomness) -> EngineSource:
         """Return a random sample of the rows, condensed to the same columns."""
-        with self.relation.told():
-            some = sampled(self.relation, probability, randomness)
+        with self.relation.explain_errors():
+            some = draw_rows(self.relation, probability, randomness)
             condensed = condense(some, self.condensed.table.column_names)
         return _source(some, condensed, is_sample=True)
 
@@ -109,7 +109,7 @@ class EngineSource(EngineHeld):
         transform = Transform(outcome, self)
         if not self.is_sample:
             return self.relation, transform
-        return stored(self.relation, transform(self.relation.table)), lambda table: table
+        return store_rows(self.relation, transform(self.relation.table)), lambda table: table
 
     def _token(self, outcome: Outcome) -> str:
         """Tell outcomes apart: what one has written, only the same one may go on with."""
@@ -127,9 +127,9 @@ class EngineSource(EngineHeld):
         return digest.hexdigest()[:24]
 
 
-def for_plan(relation: Relation, plan: Plan, told: Progress | None = None) -> EngineSource:
+def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -> EngineSource:
     """Condense a relation to the columns that a plan looks at."""
-    plan.check_columns(relation.held.table.columns)
+    plan.check_columns(relation.original.table.columns)
     for name in plan.microaggregated:
         raise PlanError(
             f"column {name!r} is microaggregated, which no engine does yet. Give it a hierarchy instead, or read the "
@@ -138,7 +138,7 @@ def for_plan(relation: Relation, plan: Plan, told: Progress | None = None) -> En
     _check_models(relation, plan)
     read = [*columns_read(plan, relation.table.columns), *_columns_of_subsets(plan)]
     check_columns(relation, read)
-    return condensed_source(brought(*_released(relation, plan, read), told), read)
+    return condensed_source(bring_over(*_columns_for_release(relation, plan, read), progress), read)
 
 
 def _check_models(relation: Relation, plan: Plan) -> None:
@@ -150,7 +150,7 @@ def _check_models(relation: Relation, plan: Plan) -> None:
         model.check_table(table)
 
 
-def _released(relation: Relation, plan: Plan, read: Sequence[str]) -> tuple[Relation, list[str]]:
+def _columns_for_release(relation: Relation, plan: Plan, read: Sequence[str]) -> tuple[Relation, list[str]]:
     """Return which columns are needed for a release.
 
     Of what is masked in it and read by nothing else, only the name is brought over.
@@ -196,8 +196,8 @@ def condensed_source(relation: Relation, columns: Iterable[str]) -> EngineSource
     """Condense a relation to some columns."""
     names = list(dict.fromkeys(columns))
     check_columns(relation, names)
-    relation = brought(relation, names)
-    with relation.told():
+    relation = bring_over(relation, names)
+    with relation.explain_errors():
         condensed = condense(relation, names)
     if not condensed.weights.size:
         raise no_rows(relation)
@@ -209,7 +209,7 @@ def _source(relation: Relation, condensed: Condensed, *, is_sample: bool = False
         condensed.table,
         "engine",
         weights=condensed.weights,
-        columns=tuple(relation.held.table.columns),
+        columns=tuple(relation.original.table.columns),
         relation=relation,
         condensed=condensed,
         is_sample=is_sample,

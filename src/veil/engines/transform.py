@@ -37,7 +37,7 @@ class Transform:
         self.plan, self.flag = prepared.plan, source.flag_of(outcome)
         tag = free_prefix(source.relation.table.columns)
         self.part = f"{tag}_part"
-        self.subset = source.chosen(prepared)
+        self.subset = source.subset_rows(prepared)
         left = (
             np.ones(prepared.table.num_rows, np.bool_) if prepared.subset is None else prepared.subset.copy()
         )
@@ -70,10 +70,10 @@ class Transform:
     def __call__(self, table: ibis.Table) -> ibis.Table:
         names = table.columns
         if self.subset is not None:
-            table = self.subset.chosen(table)
+            table = self.subset.select_from(table)
         for column in self.columns:
-            table = column.lookup.joined(table)
-        table = self._divided(table)
+            table = column.lookup.join_to(table)
+        table = self._tell_parts(table)
         position = {column.name: column for column in self.columns}
         made = {}
         for name in names:
@@ -90,7 +90,7 @@ class Transform:
             made[self.flag] = table[self.part] < 0
         return table.select(**made)
 
-    def _divided(self, table: ibis.Table) -> ibis.Table:
+    def _tell_parts(self, table: ibis.Table) -> ibis.Table:
         """Tell which part each row belongs to, where there is more than one possibility."""
         import ibis
 
@@ -100,7 +100,7 @@ class Transform:
         for membership in self.parts:
             inside: Any = ibis.literal(True)
             if membership is not None:
-                table, inside = membership.joined(table)
+                table, inside = membership.join_to(table)
             found.append(inside)
         part: Any = ibis.literal(-1)
         for number, inside in reversed(list(enumerate(found))):
@@ -207,8 +207,8 @@ class _Membership:
         self.listed = min(both, key=len)
         self.accepts = self.listed is both[0]
 
-    def joined(self, table: ibis.Table) -> tuple[ibis.Table, Any]:
-        table, found = self.listed.joined(table)
+    def join_to(self, table: ibis.Table) -> tuple[ibis.Table, Any]:
+        table, found = self.listed.join_to(table)
         return table, found if self.accepts else ~found
 
 
@@ -230,11 +230,11 @@ class Chosen:
             numbers.append(codes[rows])
         self.listed = Listed(Packing(f"{tag}_s", digits), numbers, subset)
 
-    def chosen(self, table: ibis.Table) -> ibis.Table:
+    def select_from(self, table: ibis.Table) -> ibis.Table:
         names = table.columns
         for digit in self.listed.packing.digits:
-            table = digit.lookup.joined(table)
-        table, found = self.listed.joined(table)
+            table = digit.lookup.join_to(table)
+        table, found = self.listed.join_to(table)
         return table.filter(found).select(names)
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.engines.condense import Condensed, condense
-from veil.engines.copy import copied
+from veil.engines.copy import copy_rows
 from veil.engines.dialects import collect
 from veil.engines.lookups import as_released, is_not, key
 from veil.engines.transform import Transform
@@ -96,7 +96,7 @@ def verify_written(
     if not fits:
         return Verification(tuple(findings))
     backend = staged._find_backend()
-    relation = copied(dataclasses.replace(source, table=staged, backend=backend, origin=None, note=None))
+    relation = copy_rows(dataclasses.replace(source, table=staged, backend=backend, origin=None, note=None))
     written = condense(relation, due.cells.column_names)
     findings += judge(relation, written)
     findings.append(compare_counts(due.cells, weights, written.table, written.weights))
@@ -149,18 +149,20 @@ def compare_counts(
     """Count each combination of released cells, as planned and as written."""
     rows = expected.num_rows
     numbers = numbers_with_gaps([expected, written], expected.column_names)
-    due = _summed(numbers[:rows], np.ones(rows, np.int64) if expected_weights is None else expected_weights)
-    found = _summed(numbers[rows:], weights)
+    due = _sum_by_number(
+        numbers[:rows], np.ones(rows, np.int64) if expected_weights is None else expected_weights
+    )
+    found = _sum_by_number(numbers[rows:], weights)
     wrong = 0
     if not all(np.array_equal(*each) for each in zip(due, found, strict=True)):
-        _, gaps = _summed(np.concatenate([due[0], found[0]]), np.concatenate([due[1], -found[1]]))
+        _, gaps = _sum_by_number(np.concatenate([due[0], found[0]]), np.concatenate([due[1], -found[1]]))
         wrong = int(np.abs(gaps).sum())
     size = found[0].size
     measured = f"{wrong} rows differ" if wrong else f"{int(weights.sum())} rows in {size} combinations"
     return Finding("every combination of cells occurs as often as it should", wrong == 0, measured)
 
 
-def _summed(
+def _sum_by_number(
     numbers: NDArray[np.int64], weights: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the different numbers in ascending order, and the sum of the weights of each."""

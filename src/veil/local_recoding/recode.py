@@ -87,17 +87,17 @@ def recode(
     until = math.inf if time_limit is None else time.perf_counter() + time_limit
     asked = cancel or (lambda: False)
     before = made.left
-    with following(progress) as told:
+    with following(progress) as shown:
         passes = mode.passes()
         ask = next(passes)
         while (ending := made.obstacle()) is None:
             if asked() or time.perf_counter() >= until:
                 ending = "it was cancelled" if asked() else "the time was over"
                 break
-            told.phase(f"recoding, pass {len(made.passes) + 1}")
+            shown.phase(f"recoding, pass {len(made.passes) + 1}")
             recoded = made.run(ask, threads, until - time.perf_counter(), asked)
             left = made.left
-            told.advance(before - left, before, f"{left:,} records are still suppressed")
+            shown.advance(before - left, before, f"{left:,} records are still suppressed")
             try:
                 ask = passes.send(recoded)
             except StopIteration:
@@ -106,7 +106,7 @@ def recode(
             if not recoded and made.hopeless:
                 ending = made.failure
                 break
-        told.phase("applying and verifying")
+        shown.phase("applying and verifying")
         return dataclasses.replace(
             assemble(outcome.source, made.prepared, made.parts, made.hidden),
             passes=tuple(made.passes),

@@ -35,13 +35,13 @@ def write_report(
         raise OutputError(
             f"{path}: a report ends in .html, .pdf or .json, not in {path.suffix!r}. Choose another name"
         )
-    with following(progress) as told:
-        told.phase("writing the report")
+    with following(progress) as shown:
+        shown.phase("writing the report")
         done = 0
 
         def tell(what: str) -> None:
             nonlocal done
-            told.advance(done, _PHASES, what)
+            shown.advance(done, _PHASES, what)
             done += 1
 
         found = collect_facts(release, private=private, tell=tell)
@@ -55,5 +55,5 @@ def write_report(
             content = html(found).encode()
         with atomic(path) as temporary:
             temporary.write_bytes(content)
-        told.advance(_PHASES, _PHASES)
+        shown.advance(_PHASES, _PHASES)
     return path

@@ -59,7 +59,7 @@ def words(statement: str) -> str:
 
 def test_how_rows_are_asked_for() -> None:
     """Truth as a number, for `IIF(smoker <> 0, 1, 0)` of Ibis makes a missing one false; long times as text."""
-    assert words(ibis.to_sql(sqlserver.sent(STAYS), dialect="mssql")) == (
+    assert words(ibis.to_sql(sqlserver.sendable(STAYS), dialect="mssql")) == (
         "SELECT [t0].[age], [t0].[name]]], CAST([t0].[smoker] AS TINYINT) AS [smoker], [t0].[born], [t0].[seen], "
         "CAST([t0].[left] AS VARCHAR(max)) AS [left], CAST([t0].[zone] AS VARCHAR(max)) AS [zone], "
         "CAST([t0].[at] AS VARCHAR(max)) AS [at], [t0].[fee], [t0].[photo], [t0].[number] "
@@ -155,7 +155,7 @@ def test_what_is_said_when_a_release_is_written() -> None:
     assert held is not None
     server, database = Listening(), Database("mssql://veil@host/clinic#dbo.re]lease")
     target = TableTarget(database, server, held, "0123456789ab", True)
-    with target.locked():
+    with target.lock():
         target.begin("the key", ["everything"], held.table)
         target.append("everything", held.table)
         server.there = ["re]lease"]

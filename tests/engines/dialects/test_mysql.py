@@ -25,7 +25,7 @@ from veil.engines import relation_of
 from veil.engines.condense import condense
 from veil.engines.database import Database, connect
 from veil.engines.dialects import collect, dialect_of
-from veil.engines.draw import sampled
+from veil.engines.draw import draw_rows
 from veil.errors import InputError, OutputError, VeilError
 
 
@@ -243,13 +243,13 @@ def test_what_was_changed_in_staging_is_not_published(
     release = veil.anonymize(
         mysql.url("people"), **plan(["age", "city"], maximum_levels={"age": 0, "city": 0})
     )
-    staged = TableTarget.staged
+    staged = TableTarget.staged_rows
 
     def tampered(self: TableTarget) -> Any:
         mysql.execute(f"UPDATE `{self.temporary}` SET city = 'ZÜRICH ' WHERE city = 'Zürich' LIMIT 1")
         return staged(self)
 
-    monkeypatch.setattr(TableTarget, "staged", tampered)
+    monkeypatch.setattr(TableTarget, "staged_rows", tampered)
     with pytest.raises(VeilError, match="every combination of cells"):
         release.save(mysql.url("shown"))
     assert not mysql.rows("SHOW TABLES LIKE 'shown%'")
@@ -307,7 +307,7 @@ def test_a_sample(mysql: MySQL) -> None:
         "DROP TABLE IF EXISTS many", "CREATE TABLE many (number INT, word TEXT CHARACTER SET utf8mb4)"
     )
     insert(mysql, "many", pa.table({"number": range(2000), "word": ["😀"] * 2000}))
-    some = sampled(relation_of(mysql.url("many")), Fraction(1, 4), Randomness.for_testing(1))  # type: ignore[arg-type]
+    some = draw_rows(relation_of(mysql.url("many")), Fraction(1, 4), Randomness.for_testing(1))  # type: ignore[arg-type]
     drawn = collect(some.backend, some.table)
     numbers = drawn["number"].to_pylist()
     assert len(set(numbers)) == len(numbers)

@@ -96,9 +96,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         (folder / f"veil_{name}.py").write_text(text)
     monkeypatch.syspath_prepend(folder)
     before = dict(known.ENGINES)
-    known._installed.cache_clear()
+    known._find_installed.cache_clear()
     yield folder
-    known._installed.cache_clear()
+    known._find_installed.cache_clear()
     known.ENGINES.clear()
     known.ENGINES.update(before)
     for name in ("mydb", "shelf", "faults"):

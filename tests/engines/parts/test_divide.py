@@ -15,9 +15,9 @@ from support.engines.counting import Rows
 from support.masking.partition import Case, cases, classes_of, promises
 from veil import models as m
 from veil.engines import relation_of
-from veil.engines.parts.divide import divided
+from veil.engines.parts.divide import divide_table
 from veil.engines.parts.labels import Labelled
-from veil.engines.parts.ranked import Numbered, RankRange, coupled
+from veil.engines.parts.ranked import Numbered, RankRange, couple_columns
 from veil.errors import InputError, VeilError
 from veil.masking import Mondrian
 from veil.tables.arrow import normalize
@@ -29,7 +29,7 @@ seldom = settings(max_examples=12, deadline=None, suppress_health_check=list(Hea
 @given(st.integers(1, 40), st.lists(st.lists(st.integers(1, 39), max_size=6), min_size=1, max_size=4))
 def test_made_up_rows_have_the_counts_they_should(total: int, bounds: list[list[int]]) -> None:
     counts = [np.diff([0, *sorted({each for each in some if each < total}), total]) for some in bounds]
-    places, weights = coupled(counts)
+    places, weights = couple_columns(counts)
     assert weights.min() > 0
     assert weights.size <= sum(map(len, counts))
     for place, expected in zip(places, counts, strict=True):
@@ -46,7 +46,7 @@ def test_the_first_cuts_are_those_of_mondrian(case: Case, models: Any, most: int
     except VeilError:
         return
     made: list[frozenset[int]] = []
-    for part in divided(numbered, most):
+    for part in divide_table(numbered, most):
         rows = numbered.rows(part.box)
         assert part.records == len(rows)
         if part.final is None:
@@ -62,15 +62,15 @@ def test_the_first_cuts_are_those_of_mondrian(case: Case, models: Any, most: int
 def test_a_table_that_fits_is_not_cut() -> None:
     table = pa.table({"a": [1, 2, 3, 4], "b": [1, 1, 2, 2]})
     numbered: Any = Rows(table, Mondrian(["a", "b"], m.KAnonymity(1)))
-    assert [part.box for part in divided(numbered, 4)] == [numbered.whole]
+    assert [part.box for part in divide_table(numbered, 4)] == [numbered.whole]
     assert numbered.asked == 0
-    assert len(divided(numbered, 3)) == 2
+    assert len(divide_table(numbered, 3)) == 2
 
 
 def test_few_combinations_fit_however_many_records_there_are() -> None:
     table = pa.table({"a": [1, 1, 1, 2] * 10, "b": [1, 1, 2, 2] * 10})
     numbered: Any = Rows(table, Mondrian(["a", "b"], m.KAnonymity(1)))
-    assert len(divided(numbered, 3)) == 1
+    assert len(divide_table(numbered, 3)) == 1
 
 
 # --- what the engine counts -----------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def test_only_rows_of_a_part_get_its_labels(connection: Any) -> None:
     relation = relation_of(connection.create_table("parts", table, overwrite=True))
     assert relation is not None
     numbered = Numbered(relation, Mondrian(["a", "b"], m.KAnonymity(2)))
-    parts = divided(numbered, 2)
+    parts = divide_table(numbered, 2)
     shown = [Labelled.by_mondrian(numbered, part)(relation.table).to_pyarrow().to_pylist() for part in parts]
     assert shown == [
         [{"a": "[1, 2]", "b": "x"}] * 2,

@@ -222,7 +222,7 @@ def test_a_fault_far_behind_is_found_while_reading(tmp_path: Path) -> None:
     relation = opened(path)
     with (
         pytest.raises(InputError, match="line 300002: 3 fields, where 2 are expected") as raised,
-        relation.told(),
+        relation.explain_errors(),
     ):
         seen(relation)
     assert "secret" not in str(raised.value)

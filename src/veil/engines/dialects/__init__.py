@@ -60,17 +60,17 @@ def dialect_of_scheme(scheme: str) -> type[Dialect] | None:
 
 def dialect_named(name: str) -> type[Dialect] | None:
     """Return the engine of a name or a scheme. Those of other packages are loaded when they are asked for."""
-    return ENGINES.get(name) or _installed(name)
+    return ENGINES.get(name) or _find_installed(name)
 
 
 @functools.cache
-def _installed(name: str) -> type[Dialect] | None:
+def _find_installed(name: str) -> type[Dialect] | None:
     for entry in entry_points(group=GROUP, name=name):
-        return ENGINES.setdefault(name, _loaded(entry))
+        return ENGINES.setdefault(name, _load(entry))
     return None
 
 
-def _loaded(entry: EntryPoint) -> type[Dialect]:
+def _load(entry: EntryPoint) -> type[Dialect]:
     package = f" of the package {entry.dist.name}" if entry.dist is not None else ""
     where = f"the engine {entry.name!r}{package} (entry point {entry.value})"
     try:

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from veil.engines.dialects.connections import closed_at_the_end, import_ibis, within
-from veil.engines.dialects.quoting import quoted
+from veil.engines.dialects.connections import close_at_the_end, import_ibis, within
+from veil.engines.dialects.quoting import quote_name
 from veil.engines.dialects.spans import Chunk
 from veil.engines.dialects.urls import Parts, server_arguments, server_parts
 from veil.engines.dialects.values import plain
@@ -102,7 +102,7 @@ class Dialect:
     @classmethod
     def connect(cls, database: Database, secrets: dict[str, str], settings: Settings) -> Any:
         """Open a database. The caller puts into words what the driver raises."""
-        return closed_at_the_end(cls.log_in({**server_arguments(database.url, cls.timeout), **secrets}))
+        return close_at_the_end(cls.log_in({**server_arguments(database.url, cls.timeout), **secrets}))
 
     @classmethod
     def log_in(cls, arguments: dict[str, Any]) -> Any:
@@ -280,9 +280,9 @@ class Dialect:
 
     placeholder: ClassVar[str] = "?"
 
-    def quoted(self, *names: str | None) -> str:
+    def quote(self, *names: str | None) -> str:
         """Spell the name of a column, or of a table with its schema."""
-        return quoted(self.backend.dialect, *names)
+        return quote_name(self.backend.dialect, *names)
 
     def run(self, statement: str) -> None:
         """Run a statement to its end."""
@@ -329,12 +329,12 @@ class Dialect:
 
     def replace(self, staged: str, table: str, schema: str | None, *, exists: bool) -> list[str]:
         """Spell how a staged table takes the place of a table, which is there already or not."""
-        removed = [f"DROP TABLE {self.quoted(schema, table)}"] if exists else []
+        removed = [f"DROP TABLE {self.quote(schema, table)}"] if exists else []
         return [*removed, self.rename(staged, table, schema)]
 
     def rename(self, old: str, new: str, schema: str | None) -> str:
         """Spell the renaming of a table, which stays in its schema."""
-        return f"ALTER TABLE {self.quoted(schema, old)} RENAME TO {self.quoted(new)}"
+        return f"ALTER TABLE {self.quote(schema, old)} RENAME TO {self.quote(new)}"
 
     def write_parquet(self, rows: ibis.Table, place: Path, name: str) -> list[Path]:
         """Write rows to a Parquet file, or several in a folder; return them. `name` is the target in messages."""

@@ -7,7 +7,7 @@ import importlib
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from veil.engines.dialects.quoting import quoted
+from veil.engines.dialects.quoting import quote_name
 from veil.errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def within(schema: str | None) -> dict[str, str]:
     return {} if schema is None else {"database": schema}
 
 
-def closed_at_the_end(backend: Any) -> Any:
+def close_at_the_end(backend: Any) -> Any:
     """Have a connection closed when nobody needs it any more."""
     weakref.finalize(backend, _close, backend.con)
     return backend
@@ -43,7 +43,7 @@ def stored_name(backend: Any, table: ibis.Table) -> str | None:
     found = table.op()
     if not isinstance(found, operations.DatabaseTable):
         return None
-    return quoted(backend.dialect, found.namespace.catalog, found.namespace.database, found.name)
+    return quote_name(backend.dialect, found.namespace.catalog, found.namespace.database, found.name)
 
 
 def _close(connection: Any) -> None:

@@ -87,7 +87,7 @@ class DuckDB(InFile):
         name = self.name_with_row_ids(table)
         if name is None:
             return None
-        columns = ", ".join(self.quoted(column) for column in table.columns)
+        columns = ", ".join(self.quote(column) for column in table.columns)
         (found,) = self.rows(f"SELECT count(*), bit_xor(hash(rowid, {columns})) FROM {name}")
         return " ".join(map(str, found))
 

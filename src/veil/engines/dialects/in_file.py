@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from veil.engines.dialects.base import Dialect
-from veil.engines.dialects.connections import closed_at_the_end, stored_name
+from veil.engines.dialects.connections import close_at_the_end, stored_name
 from veil.engines.dialects.spans import Chunk, Span, between, ranges
 from veil.engines.dialects.urls import Parts, file_of, file_parts
 from veil.engines.settings import Settings
@@ -57,7 +57,7 @@ class InFile(Dialect):
     @classmethod
     def open_file(cls, file: Path, settings: Settings) -> Any:
         """Open a file that is there."""
-        return closed_at_the_end(cls.driver().connect(file))
+        return close_at_the_end(cls.driver().connect(file))
 
     @classmethod
     def explain(cls, said: str) -> str | None:

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.engines.dialects.base import ROWS, Dialect, register
-from veil.engines.dialects.quoting import quoted, text
-from veil.engines.dialects.values import fetched, parsed_times, truths
+from veil.engines.dialects.quoting import quote_name, text
+from veil.engines.dialects.values import fetch_batches, parse_times, truths
 from veil.errors import InputError, MissingDependencyError, OutputError
 
 if TYPE_CHECKING:
@@ -62,14 +62,14 @@ class SQLServer(Dialect):
 
     def batches(self, expression: ibis.Table, rows: int = ROWS) -> pa.RecordBatchReader:
         """Return the rows, times in microseconds."""
-        schema = pa.schema([(name, _carried(name, kind)) for name, kind in expression.schema().items()])
-        return pa.RecordBatchReader.from_batches(schema, self._fetched(expression, schema, rows))
+        schema = pa.schema([(name, _arrow_type(name, kind)) for name, kind in expression.schema().items()])
+        return pa.RecordBatchReader.from_batches(schema, self._fetch(expression, schema, rows))
 
-    def _fetched(self, expression: ibis.Table, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
+    def _fetch(self, expression: ibis.Table, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
         cursor = self.backend.con.cursor()
         try:
-            cursor.execute(self.backend.compile(sent(expression)))
-            yield from fetched(cursor, schema, rows, array_of)
+            cursor.execute(self.backend.compile(sendable(expression)))
+            yield from fetch_batches(cursor, schema, rows, array_of)
         finally:
             cursor.close()
 
@@ -87,18 +87,18 @@ class SQLServer(Dialect):
         mark = f"veil-{hashlib.sha256(name.encode()).hexdigest()[:40]}"
         resource = f"@Resource = N{text(mark)}, @LockOwner = N'Session'"
         return (
-            _answered(f"sp_getapplock {resource}, @LockMode = N'Exclusive', @LockTimeout = 0"),
-            _answered(f"sp_releaseapplock {resource}"),
+            _call_with_answer(f"sp_getapplock {resource}, @LockMode = N'Exclusive', @LockTimeout = 0"),
+            _call_with_answer(f"sp_releaseapplock {resource}"),
         )
 
     def has(self, kind: Any) -> bool:
         return True  # the types are spelled here
 
     def create(self, table: str, kinds: ibis.Schema, schema: str | None = None) -> None:
-        self.run(f"CREATE TABLE {self.quoted(schema, table)} ({definitions(kinds)})")
+        self.run(f"CREATE TABLE {self.quote(schema, table)} ({definitions(kinds)})")
 
     def rename(self, old: str, new: str, schema: str | None) -> str:
-        return f"EXEC sp_rename N{text(self.quoted(schema, old))}, N{text(new)}"
+        return f"EXEC sp_rename N{text(self.quote(schema, old))}, N{text(new)}"
 
 
 def odbc_driver(installed: Sequence[str]) -> str:
@@ -119,12 +119,12 @@ def odbc_driver(installed: Sequence[str]) -> str:
     )
 
 
-def sent(expression: ibis.Table) -> ibis.Table:
+def sendable(expression: ibis.Table) -> ibis.Table:
     """Have truth values sent as numbers, and times as text where the driver would cut digits or the zone off."""
-    return expression.select(**{name: _sent(expression[name]) for name in expression.columns})
+    return expression.select(**{name: _sendable_column(expression[name]) for name in expression.columns})
 
 
-def _sent(column: Any) -> Any:
+def _sendable_column(column: Any) -> Any:
     kind = column.type()
     if kind.is_boolean():
         return column.cast("int8")
@@ -138,7 +138,7 @@ def _is_text(kind: Any) -> bool:
     )
 
 
-def _carried(name: str, kind: Any) -> pa.DataType:
+def _arrow_type(name: str, kind: Any) -> pa.DataType:
     if kind.is_time():
         return pa.time64("us")
     if kind.is_timestamp():
@@ -148,7 +148,7 @@ def _carried(name: str, kind: Any) -> pa.DataType:
     except Exception:
         raise InputError(
             f"column {name!r} has type {kind}, which cannot be read. Leave it out of the table, or make a view that "
-            f"casts it: CAST({quoted('tsql', name)} AS NVARCHAR(MAX))"
+            f"casts it: CAST({quote_name('tsql', name)} AS NVARCHAR(MAX))"
         ) from None
 
 
@@ -159,27 +159,29 @@ def array_of(values: Sequence[Any], field: pa.Field) -> pa.Array:
         if pa.types.is_boolean(kind):
             return truths(values, kind)
         if pa.types.is_temporal(kind) and any(isinstance(value, str) for value in values):
-            return _parsed(pa.array(values, pa.string()), kind)
+            return _parse_times(pa.array(values, pa.string()), kind)
         return pa.array(values, kind)
     except (pa.ArrowException, ArithmeticError, TypeError, ValueError) as error:
         raise InputError(
             f"column {field.name!r} should hold values of type {kind}, and one cannot be read as such ({error}). Make a view "
-            f"that casts it, for example: CAST({quoted('tsql', field.name)} AS "
+            f"that casts it, for example: CAST({quote_name('tsql', field.name)} AS "
             f"{'DATETIME2(6)' if pa.types.is_timestamp(kind) else 'NVARCHAR(MAX)'})"
         ) from None
 
 
-def _parsed(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+def _parse_times(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     """Read times; a seventh digit that is not zero is no time of microseconds, and an error."""
     texts = pc.replace_substring_regex(texts, r"(\.\d{6})0+", r"\1")
     if pa.types.is_time(kind):
-        return parsed_times(texts, kind)
+        return parse_times(texts, kind)
     return pc.replace_substring_regex(texts, r" ([+-]\d\d:\d\d)$", r"\1").cast(kind)
 
 
 def definitions(kinds: ibis.Schema) -> str:
     """Columns for a new table: all of Unicode, told apart letter by letter, and times with all their digits."""
-    return ", ".join(f"{quoted('tsql', name)} {_definition(name, kind)} NULL" for name, kind in kinds.items())
+    return ", ".join(
+        f"{quote_name('tsql', name)} {_definition(name, kind)} NULL" for name, kind in kinds.items()
+    )
 
 
 def _definition(name: str, kind: Any) -> str:
@@ -203,5 +205,5 @@ def _definition(name: str, kind: Any) -> str:
     )
 
 
-def _answered(call: str) -> str:
+def _call_with_answer(call: str) -> str:
     return f"SET NOCOUNT ON; DECLARE @answer INT; EXEC @answer = {call}; SELECT CASE WHEN @answer >= 0 THEN 1 ELSE 0 END"

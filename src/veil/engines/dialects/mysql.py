@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from veil.engines.dialects.base import ROWS, Dialect, register
 from veil.engines.dialects.quoting import text as spelled
-from veil.engines.dialects.values import fetched, parsed, truths
+from veil.engines.dialects.values import fetch_batches, parse_texts, truths
 from veil.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,21 +69,23 @@ class MySQL(Dialect):
             for field in expression.schema().to_pyarrow()
         ]
         schema = pa.schema(fields)
-        return pa.RecordBatchReader.from_batches(schema, self._fetched(expression, schema, rows))
+        return pa.RecordBatchReader.from_batches(schema, self._fetch(expression, schema, rows))
 
-    def _fetched(self, expression: ibis.Table, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
+    def _fetch(self, expression: ibis.Table, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
         backend = self.backend
         if backend.con.character_set_name() != "utf8mb4":
             raise InputError(
                 f"the connection to MySQL speaks {backend.con.character_set_name()}, which not every text can be written "
                 'in. Connect with charset="utf8mb4"'
             )
-        wanted = expression.select(**{name: _sent(expression[name]) for name in expression.columns})
+        wanted = expression.select(
+            **{name: _sendable_column(expression[name]) for name in expression.columns}
+        )
         backend._run_pre_execute_hooks(wanted)
         cursor = backend.con.cursor(_streaming())
         try:
             cursor.execute(backend.compile(wanted))
-            yield from fetched(cursor, schema, rows, _array)
+            yield from fetch_batches(cursor, schema, rows, _array)
         finally:
             cursor.close()
 
@@ -130,11 +132,11 @@ class MySQL(Dialect):
         kinds = ibis.schema(table.schema)
         name = f"veil_{secrets.token_hex(8)}"
         indexed = ", ".join(
-            f"{self.quoted(each)}({_INDEXED})" if kinds[each].is_binary() else self.quoted(each)
+            f"{self.quote(each)}({_INDEXED})" if kinds[each].is_binary() else self.quote(each)
             for each in keys
         )
         self.run(f"CREATE TEMPORARY TABLE {name} ({self.definitions(kinds)}, INDEX ({indexed}))")
-        self.load(name, [self.quoted(each) for each in kinds.names], table.to_reader())
+        self.load(name, [self.quote(each) for each in kinds.names], table.to_reader())
         return self.table(name, kinds)
 
     # --- draw -----------------------------------------------------------------------------------------
@@ -163,11 +165,11 @@ class MySQL(Dialect):
         return True  # the types are spelled here
 
     def create(self, table: str, kinds: ibis.Schema, schema: str | None = None) -> None:
-        self.run(f"CREATE TABLE {self.quoted(schema, table)} ({self.definitions(kinds)}) ENGINE = InnoDB")
+        self.run(f"CREATE TABLE {self.quote(schema, table)} ({self.definitions(kinds)}) ENGINE = InnoDB")
 
     def definitions(self, kinds: ibis.Schema) -> str:
         """Columns for a new table: text of all of Unicode that is told apart, and times with all their digits."""
-        return ", ".join(f"{self.quoted(name)} {_definition(kind)}" for name, kind in kinds.items())
+        return ", ".join(f"{self.quote(name)} {_definition(kind)}" for name, kind in kinds.items())
 
     def table(self, name: str, kinds: ibis.Schema, schema: str | None = None) -> ibis.Table:
         """Return a table with the types that it was made for: a truth value is a small number in MySQL."""
@@ -178,9 +180,9 @@ class MySQL(Dialect):
 
     def replace(self, staged: str, table: str, schema: str | None, *, exists: bool) -> list[str]:
         """Definitions cannot be rolled back, but several tables are renamed in one step."""
-        target, old = self.quoted(schema, table), self.quoted(schema, f"{staged}_old")
+        target, old = self.quote(schema, table), self.quote(schema, f"{staged}_old")
         both = f"{target} TO {old}, " if exists else ""
-        rename = f"RENAME TABLE {both}{self.quoted(schema, staged)} TO {target}"
+        rename = f"RENAME TABLE {both}{self.quote(schema, staged)} TO {target}"
         return [rename, f"DROP TABLE {old}"] if exists else [rename]
 
 
@@ -203,7 +205,7 @@ def _streaming() -> Any:
     return importlib.import_module("MySQLdb.cursors").SSCursor
 
 
-def _sent(column: Any) -> Any:
+def _sendable_column(column: Any) -> Any:
     """Short floats come rounded, bits as bytes, and dates that are none as missing values; these do not."""
     kind = column.type()
     if kind.is_float32():
@@ -223,7 +225,7 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
         if pa.types.is_decimal(kind):
             return pa.array([None if value is None else Decimal(value) for value in values], kind)
         if pa.types.is_temporal(kind):
-            return parsed(pa.array(values, pa.string()), kind)
+            return parse_texts(pa.array(values, pa.string()), kind)
         return pa.array(values, kind)
     except (pa.ArrowException, ArithmeticError, TypeError, ValueError):
         raise InputError(

@@ -59,7 +59,7 @@ class Postgres(Dialect):
         ]
         try:
             if plain:
-                yield from self._copied(expression, schema)
+                yield from self._copy_out(expression, schema)
             else:
                 yield from self.backend.to_pyarrow_batches(expression, chunk_size=rows)
         except pa.ArrowInvalid as error:
@@ -77,7 +77,7 @@ class Postgres(Dialect):
                 f'many there are: CAST("{names[0]}" AS numeric(38, 15)), or that makes it text: CAST("{names[0]}" AS text)'
             ) from None
 
-    def _copied(self, expression: ibis.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    def _copy_out(self, expression: ibis.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         backend = self.backend
         backend._run_pre_execute_hooks(expression)
         query = f"COPY ({backend.compile(expression)}) TO STDOUT (FORMAT csv)"
@@ -134,7 +134,7 @@ class Postgres(Dialect):
             f"(SELECT count(*) FROM {name})"
         )
         step = max(1, rows * blocks // max(count, 1))
-        columns = ", ".join(self.quoted(each) for each in table.columns)
+        columns = ", ".join(self.quote(each) for each in table.columns)
 
         def piece(start: int, stop: int | None) -> ibis.Table:
             until = "" if stop is None else f" AND ctid < '({stop},0)'::tid"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 
-def quoted(dialect: Any, *names: str | None) -> str:
+def quote_name(dialect: Any, *names: str | None) -> str:
     """Spell the name of a column, or of a table with its schema, as an engine wants it; `None` is left out.
 
-    >>> quoted("duckdb", "public", "my stays"), quoted("mysql", None, "a`b"), quoted("tsql", "dbo", "a]b")
+    >>> quote_name("duckdb", "public", "my stays"), quote_name("mysql", None, "a`b"), quote_name("tsql", "dbo", "a]b")
     ('"public"."my stays"', '`a``b`', '[dbo].[a]]b]')
     """
     import sqlglot

@@ -28,7 +28,7 @@ def ranges(
     table: ir.Table, spans: Iterable[Span], rows: int, what: str, piece: Callable[[Any, Any], ir.Table]
 ) -> list[Chunk]:
     """Make pieces of spans: `piece` returns what lies between two starts, or from the last one on."""
-    groups = list(gathered(spans, rows))
+    groups = list(gather_spans(spans, rows))
     if len(groups) == 1:
         return [Chunk("everything", sum(span.rows for span in groups[0]), table)]
     starts = [group[0].start for group in groups]
@@ -38,7 +38,7 @@ def ranges(
     ]
 
 
-def gathered(spans: Iterable[Span], rows: int) -> Iterator[list[Span]]:
+def gather_spans(spans: Iterable[Span], rows: int) -> Iterator[list[Span]]:
     """Put neighbours together as long as they hold at most `rows` rows."""
     group: list[Span] = []
     held = 0

@@ -62,10 +62,10 @@ class Spark(Dialect):
 
     @classmethod
     def connect(cls, database: Database, secrets: dict[str, str], settings: Settings) -> Any:
-        return cls._connected(_active_session())
+        return cls._connect_to(_active_session())
 
     @classmethod
-    def _connected(cls, session: Any) -> Any:
+    def _connect_to(cls, session: Any) -> Any:
         """Connect to a session that is not ours: Ibis changes settings of it, which get their values back."""
         changed = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
         before = {name: session.conf.get(name) for name in changed}
@@ -87,7 +87,7 @@ class Spark(Dialect):
             )
         check_names(frame.columns)
         session = frame.sparkSession
-        backend = cls._connected(session)
+        backend = cls._connect_to(session)
         view = f"veil_{secrets.token_hex(8)}"
         frame.createOrReplaceTempView(view)
         if not _is_remote(session):
@@ -141,7 +141,7 @@ class Spark(Dialect):
         return self.backend.read_parquet(folder.as_uri())
 
     def rename(self, old: str, new: str, schema: str | None) -> str:
-        return f"ALTER TABLE {self.quoted(schema, old)} RENAME TO {self.quoted(schema, new)}"
+        return f"ALTER TABLE {self.quote(schema, old)} RENAME TO {self.quote(schema, new)}"
 
 
 def _active_session() -> Any:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from veil.engines.dialects.base import ROWS, register
 from veil.engines.dialects.in_file import InFile
 from veil.engines.dialects.spans import Chunk
-from veil.engines.dialects.values import fetched, truths
+from veil.engines.dialects.values import fetch_batches, truths
 from veil.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,11 +41,13 @@ class SQLite(InFile):
 
     def batches(self, expression: ibis.Table, rows: int = ROWS) -> pa.RecordBatchReader:
         schema = expression.schema().to_pyarrow()
-        return pa.RecordBatchReader.from_batches(schema, self._fetched(expression, schema, rows))
+        return pa.RecordBatchReader.from_batches(schema, self._fetch(expression, schema, rows))
 
-    def _fetched(self, expression: ibis.Table, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
+    def _fetch(self, expression: ibis.Table, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
         self.backend._run_pre_execute_hooks(expression)
-        yield from fetched(self.backend.con.execute(self.backend.compile(expression)), schema, rows, _array)
+        yield from fetch_batches(
+            self.backend.con.execute(self.backend.compile(expression)), schema, rows, _array
+        )
 
     def comparable(self, column: Any) -> Any:
         kind = column.type()

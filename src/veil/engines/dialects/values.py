@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from veil.tables.text import canonical_text
 
 
-def fetched(
+def fetch_batches(
     cursor: Any, schema: pa.Schema, rows: int, array_of: Callable[[Sequence[Any], pa.Field], pa.Array]
 ) -> Iterator[pa.RecordBatch]:
     """Return what a cursor has found in batches; `array_of` makes a column of Arrow of a driver's values."""
@@ -26,14 +26,14 @@ def truths(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     return pa.array([None if value is None else bool(value) for value in values], kind)
 
 
-def parsed(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+def parse_texts(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return values that are stored as text as what they are; times with a zone are written in UTC."""
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return texts.cast(pa.timestamp(kind.unit)).cast(kind)
-    return parsed_times(texts, kind) if pa.types.is_time(kind) else texts.cast(kind)
+    return parse_times(texts, kind) if pa.types.is_time(kind) else texts.cast(kind)
 
 
-def parsed_times(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+def parse_times(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return times of day, which Arrow does not read by itself."""
     return pc.binary_join_element_wise("1970-01-01", texts, " ").cast(pa.timestamp("us")).cast(kind)
 

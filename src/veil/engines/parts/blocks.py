@@ -67,13 +67,13 @@ class Blocks(ABC):
         self.numbered, self.parts, self.most = numbered, list(parts), most
 
     @abstractmethod
-    def labelled(self, part: Block) -> Labelled:
+    def label_part(self, part: Block) -> Labelled:
         """Make the classes of a part."""
 
     @functools.cached_property
     def only(self) -> Labelled | None:
         """The classes of the whole table, if it fits into memory."""
-        return None if len(self.parts) > 1 else self.labelled(self.parts[0])
+        return None if len(self.parts) > 1 else self.label_part(self.parts[0])
 
     def published(self, rows: pa.Table, weights: NDArray[np.int64]) -> Published:
         """See released cells from outside, to be compared with all records."""
@@ -93,7 +93,7 @@ class Blocks(ABC):
 
     def expression(self, part: Block, table: ibis.Table) -> ibis.Table:
         """The released rows of a part."""
-        return (self.only or self.labelled(part))(table)
+        return (self.only or self.label_part(part))(table)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,13 +170,13 @@ def outcome_in_blocks(blocks: Blocks, asked: Plan | tuple[Method, ...], progress
     labels, records, covered, findings = [], [], np.zeros(len(numbered.names)), []
     for number, part in enumerate(parts):
         progress.phase(f"part {number + 1} of {len(parts)}")
-        done = blocks.only or blocks.labelled(part)
+        done = blocks.only or blocks.label_part(part)
         labels.append(done.classes())
         records.append(done.named.records)
         covered += [each.shares @ done.named.records for each in done.named.labels]
         rows, weights = done.rows()
         findings.append(_verify(blocks, rows, weights, done.named.records.size))
-    classes, weights = _stacked(labels), np.concatenate(records)
+    classes, weights = _stack_tables(labels), np.concatenate(records)
     shown = blocks.published(classes, weights)
     _check_merged(blocks, shown, np.repeat(np.arange(len(parts)), [each.size for each in records]))
     relation = numbered.relation
@@ -185,7 +185,7 @@ def outcome_in_blocks(blocks: Blocks, asked: Plan | tuple[Method, ...], progress
             numbered.sketch,
             "engine",
             weights=numbered.weights,
-            columns=tuple(relation.held.table.columns),
+            columns=tuple(relation.original.table.columns),
             blocks=blocks,
         ),
         asked,
@@ -218,12 +218,12 @@ def _check_merged(blocks: Blocks, shown: Published, part_of_class: NDArray[np.in
     found = []
     for number, part in enumerate(blocks.parts):
         if merged[part_of_class == number].any():
-            found.append(blocks.labelled(part).rows(merged[part_of_class == number]))
-    rows = _stacked([rows for rows, _ in found])
+            found.append(blocks.label_part(part).rows(merged[part_of_class == number]))
+    rows = _stack_tables([rows for rows, _ in found])
     _verify(blocks, rows, np.concatenate([weights for _, weights in found]), int(merged.sum()))
 
 
-def _stacked(tables: Sequence[pa.Table]) -> pa.Table:
+def _stack_tables(tables: Sequence[pa.Table]) -> pa.Table:
     """Put tables of dictionary-encoded columns on top of each other."""
     columns = {}
     for name in tables[0].column_names:

@@ -68,7 +68,7 @@ def _turns(
     numbered = blocks.numbered
     columns = [*numbered.names, *numbered.attributes]
     lookup = _turn_of_label(blocks, outcome)
-    table = lookup.joined(relation.table.select(columns))
+    table = lookup.join_to(relation.table.select(columns))
     turn = lookup.cell(table, "n").fill_null(0)  # a label that nobody knows is not overlooked
     for number in range(int(np.array(lookup.payload["n"]).max()) + 1):
         some = dataclasses.replace(relation, table=table.filter(turn == number).select(columns))

@@ -35,7 +35,7 @@ class _Open:
     tried: int = 0
 
 
-def divided(numbered: Numbered, most: int) -> list[Block]:
+def divide_table(numbered: Numbered, most: int) -> list[Block]:
     """Cut the table on the engine, as Mondrian cuts it, until no part has more than `most` combinations.
 
     The kernels of Mondrian read of a class the lowest and highest rank and the counts of ranks, column by column, and

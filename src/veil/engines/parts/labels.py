@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.engines.lookups import as_released, handed
+from veil.engines.lookups import as_released, hand_over
 from veil.engines.parts.divide import Block
-from veil.engines.parts.ranked import Combinations, Marginals, Numbered, RankRange, coupled
+from veil.engines.parts.ranked import Combinations, Marginals, Numbered, RankRange, couple_columns
 from veil.masking.partition.columns import Classes
 from veil.masking.partition.mondrian import Named, partition
 
@@ -49,7 +49,7 @@ class Labelled:
 
     def classes(self) -> pa.Table:
         """The labels of the classes, one row each."""
-        return self._shown(np.arange(self.named.records.size))
+        return self._labels_of_classes(np.arange(self.named.records.size))
 
     def rows(self, chosen: NDArray[np.bool_] | None = None) -> tuple[pa.Table, NDArray[np.int64]]:
         """The cells that models look at, each combination once, and its number of records; of all or some classes."""
@@ -58,7 +58,7 @@ class Labelled:
             return self._whole_class()
         class_of_row = self.named.class_of_item[self.found.item_of_row]
         kept = slice(None) if chosen is None else chosen[class_of_row]
-        made = self._shown(class_of_row[kept])
+        made = self._labels_of_classes(class_of_row[kept])
         for name, codes in zip(numbered.attributes, self.found.codes, strict=True):
             made = made.append_column(name, numbered.cells(name, codes[kept]))
         return made, self.found.weights[kept]
@@ -66,13 +66,13 @@ class Labelled:
     def _whole_class(self) -> tuple[pa.Table, NDArray[np.int64]]:
         """One class, in which every attribute has its values as often as it should; no model looks at two at once."""
         held = self.numbered.histograms([self.box])
-        places, weights = coupled([each.counts for each in held] or [self.named.records])
-        made = self._shown(np.zeros(weights.size, np.int64))
+        places, weights = couple_columns([each.counts for each in held] or [self.named.records])
+        made = self._labels_of_classes(np.zeros(weights.size, np.int64))
         for name, each, place in zip(self.numbered.attributes, held, places, strict=False):
             made = made.append_column(name, self.numbered.cells(name, each.values[place]))
         return made, weights
 
-    def _shown(self, classes: NDArray[np.int64]) -> pa.Table:
+    def _labels_of_classes(self, classes: NDArray[np.int64]) -> pa.Table:
         columns = {}
         for name, each in zip(self.numbered.names, self.named.labels, strict=True):
             codes = pa.array(each.of_class[classes].astype(np.int32))
@@ -86,7 +86,7 @@ class Labelled:
 
         numbered, tag = self.numbered, self.numbered.tag
         names = [name for name in table.columns if name not in self.dropped]
-        table = numbered.joined(table, numbered.names)
+        table = numbered.join_numbers(table, numbered.names)
         if self.box != numbered.whole:
             table = table.filter(numbered.inside(table, self.box))
         cells: dict[str, Any] = {}
@@ -116,7 +116,7 @@ class Labelled:
         for j in self._labels_that_differ:
             columns[f"{tag}_c{j}"] = self.named.labels[j].of_class[self.named.class_of_item].astype(np.int32)
         keys = [f"{key}_of" for key in keys]
-        return handed(self.numbered.relation.backend, pa.table(columns), keys)
+        return hand_over(self.numbered.relation.backend, pa.table(columns), keys)
 
     @functools.cached_property
     def _labels_that_differ(self) -> dict[int, ibis.Table]:
@@ -129,7 +129,7 @@ class Labelled:
                 used = used[np.array(each.labels.take(pa.array(used)).is_valid(), dtype=np.bool_)]
                 labels = each.labels.take(pa.array(used))
                 known = pa.table({f"{tag}_c{j}_of": used.astype(np.int32), f"{tag}_l{j}": labels})
-                made[j] = handed(self.numbered.relation.backend, known, [f"{tag}_c{j}_of"])
+                made[j] = hand_over(self.numbered.relation.backend, known, [f"{tag}_c{j}_of"])
         return made
 
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from veil.base.progress import Progress
-from veil.engines.copy import brought
+from veil.engines.copy import bring_over
 from veil.engines.parts.blocks import Blocks, most_that_fit, outcome_in_blocks
-from veil.engines.parts.divide import Block, divided
+from veil.engines.parts.divide import Block, divide_table
 from veil.engines.parts.labels import Labelled
 from veil.engines.parts.ranked import Numbered
 from veil.engines.relation import Relation
@@ -31,17 +31,19 @@ def mask_on_engine(
     """Mask a table that an engine holds."""
     method = _only_mondrian(relation, methods)
     most = most_that_fit(most_combinations)
-    relation = brought(relation, told=progress)
+    relation = bring_over(relation, progress=progress)
     progress.phase("counting the values of each column")
     numbered = Numbered(relation, method)
     progress.phase("cutting on the engine")
-    return outcome_in_blocks(MondrianBlocks(numbered, divided(numbered, most), most), (method,), progress)
+    return outcome_in_blocks(
+        MondrianBlocks(numbered, divide_table(numbered, most), most), (method,), progress
+    )
 
 
 class MondrianBlocks(Blocks):
     """Parts whose classes Mondrian makes: the same that it makes of the table in one part."""
 
-    def labelled(self, part: Block) -> Labelled:
+    def label_part(self, part: Block) -> Labelled:
         return Labelled.by_mondrian(self.numbered, part)
 
     def facts(self, shown: Published, covered: list[float]) -> dict[str, Any]:

@@ -70,10 +70,10 @@ class Combinations(NamedTuple):
     weights: NDArray[np.int64]
 
 
-def coupled(counts: Sequence[NDArray[np.int64]]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+def couple_columns(counts: Sequence[NDArray[np.int64]]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """Make up few rows in which every column has its values as often as it should: their places, and weights.
 
-    >>> places, weights = coupled([np.array([3, 1]), np.array([2, 2])])
+    >>> places, weights = couple_columns([np.array([3, 1]), np.array([2, 2])])
     >>> [each.tolist() for each in places], weights.tolist()
     ([[0, 0, 1], [0, 1, 1]], [2, 1, 1])
     """
@@ -95,12 +95,12 @@ class Numbered:
         self.names = list(method.quasi_identifiers)
         names = [*self.names, *(name for name in attributes if name not in method.quasi_identifiers)]
         check_columns(relation, names)
-        with relation.told():
+        with relation.explain_errors():
             found = {name: condense(relation, [name]) for name in names}
         self._require_unchanged(len({int(each.weights.sum()) for each in found.values()}) == 1)
         self.seen = found
         self._require_finite(found)
-        places, self.weights = coupled([each.weights for each in found.values()])
+        places, self.weights = couple_columns([each.weights for each in found.values()])
         columns = zip(found.items(), places, strict=True)
         self.sketch = pa.table(
             {name: each.table[name].take(pa.array(place)) for (name, each), place in columns}
@@ -177,10 +177,10 @@ class Numbered:
 
     # --- expressions --------------------------------------------------------------------------------
 
-    def joined(self, table: ibis.Table, names: Iterable[str]) -> ibis.Table:
+    def join_numbers(self, table: ibis.Table, names: Iterable[str]) -> ibis.Table:
         """Join the numbers of some columns."""
         for name in names:
-            table = self.lookups[name].joined(table)
+            table = self.lookups[name].join_to(table)
         return table
 
     def inside(self, table: ibis.Table, box: RankRange) -> Any:
@@ -195,7 +195,7 @@ class Numbered:
                 found = found & (self.lookups[name].cell(table, "n") <= high)
         return found
 
-    def _bounded(self, boxes: Sequence[RankRange]) -> list[str]:
+    def _bounded_columns(self, boxes: Sequence[RankRange]) -> list[str]:
         """Columns that have to be looked at to tell which box a row is in."""
         return [
             name
@@ -203,28 +203,28 @@ class Numbered:
             if any(box.lows[j] > 0 or box.highs[j] < self.sizes[j] - 1 for box in boxes)
         ]
 
-    def _divided(self, boxes: Sequence[RankRange], names: Sequence[str]) -> tuple[ibis.Table, Any]:
+    def _rows_of_boxes(self, boxes: Sequence[RankRange], names: Sequence[str]) -> tuple[ibis.Table, Any]:
         """Return the rows of some disjoint boxes with the numbers of some columns, and what tells the box."""
         import ibis
 
-        needed = list(dict.fromkeys([*names, *self._bounded(boxes)]))
-        table = self.joined(self.relation.table.select(needed), needed)
+        needed = list(dict.fromkeys([*names, *self._bounded_columns(boxes)]))
+        table = self.join_numbers(self.relation.table.select(needed), needed)
         cases = [(self.inside(table, box), ibis.literal(p, type="int64")) for p, box in enumerate(boxes)]
         part = ibis.cases(*cases, else_=ibis.literal(-1, type="int64"))
         table = table.mutate(**{f"{self.tag}_part": part})
         return table.filter(table[f"{self.tag}_part"] >= 0), f"{self.tag}_part"
 
-    def _fetched(self, grouped: ibis.Table) -> list[NDArray[np.int64]]:
+    def _fetch(self, grouped: ibis.Table) -> list[NDArray[np.int64]]:
         found: list[list[NDArray[np.int64]]] = [[] for _ in grouped.columns]
-        with self.relation.told():
+        with self.relation.explain_errors():
             for batch in self.relation.batches(grouped, _BATCH):
                 for each, column in zip(found, batch.columns, strict=True):
                     self._require_unchanged(not column.null_count)  # every value had a number
                     each.append(np.array(column.cast(pa.int64())))
         return [np.concatenate(each or [np.empty(0, np.int64)]) for each in found]
 
-    def _counted(self, table: ibis.Table, by: Sequence[str]) -> list[NDArray[np.int64]]:
-        return self._fetched(table.group_by(list(by)).agg(**{f"{self.tag}_records": table.count()}))
+    def _count_rows(self, table: ibis.Table, by: Sequence[str]) -> list[NDArray[np.int64]]:
+        return self._fetch(table.group_by(list(by)).agg(**{f"{self.tag}_records": table.count()}))
 
     # --- what the engine counts ---------------------------------------------------------------------
 
@@ -240,7 +240,7 @@ class Numbered:
         made = []
         for ranks_of_part, counts_of_part in zip(ranks, counts, strict=True):
             self._require_unchanged(len({int(each.sum()) for each in counts_of_part}) == 1)
-            places, weights = coupled(counts_of_part)
+            places, weights = couple_columns(counts_of_part)
             columns = [each[place] for each, place in zip(ranks_of_part, places, strict=True)]
             made.append(Marginals(np.stack(columns, axis=1).astype(np.int32), weights))
         return made
@@ -255,27 +255,27 @@ class Numbered:
 
     def _by_number(self, boxes: Sequence[RankRange], name: str) -> list[NDArray[np.int64]]:
         """Part, number and records of each number of a column that occurs in a part, in order."""
-        table, part = self._divided(boxes, [name])
+        table, part = self._rows_of_boxes(boxes, [name])
         number = f"{self.tag}_number"
         cell = self.lookups[name].cell(table, "n").cast("int64")
-        found = self._counted(table.select(**{part: table[part], number: cell}), [part, number])
+        found = self._count_rows(table.select(**{part: table[part], number: cell}), [part, number])
         order = np.lexsort(found[1::-1])
         return [each[order] for each in found]
 
     def combinations(self, boxes: Sequence[RankRange]) -> NDArray[np.int64]:
         """Count the combinations of quasi-identifiers and attributes in each part."""
-        table, part = self._divided(boxes, [*self.names, *self.attributes])
+        table, part = self._rows_of_boxes(boxes, [*self.names, *self.attributes])
         cells = {part: table[part], **self.keys.words(table), **self._values.words(table)}
-        found, number = self._counted(table.select(**cells).distinct(), [part])
+        found, number = self._count_rows(table.select(**cells).distinct(), [part])
         return count_codes(found, len(boxes), number)
 
     def fetch(self, box: RankRange) -> Combinations:
         """Let the engine count the combinations in a part."""
         names = [*self.names, *self.attributes]
-        table = self.joined(self.relation.table.select(names), names)
+        table = self.join_numbers(self.relation.table.select(names), names)
         table = table.filter(self.inside(table, box))
         table = table.select(**self.keys.words(table), **self._values.words(table))
-        *found, weights = self._counted(table, table.columns)
+        *found, weights = self._count_rows(table, table.columns)
         split = len(self.keys.names)
         words, item_of_row = _distinct(np.stack(found[:split]))
         codes = self._values.unpack(found[split:])

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from veil.base.progress import Progress
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Attribute, Sample
-from veil.engines.copy import brought
+from veil.engines.copy import bring_over
 from veil.engines.parts.blocks import Blocks, most_that_fit, outcome_in_blocks
-from veil.engines.parts.divide import Block, divided
+from veil.engines.parts.divide import Block, divide_table
 from veil.engines.parts.labels import Labelled
 from veil.engines.parts.ranked import Combinations, Numbered
 from veil.engines.relation import Relation
@@ -65,12 +65,12 @@ def anonymize_in_parts(
     """
     _check(plan, relation)
     shown = [name for name in relation.table.columns if plan.role_of(name) not in ("dropped", "identifying")]
-    relation = brought(relation, shown, progress)
+    relation = bring_over(relation, shown, progress)
     progress.phase("counting the values of each column")
     numbered = Numbered(relation, Mondrian(dict(plan.quasi_identifiers), plan.models))
     progress.phase("cutting on the engine")
     most = most_that_fit(most_combinations, "parts")
-    blocks = RecodedBlocks(plan, numbered, divided(numbered, most), most, threads)
+    blocks = RecodedBlocks(plan, numbered, divide_table(numbered, most), most, threads)
     return outcome_in_blocks(blocks, plan, progress)
 
 
@@ -119,14 +119,14 @@ class RecodedBlocks(Blocks):
             if plan.role_of(name) in ("dropped", "identifying")
         )
 
-    def labelled(self, part: Block) -> Labelled:
+    def label_part(self, part: Block) -> Labelled:
         found = self.numbered.fetch(part.box)
         codes = [code_of_rank[found.work.ranks[:, j]] for j, code_of_rank in enumerate(self.codes_of_ranks)]
-        rejected, class_of_item = self._searched(part, found, codes)
-        named = self._named(self.levels[part], codes, found, rejected, class_of_item)
+        rejected, class_of_item = self._search_levels(part, found, codes)
+        named = self._name_classes(self.levels[part], codes, found, rejected, class_of_item)
         return Labelled(self.numbered, part.box, found, named, self.dropped)
 
-    def _searched(
+    def _search_levels(
         self, part: Block, found: Combinations, codes: list[NDArray[np.int32]]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Find the best levels of a part. Return which of its classes are suppressed, and the class of each item."""
@@ -172,7 +172,7 @@ class RecodedBlocks(Blocks):
         class_of_item[found.item_of_row] = groups
         return node.rejected.astype(np.bool_), class_of_item
 
-    def _named(
+    def _name_classes(
         self,
         levels: Levels,
         codes: list[NDArray[np.int32]],

@@ -209,7 +209,7 @@ def _sample(file: Path, format: Csv) -> tuple[str, bool, str]:
 def _check_alike(file: Path, found: _Head, first: Path, expected: _Head) -> None:
     if found.names != expected.names:
         raise InputError(
-            f"{file}: has the columns {_listed(found)}, but {first} has {_listed(expected)}. Give files with the "
+            f"{file}: has the columns {_list_names(found)}, but {first} has {_list_names(expected)}. Give files with the "
             "same columns in the same order"
         )
     if found.skip != expected.skip or found.line_end != expected.line_end:
@@ -234,5 +234,5 @@ def _check_quotes(file: Path, sample: str, format: Csv) -> None:
         )
 
 
-def _listed(head: _Head) -> str:
+def _list_names(head: _Head) -> str:
     return ", ".join(map(repr, head.names))

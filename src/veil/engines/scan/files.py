@@ -70,7 +70,7 @@ class Scan:
         backend.raw_sql(f"CREATE TEMPORARY VIEW {view} AS SELECT * FROM {reader}({', '.join(arguments)})")
         return backend.table(view)
 
-    def typed(self, column: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
+    def convert_type(self, column: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return the values of a column of text with the type they have in memory."""
         if pc.any(pc.match_substring(values, "\0")).as_py():
             raise InputError(f"column {column!r} holds a NUL byte: the file is damaged, not text, or UTF-16")
@@ -114,7 +114,7 @@ def scan_of(path: str, format: Format | None) -> Scan:
     return Scan(tuple(map(str, files)), chosen, options, texts)
 
 
-def settled(scan: Scan, backend: BaseBackend) -> Scan:
+def settle_format(scan: Scan, backend: BaseBackend) -> Scan:
     """Have a look at the beginning of a CSV file: whether DuckDB reads it as Veil does, and its timestamps."""
     if not isinstance(scan.format, Csv):
         return scan
@@ -126,7 +126,7 @@ def settled(scan: Scan, backend: BaseBackend) -> Scan:
     return dataclasses.replace(scan, format=with_time_separator(scan.format, head))
 
 
-def viewed(values: pa.ChunkedArray) -> pa.ChunkedArray:
+def normalize_column(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return values in the one shape that the rest of Veil reads."""
     return normalize(pa.table({"": values})).column(0)
 
@@ -183,13 +183,13 @@ def _partitions(path: str, files: list[Path]) -> tuple[str, ...]:
     if len(spelled) > 1:
         one, other = list(spelled.items())[:2]
         raise InputError(
-            f"{path}: the folders do not spell the same columns: {one[1]} has {_listed(one[0])}, {other[1]} "
-            f"has {_listed(other[0])}. Give the files that belong together"
+            f"{path}: the folders do not spell the same columns: {one[1]} has {_list_names(one[0])}, {other[1]} "
+            f"has {_list_names(other[0])}. Give the files that belong together"
         )
     return next(iter(spelled))
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names)) if names else "none"
 
 

@@ -65,7 +65,7 @@ def _refuse_source(text: str, place: Path, relation: Relation) -> None:
     folder = Path(os.path.realpath(relation.location.path)) if isinstance(relation.location, Files) else None
     if folder is not None and folder in place.parents:
         raise OutputError(f"{text}: lies in the folder that is being read. Choose a path outside of it")
-    if (held := relation.held.dialect.file()) is not None and place == Path(os.path.realpath(held)):
+    if (held := relation.original.dialect.file()) is not None and place == Path(os.path.realpath(held)):
         raise OutputError(f"{text}: is the database that is being read. Choose another path")
 
 
@@ -86,7 +86,7 @@ class FolderTarget(Target):
         return str(self.folder)
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         with file_lock(self.place.with_name(f".{self.place.name}.veil-lock"), self.name):
             yield
 
@@ -132,13 +132,13 @@ class FolderTarget(Target):
         """Return the staged parts, in their order."""
         return sorted(self.parts.glob("part-*.parquet"))
 
-    def staged(self) -> ir.Table:
+    def staged_rows(self) -> ir.Table:
         return self.relation.dialect.read_parquet(self.parts, self.files())
 
     def commit(self) -> None:
-        self._put(self.parts)
+        self._exchange_with(self.parts)
 
-    def _put(self, new: Path) -> None:
+    def _exchange_with(self, new: Path) -> None:
         """Exchange, so that a later run can tell by the inode whether it happened."""
         self._check_replaceable()
         self.state["committed"] = _identity(new)
@@ -150,7 +150,7 @@ class FolderTarget(Target):
             remove(old)
         remove(self.folder)
 
-    def finished(self, key: str) -> bool:
+    def is_finished(self, key: str) -> bool:
         found = self._read()
         committed = found.get("committed")
         if found.get("key") != key or committed is None or committed != _identity(self.place):
@@ -213,7 +213,7 @@ class FileTarget(FolderTarget):
         if self.place.exists():
             joined.chmod(self.place.stat().st_mode & 0o7777)
         sync(joined)
-        self._put(joined)
+        self._exchange_with(joined)
 
     def _join_parquet(self, joined: Path) -> None:
         files = self.files()

@@ -38,7 +38,7 @@ def take_place(new: Path, target: Path, *, overwrite: bool) -> Path | None:
     >>> (folder / "old" / "part").read_text(), (where / "part").read_text()
     ('new', 'old')
     """
-    if not _occupied(target):
+    if not _is_occupied(target):
         _rename_to_free_place(new, target)
         return None
     if not overwrite:
@@ -55,7 +55,7 @@ def take_place(new: Path, target: Path, *, overwrite: bool) -> Path | None:
     return new
 
 
-def _occupied(target: Path) -> bool:
+def _is_occupied(target: Path) -> bool:
     return any(target.iterdir()) if target.is_dir() else os.path.lexists(target)
 
 

@@ -103,7 +103,7 @@ class TableTarget(Target):
         """Whether the source is the very table, or an expression on it."""
         import ibis.expr.operations as ops
 
-        held = self.relation.held
+        held = self.relation.original
         if held.backend is not self.backend and not self.dialect.is_same(held.dialect):
             return False
         here = self.database.schema or _current_schema(self.backend)
@@ -114,20 +114,20 @@ class TableTarget(Target):
         return False
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        name = f"veil {self._quoted(self.table)}"
+    def lock(self) -> Iterator[None]:
+        name = f"veil {self._quote(self.table)}"
         if (file := self.dialect.file()) is not None:
             digest = hashlib.sha256(name.encode()).hexdigest()[:12]
             with file_lock(file.with_name(f".{file.name}.veil-{digest}-lock"), self.name):
                 yield
         elif (lock := self.dialect.lock(name)) is not None:
-            with self._held(*lock):
+            with self._hold_lock(*lock):
                 yield
         else:
             yield  # in memory it is ours alone
 
     @contextlib.contextmanager
-    def _held(self, take: str, give_back: str) -> Iterator[None]:
+    def _hold_lock(self, take: str, give_back: str) -> Iterator[None]:
         until = time.monotonic() + _PATIENCE
         while not self.dialect.rows(take)[0][0]:
             if time.monotonic() > until:
@@ -154,7 +154,7 @@ class TableTarget(Target):
                 self._drop(each)
         if {self.temporary, self.progress} <= tables:
             done = {
-                label for (label,) in self.dialect.rows(f"SELECT label FROM {self._quoted(self.progress)}")
+                label for (label,) in self.dialect.rows(f"SELECT label FROM {self._quote(self.progress)}")
             }
             if key in done and done <= {key, *labels}:
                 return done - {key}
@@ -181,19 +181,19 @@ class TableTarget(Target):
             self._note(self.key)
 
     def append(self, label: str, piece: ir.Table) -> None:
-        columns = [self.dialect.quoted(name) for name in piece.columns]
+        columns = [self.dialect.quote(name) for name in piece.columns]
         ours = self.relation.backend is self.backend
         if ours:
             self.backend._run_pre_execute_hooks(piece)  # tables in memory that the expression needs
         with self._transaction():
             if ours:
                 query = self.backend.compile(piece)
-                self.dialect.run(f"INSERT INTO {self._quoted(self.temporary)} ({', '.join(columns)}) {query}")
+                self.dialect.run(f"INSERT INTO {self._quote(self.temporary)} ({', '.join(columns)}) {query}")
             else:
-                self.dialect.load(self._quoted(self.temporary), columns, self.relation.batches(piece))
+                self.dialect.load(self._quote(self.temporary), columns, self.relation.batches(piece))
             self._note(label)
 
-    def staged(self) -> ir.Table:
+    def staged_rows(self) -> ir.Table:
         return self.dialect.table(self.temporary, self.kinds, self.schema)
 
     def commit(self) -> None:
@@ -210,13 +210,13 @@ class TableTarget(Target):
 
     def abandon(self) -> None:
         for each in (self.temporary, self.progress):
-            self.dialect.run(f"DROP TABLE IF EXISTS {self._quoted(each)}")
+            self.dialect.run(f"DROP TABLE IF EXISTS {self._quote(each)}")
 
     def _note(self, label: str) -> None:
-        self.dialect.run(f"INSERT INTO {self._quoted(self.progress)} VALUES ({text(label)})")
+        self.dialect.run(f"INSERT INTO {self._quote(self.progress)} VALUES ({text(label)})")
 
     def _drop(self, table: str) -> None:
-        self.dialect.run(f"DROP TABLE {self._quoted(table)}")
+        self.dialect.run(f"DROP TABLE {self._quote(table)}")
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -229,8 +229,8 @@ class TableTarget(Target):
             raise
         self.dialect.run("COMMIT")
 
-    def _quoted(self, table: str) -> str:
-        return self.dialect.quoted(self.schema, table)
+    def _quote(self, table: str) -> str:
+        return self.dialect.quote(self.schema, table)
 
 
 class TableInOnePiece(TableTarget):
@@ -248,7 +248,7 @@ class TableInOnePiece(TableTarget):
         self._take_place(exists=self.exists())
 
     def abandon(self) -> None:
-        self.dialect.run(f"DROP TABLE IF EXISTS {self._quoted(self.temporary)}")
+        self.dialect.run(f"DROP TABLE IF EXISTS {self._quote(self.temporary)}")
 
 
 def _current_schema(backend: Any) -> str | None:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from veil.engines.failures import interrupted, stop_queries, told
+from veil.engines.failures import explain_errors, is_interrupt, stop_queries
 from veil.errors import OutputError, VeilError
 from veil.tables.writing import WAYS_OUT
 
@@ -43,7 +43,7 @@ class Target(ABC):
     """What no message may repeat."""
 
     @abstractmethod
-    def locked(self) -> AbstractContextManager[None]:
+    def lock(self) -> AbstractContextManager[None]:
         """Keep other runs away from this target."""
 
     @abstractmethod
@@ -62,7 +62,7 @@ class Target(ABC):
         """Add a piece."""
 
     @abstractmethod
-    def staged(self) -> ir.Table:
+    def staged_rows(self) -> ir.Table:
         """Return what has been added."""
 
     @abstractmethod
@@ -79,16 +79,16 @@ class Target(ABC):
         """Where the staged rows are, for messages."""
 
     @contextlib.contextmanager
-    def told(self) -> Iterator[None]:
+    def explain_errors(self) -> Iterator[None]:
         """Turn what an engine or the operating system raises into an `OutputError` about this target."""
         reason: str | None
-        with told(self.name, OutputError, self.secrets):
+        with explain_errors(self.name, OutputError, self.secrets):
             try:
                 yield
                 return
             except Exception as error:
                 reason = None if isinstance(error, VeilError) else _reason(error)
-                if reason is None and not interrupted(error):
+                if reason is None and not is_interrupt(error):
                     raise
                 if reason is None:
                     for backend in {self.relation.backend, getattr(self, "backend", self.relation.backend)}:
@@ -96,7 +96,7 @@ class Target(ABC):
         # Outside of the handler: what a driver says may hold a password.
         raise KeyboardInterrupt if reason is None else OutputError(f"{self.name}: {reason}")
 
-    def finished(self, key: str) -> bool:
+    def is_finished(self, key: str) -> bool:
         """Whether the run with this key had put its rows in place already, and was only stopped afterwards."""
         return False
 

@@ -119,13 +119,13 @@ def write_pieces(
     """Write pieces of any kind, as `write` does; `example` makes rows of their columns and types."""
     progress = progress or Progress()
     place = target_of(target, relation, token=token, overwrite=overwrite, format=format)
-    with place.told(), place.locked():
-        with relation.told():
+    with place.explain_errors(), place.lock():
+        with relation.explain_errors():
             pieces = find()
             state = fingerprint(relation)
         labels, model = [piece.label for piece in pieces], example()
         key = _key(token, labels, model, state if resume else None)
-        if place.finished(key):
+        if place.is_finished(key):
             return Written(place.name, len(pieces), len(pieces))
         if place.exists() and not overwrite:
             raise OutputError(
@@ -136,7 +136,7 @@ def write_pieces(
         kept = done if resume and state is not None else None
         with _keeping(place, kept, len(pieces)):
             _append(place, pieces, done, progress)
-        with relation.told():
+        with relation.explain_errors():
             unchanged = fingerprint(relation) == state
         if not unchanged:
             place.abandon()
@@ -146,12 +146,12 @@ def write_pieces(
             )
         progress.phase("checking what was written")
         try:
-            check(place.staged())
+            check(place.staged_rows())
         except VeilError:
             place.abandon()
             raise
         progress.phase("putting it in place")
-        with place.told() if kept is None else _keeping(place, kept, len(pieces)):
+        with place.explain_errors() if kept is None else _keeping(place, kept, len(pieces)):
             before_commit()
             place.commit()
     return Written(place.name, len(pieces), continued)
@@ -181,7 +181,7 @@ def _key(token: str, labels: list[str], example: ir.Table, state: str | None) ->
 def _keeping(place: Target, done: set[str] | None, pieces: int) -> Iterator[None]:
     """Say what has become of the pieces that are done, when something goes wrong; None: nobody could go on."""
     try:
-        with place.told():
+        with place.explain_errors():
             yield
     except BaseException as error:
         if not done:

@@ -61,7 +61,7 @@ class VeilError(Exception):
     >>> error = PlanError("column 'note' has no role: name it, or say ", Say("others", "keep"))
     >>> print(error)
     column 'note' has no role: name it, or say others="keep"
-    >>> print(error.spelled(lambda say: f"--{say.field} {say.value}"))
+    >>> print(error.spell_ways(lambda say: f"--{say.field} {say.value}"))
     column 'note' has no role: name it, or say --others keep
     """
 
@@ -80,7 +80,7 @@ class VeilError(Exception):
         """Return this error with a text before its message."""
         return type(self)(text, *self.args)
 
-    def spelled(self, spell: Callable[[Say], str | None]) -> Self:
+    def spell_ways(self, spell: Callable[[Say], str | None]) -> Self:
         """Return this error with its ways out as `spell` writes them; what it knows no word for stays data."""
         return type(self)(*(each if isinstance(each, str) else spell(each) or each for each in self.args))
 

@@ -29,7 +29,7 @@ def test_permissions_and_links_stay(tmp_path: Path) -> None:
     real.chmod(0o640)
     link.symlink_to(real)
     with Together() as files:
-        staged = files.staged(link)
+        staged = files.staging_path(link)
         assert staged.name == "link.csv"  # whose ending tells how to write it
         staged.write_text("new")
     assert link.is_symlink()
@@ -79,7 +79,7 @@ def test_nothing_is_to_be_seen_before_the_end_nor_if_it_ends_badly(tmp_path: Pat
 
     def stopped() -> None:
         with Together() as files:
-            files.staged(tmp_path / "a").write_text("new")
+            files.staging_path(tmp_path / "a").write_text("new")
             assert visible() == []
             if when == "after":
                 files.put_in_place()

@@ -22,7 +22,7 @@ from pydantic import Field
 import veil
 from veil import hierarchies as h
 from veil.base.declare import declared
-from veil.cli.failures import explained
+from veil.cli.failures import explain_errors
 from veil.errors import ParameterError, VeilError
 from veil.masking import Mondrian, PostRandomization, TopCoding
 from veil.models import (
@@ -270,7 +270,7 @@ def test_text_is_read_where_there_is_only_text(tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text(f"quasi_identifiers: {{q: suppression}}\nsensitive: s\nmodels: {models}\n")
     assert Recipe.read(recipe).plan().models == (TCloseness("s", 0.5), KAnonymity(5))
-    with explained():  # as on the command line
+    with explain_errors():  # as on the command line
         assert TCloseness("s", ".5") == TCloseness("s", 0.5)  # type: ignore[arg-type]
         with pytest.raises(ParameterError, match="`k` of KAnonymity should be a valid integer, not 'x'"):
             KAnonymity("x")  # type: ignore[arg-type]

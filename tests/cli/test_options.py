@@ -9,7 +9,7 @@ import pytest
 
 from support.cli import PLAN, veil
 from veil import Plan
-from veil.cli.options import flag_of, plan_options, spelled
+from veil.cli.options import flag_of, plan_options, spell_option
 from veil.errors import PlanError, Say, VeilError
 from veil.recipe import Recipe
 
@@ -82,7 +82,7 @@ def test_the_list_of_commands_knows_the_command_without_its_options() -> None:
     ],
 )  # fmt: skip
 def test_ways_out_in_python_and_as_options(way: Say, python: str, options: str) -> None:
-    assert (str(way), spelled(way)) == (python, options)
+    assert (str(way), spell_option(way)) == (python, options)
 
 
 def test_errors_keep_their_ways_out_as_data() -> None:
@@ -93,9 +93,9 @@ def test_errors_keep_their_ways_out_as_data() -> None:
         Say("overwrite", True),
     ]
     assert str(error) == 'recipe.yaml: say others="keep" or overwrite=True'
-    some = error.spelled(lambda way: "others: keep" if way.field == "others" else None)
+    some = error.spell_ways(lambda way: "others: keep" if way.field == "others" else None)
     assert str(some) == "recipe.yaml: say others: keep or overwrite=True"
-    assert str(some.spelled(spelled)) == "recipe.yaml: say others: keep or --overwrite"
+    assert str(some.spell_ways(spell_option)) == "recipe.yaml: say others: keep or --overwrite"
     assert str(VeilError("plain")) == "plain"
 
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veil.errors import InputError
-from veil.outcome.aggregates import aggregated
+from veil.outcome.aggregates import aggregate_groups
 
 sometimes = settings(max_examples=80, deadline=None)
 
@@ -26,7 +26,7 @@ def column(values, kind=None):
 
 
 def aggregates(values, groups, how, kind=None, **options):
-    return aggregated(column(values, kind), np.array(groups), how, "x", **options).to_pylist()
+    return aggregate_groups(column(values, kind), np.array(groups), how, "x", **options).to_pylist()
 
 
 def split(values, groups):
@@ -141,11 +141,14 @@ def test_ordered_categories_have_medians_and_intervals_and_stay_categories():
     )
     groups = np.array([0, 0, 1, 1, 1])
     chunked = pa.chunked_array([sizes])
-    assert aggregated(chunked, groups, "interval", "x").to_pylist() == ["[small, medium]", "[large, large]"]
-    median = aggregated(chunked, groups, "median", "x")
+    assert aggregate_groups(chunked, groups, "interval", "x").to_pylist() == [
+        "[small, medium]",
+        "[large, large]",
+    ]
+    median = aggregate_groups(chunked, groups, "median", "x")
     assert median.to_pylist() == [None, "large"]
     assert median.type == sizes.type
-    assert aggregated(chunked, groups, "mode", "x").to_pylist() == ["medium", "large"]
+    assert aggregate_groups(chunked, groups, "mode", "x").to_pylist() == ["medium", "large"]
 
 
 @pytest.mark.parametrize(

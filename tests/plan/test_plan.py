@@ -8,7 +8,7 @@ import pytest
 
 from veil import KAnonymity, Plan
 from veil import hierarchies as h
-from veil.cli.options import spelled
+from veil.cli.options import spell_option
 from veil.errors import ParameterError, PlanError
 from veil.lattice import Auto
 from veil.models import TCloseness
@@ -196,7 +196,7 @@ def test_a_model_of_a_column_that_is_not_sensitive_is_refused_with_the_ways_out(
     model = TCloseness(column, 0.5)
     with pytest.raises(PlanError, match=f"speaks of column '{column}', .*{re.escape(message)}") as refused:
         plan(models=model, **changes)
-    assert by_options in str(refused.value.spelled(spelled))
+    assert by_options in str(refused.value.spell_ways(spell_option))
 
 
 def test_parameters_are_refused_by_name() -> None:

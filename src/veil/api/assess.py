@@ -96,7 +96,8 @@ def assess(
         population_weights=weights,
         members=mask,
         hierarchies={
-            name: _built(table[name], each, name, weights) for name, each in (hierarchies or {}).items()
+            name: _build_hierarchy(table[name], each, name, weights)
+            for name, each in (hierarchies or {}).items()
         },
         people=None if population is None else population_of(population),
     )
@@ -111,7 +112,7 @@ def _names(given: Any, parameter: str) -> list[str]:
     return names
 
 
-def _built(column: pa.ChunkedArray, builder: Any, name: str, weights: Any) -> Hierarchy:
+def _build_hierarchy(column: pa.ChunkedArray, builder: Any, name: str, weights: Any) -> Hierarchy:
     values, counts = distinct_values(column, weights)
     built: Hierarchy = hierarchy_builder(builder).build(values, counts, name)
     return built

@@ -230,7 +230,7 @@ def frontier(
     found = source if isinstance(source, Source) else read(source, format=format)
     for each in plans:
         each.check_columns(found.table.column_names)
-    plans = _built(plans, found)
+    plans = _build_hierarchies(plans, found)
     measure = _Measure(found, dict(risks or {}), dict(utilities or {}), threads)
     with following(progress) as shown, ThreadPoolExecutor(threads) as pool:
         shown.phase("trying parameters")
@@ -299,11 +299,11 @@ def _combinations(over: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
 def _with(plan: Plan, parameters: Mapping[str, Any]) -> Plan:
     """Return the plan with other parameters."""
     for name, value in parameters.items():
-        plan = _replaced(plan, name, value)
+        plan = _replace_parameter(plan, name, value)
     return plan
 
 
-def _replaced(plan: Plan, name: str, value: Any) -> Plan:
+def _replace_parameter(plan: Plan, name: str, value: Any) -> Plan:
     owner, _, field = name.rpartition(".")
     if not owner and field in _fields(plan):
         return replace(plan, **{field: value})
@@ -321,17 +321,17 @@ def _replaced(plan: Plan, name: str, value: Any) -> Plan:
         named = " or ".join(f"{kind}.{field}" for kind in kinds)
         raise PlanError(f"`over` names {name!r}, which several models have: write {named}")
 
-    def changed(part: Any) -> Any:
+    def change_part(part: Any) -> Any:
         return replace(part, **{field: value}) if part in meant else part
 
-    return replace(plan, models=tuple(map(changed, plan.models)), quality=changed(plan.quality))
+    return replace(plan, models=tuple(map(change_part, plan.models)), quality=change_part(plan.quality))
 
 
 def _fields(value: Any) -> list[str]:
     return [field.name for field in dataclasses.fields(value) if field.name != "kind"]
 
 
-def _built(plans: Sequence[Plan], source: Source) -> list[Plan]:
+def _build_hierarchies(plans: Sequence[Plan], source: Source) -> list[Plan]:
     """Build each hierarchy once.
 
     Not for differential privacy, which must see for itself that hierarchies are not made from the data.

@@ -174,14 +174,14 @@ class Release:
     @property
     def transformation(self) -> dict[str, int]:
         """Generalization level of each quasi-identifier: short for `search.transformation`."""
-        return self._searched("transformation").transformation
+        return self._require_search("transformation").transformation
 
     @property
     def score(self) -> float | tuple[float, ...]:
         """Information loss under the plan's quality model, lower is better: short for `search.score`."""
-        return self._searched("score").score
+        return self._require_search("score").score
 
-    def _searched(self, name: str) -> SearchResult:
+    def _require_search(self, name: str) -> SearchResult:
         if self.search is not None:
             return self.search
         instead = "`steps` and `measures()`" if self.outcome.plan is None else "`passes` and `measures()`"

@@ -137,7 +137,7 @@ class Job:
         return {what: path for what, path in named.items() if path is not None}
 
     @property
-    def kept(self) -> list[Path]:
+    def files_read(self) -> list[Path]:
         """Files that are read, and must not be written over; what an engine reads, it looks after itself."""
         places = (self.input, self.recipe.file)
         return [place for place in places if isinstance(place, Path) and not place.is_dir()]
@@ -240,7 +240,7 @@ def _anonymize(
 ) -> Release:
     plan = recipe.plan()
     return anonymize(
-        job.input if relation is None else _condensed(relation, plan, progress),
+        job.input if relation is None else _condense_relation(relation, plan, progress),
         plan,
         local=recipe.local_recoding,
         format=job.format if relation is None else None,
@@ -251,7 +251,7 @@ def _anonymize(
     )
 
 
-def _condensed(relation: Relation, plan: Any, progress: ProgressLike) -> Any:
+def _condense_relation(relation: Relation, plan: Any, progress: ProgressLike) -> Any:
     """Let the engine count the combinations of cells that the plan looks at."""
     from veil.engines.source import for_plan
 
@@ -275,7 +275,7 @@ def _check(job: Job, relation: Relation | None) -> None:
     else:
         check_output(job.output, relation, overwrite=job.overwrite)
         release = targets.pop("release", None)
-    check_targets(targets, keep=job.kept, overwrite=job.overwrite)
+    check_targets(targets, keep=job.files_read, overwrite=job.overwrite)
     if job.report is not None:
         check_ending(job.report, "report", REPORTS)
         if job.report.suffix.lower() == ".pdf":
@@ -341,7 +341,7 @@ def _apart_files(made: Release, job: Job) -> list[Path]:
             Say("apart", "FOLDER"),
             ". Nothing was written",
         )
-    kept = {path.resolve() for path in (*job.kept, *job.targets.values())}
+    kept = {path.resolve() for path in (*job.files_read, *job.targets.values())}
     paths = [job.apart / file_name(name) for name in names]
     for path in paths:
         if path.resolve() in kept:
@@ -360,7 +360,7 @@ def _write(made: Release, job: Job, relation: Relation | None, progress: Progres
     """
     apart = _apart_files(made, job)
     with Together() as files:
-        kept = files.staged_folder(job.apart) if apart and job.apart is not None else None
+        kept = files.staging_folder(job.apart) if apart and job.apart is not None else None
         if job.report is not None:
             with files.making(job.report) as path:
                 _write_report(made, job, path, progress)

@@ -140,7 +140,7 @@ class Together:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with Together() as files:
     ...         for name in ("release.csv", "report.html"):
-    ...             _ = files.staged(Path(folder, name)).write_text("done")
+    ...             _ = files.staging_path(Path(folder, name)).write_text("done")
     ...     sorted(each.name for each in Path(folder).iterdir())
     ['release.csv', 'report.html']
     """
@@ -169,7 +169,7 @@ class Together:
 
         Without a mode, it has that of the file it replaces.
         """
-        staged = self.staged(target, mode)
+        staged = self.staging_path(target, mode)
         try:
             yield staged
         except OutputError as error:
@@ -181,21 +181,21 @@ class Together:
         except OSError as error:
             raise not_written(target, error) from error
 
-    def staged(self, target: Path, mode: int | None = None) -> Path:
+    def staging_path(self, target: Path, mode: int | None = None) -> Path:
         """Return where to make a file, under its own name."""
         real = Path(
             os.path.realpath(target)
         )  # behind a symbolic link, the file that it points to is replaced
-        with _explained(target):
+        with _explain_errors(target):
             before = replaceable(target, real)
         return self._folder(target, real.parent, real, before if mode is None else mode) / target.name
 
-    def staged_folder(self, target: Path) -> Path:
+    def staging_folder(self, target: Path) -> Path:
         """Return where to make files, under their own names, that go into a folder that exists."""
         return self._folder(target, Path(os.path.realpath(target)))
 
     def _folder(self, target: Path, where: Path, real: Path | None = None, mode: int | None = None) -> Path:
-        with _explained(target):
+        with _explain_errors(target):
             made = tempfile.mkdtemp(prefix=f".{target.name[:80]}.", suffix=".tmp", dir=where)
         self._staged.append(_Staged(Path(made), where, real, mode))
         return Path(made)
@@ -211,12 +211,12 @@ class Together:
         ]
         try:
             for made, target, mode in moves:
-                with _explained(target):
+                with _explain_errors(target):
                     if mode is not None:
                         made.chmod(mode)
                     sync(made)
             for made, target, _ in moves:
-                with _explained(target):
+                with _explain_errors(target):
                     self._rename(made, target)
         except BaseException:
             self._undo()
@@ -248,7 +248,7 @@ class Together:
 
 
 @contextlib.contextmanager
-def _explained(target: Path) -> Iterator[None]:
+def _explain_errors(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

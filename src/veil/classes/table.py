@@ -38,7 +38,7 @@ class Histogram(NamedTuple):
         entries = other.classes.size + 1
         return cls(np.empty_like(other.starts), np.empty(entries, np.int32), np.empty(entries, np.int64))
 
-    def filled(self) -> Histogram:
+    def used_entries(self) -> Histogram:
         """The entries that are in use."""
         end = int(self.starts[-1])
         return Histogram(self.starts, self.classes[:end], self.counts[:end])
@@ -51,7 +51,7 @@ class Histogram(NamedTuple):
         """Histogram after classes have been merged into groups of so many records."""
         merged = Histogram.room_for(self)
         kernels.merge_histogram(groups, sizes, 0, self, merged)
-        return merged.filled().copy()
+        return merged.used_entries().copy()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,7 +209,7 @@ class _Merged(Sequence[Histogram]):
     def __getitem__(self, i: Any) -> Any:
         if i not in self.made:
             kernels.merge_histogram(self.groups, self.sizes, self.smallest, self.sources[i], self.rooms[i])
-            self.made[i] = self.rooms[i].filled()
+            self.made[i] = self.rooms[i].used_entries()
         return self.made[i]
 
 

@@ -60,14 +60,14 @@ def _refuse_plan(source: Path, options: Mapping[str, Any]) -> None:
 
 
 def _account(data: Path | Database, budget: Path) -> Any:
-    from veil.cli.budget import opened
+    from veil.cli.budget import open_budget
 
     if isinstance(data, Database) or not data.is_file():
         raise PlanError(
             f"--budget: a budget belongs to one file, which it knows by its content, and {data} is none. Keep the account "
             "in Python (`accountant=`), or give one file"
         )
-    return opened(data, budget)
+    return open_budget(data, budget)
 
 
 def _show(done: Done, job: Job) -> None:
@@ -82,7 +82,7 @@ def _show(done: Done, job: Job) -> None:
     show.statement(console, made)
     targets = job.targets
     if relation is not None:
-        show.written(console, made, done.written, relation)
+        show.release_of_engine(console, made, done.written, relation)
         targets.pop("release", None)
     show.files(console, targets.items())
     if relation is None and made.plan is not None:

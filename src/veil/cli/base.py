@@ -53,7 +53,7 @@ def command(
     before the first option that has the same panel.
     """
 
-    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         called = name or function.__name__
         signature = inspect.signature(function, eval_str=True)
         known = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
@@ -61,7 +61,7 @@ def command(
         def attach(to: typer.Typer, parameters: list[inspect.Parameter]) -> Callable[..., Any]:
             @functools.wraps(function)
             def guarded(*args: Any, **kwargs: Any) -> Any:
-                with failures.explained():
+                with failures.explain_errors():
                     return function(*args, **kwargs)
 
             keywords = [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
@@ -69,7 +69,7 @@ def command(
             to.command(called, help=_flowing(function.__doc__ or ""), rich_help_panel=panel)(guarded)
             return guarded
 
-        def completed() -> Any:
+        def complete() -> Any:
             assert options is not None
             found = options()
             place = [_panel(each) for each in known].index(_panel(found[0]))
@@ -78,10 +78,10 @@ def command(
             return typer.main.get_command(alone)
 
         if options is not None:
-            _COMPLETED[called] = completed
+            _COMPLETED[called] = complete
         return attach(app, known)
 
-    return made
+    return decorate
 
 
 def _panel(parameter: inspect.Parameter) -> str | None:

@@ -19,7 +19,7 @@ def fingerprint(path: Path) -> str:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def opened(data: Path, file: Path | None = None) -> Accountant:
+def open_budget(data: Path, file: Path | None = None) -> Accountant:
     """Open the budget of a data file, by default the one next to it."""
     return Accountant.open(file or beside(data), fingerprint=fingerprint(data))
 
@@ -37,7 +37,7 @@ def start_or_show(data: Path, epsilon: str | None, delta: str | None, file: Path
             f"{where}: there is no budget. Start one: veil budget {data} --epsilon 2 --delta 1e-4"
         )
     else:
-        accountant = opened(data, file)
+        accountant = open_budget(data, file)
     console = show.output()
     rows = [
         (f"{entry.time:%Y-%m-%d %H:%M}", entry.label, str(entry.epsilon), f"{float(entry.delta):g}")

@@ -25,7 +25,7 @@ show_tracebacks = False
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def explain_errors() -> Iterator[None]:
     """Run a command, whose options are text: turn what goes wrong into a message on stderr and an exit code."""
     try:
         from veil.base.declare import numbers_as_text
@@ -35,9 +35,9 @@ def explained() -> Iterator[None]:
     except (typer.Exit, typer.Abort):
         raise
     except VeilError as error:
-        from veil.cli.options import spelled
+        from veil.cli.options import spell_option
 
-        complain(str(error.spelled(spelled)))
+        complain(str(error.spell_ways(spell_option)))
         raise typer.Exit(
             BROKEN if isinstance(error, NoSolutionError | VerificationError) else MISTAKEN
         ) from None

@@ -151,11 +151,11 @@ def next_command(
     for column in named["quasi-identifying"]:
         words += ["--qi", f"{column}={'redaction' if column in codes else 'auto'}"]
     for role in ("sensitive", "identifying"):
-        words += [f"--{role}", _listed(named[role])] if named[role] else []
+        words += [f"--{role}", _list_names(named[role])] if named[role] else []
     return shlex.join([*words, "--others", "drop", "--model", "k-anonymity:5", "--suppression-limit", "0.05"])
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     """Write names so that `grammar.names` reads them again."""
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(names)

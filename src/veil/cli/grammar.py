@@ -161,7 +161,7 @@ def subset(text: str) -> Any:
     >>> subset("0|2|5"), subset("random:0.1").probability, subset("age > 30"), subset("some.csv")
     (Rows([0, 2, 5]), 0.1, 'age > 30', 'some.csv')
     """
-    text = _unquoted(text)
+    text = _unquote(text)
     if re.fullmatch(r"\s*\d+\s*(\|\s*\d+\s*)*", text, re.ASCII):
         return Rows(tuple(int(each) for each in text.split("|")))
     kind, colon, chance = text.partition(":")
@@ -197,7 +197,7 @@ def treatments(texts: Iterable[str]) -> dict[str, Any]:
     {'name': 'remove', 'email': 'mask'}
     """
     pairs = [name.rpartition("=") for name in names(texts)]
-    return dict(_treated(*pair) for pair in pairs)
+    return dict(_read_treatment(*pair) for pair in pairs)
 
 
 def aggregations(texts: Iterable[str]) -> dict[str, str]:
@@ -239,7 +239,7 @@ def kebab(kind: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", kind).lower()
 
 
-def _treated(column: str, separator: str, treatment: str) -> tuple[str, str]:
+def _read_treatment(column: str, separator: str, treatment: str) -> tuple[str, str]:
     if not separator:
         return treatment, "remove"
     if treatment not in ("remove", "mask"):
@@ -336,14 +336,14 @@ def _split(text: str, separator: str) -> list[str]:
 def value_of(text: str) -> Any:
     """Read a number or text; true, false and null are left to the parameter's type, or quoted."""
     text = text.strip()
-    plain = _unquoted(text)
+    plain = _unquote(text)
     if plain != text:
         return plain
     found = scalar(text)
     return text.replace("\\t", "\t") if found is None or isinstance(found, str) else found
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     """Take off the quotes around a whole text."""
     text = text.strip()
     quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" and text[0] not in text[1:-1]

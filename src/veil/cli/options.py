@@ -79,12 +79,12 @@ def fields_of(options: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def spelled(way: Say) -> str:
+def spell_option(way: Say) -> str:
     """Write a way out as options do.
 
-    >>> print(spelled(Say("others", "keep")), spelled(Say("overwrite", True)), spelled(Say("sensitive")))
+    >>> print(spell_option(Say("others", "keep")), spell_option(Say("overwrite", True)), spell_option(Say("sensitive")))
     --others keep --overwrite --sensitive
-    >>> spelled(Say("format", "Csv", encoding="latin-1")), spelled(Say("engine", "Settings", memory=...))
+    >>> spell_option(Say("format", "Csv", encoding="latin-1")), spell_option(Say("engine", "Settings", memory=...))
     ('--format csv:encoding=latin-1', '--memory ...')
     """
     given = {name: _as_text(value) for name, value in way.parameters.items()}

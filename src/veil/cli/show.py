@@ -69,7 +69,7 @@ def table(
     return made
 
 
-def recoded(console: Console, made: Release) -> None:
+def passes(console: Console, made: Release) -> None:
     """Show what was done to the table, pass by pass."""
     rows = [
         (at, f"{each.recoded:,}", ", ".join(f"{name} {level}" for name, level in each.transformation.items()))
@@ -85,7 +85,7 @@ def release(console: Console, made: Release) -> None:
     """Show what was done to the table."""
     plan, search = made.plan, made.search
     if plan is None or search is None:
-        recoded(console, made)
+        passes(console, made)
         return
     levels, names = search.transformation, search.level_names
     highest = dict(zip(levels, search.explored.maximum, strict=True))
@@ -172,7 +172,7 @@ def assessment(console: Console, found: Assessment) -> None:
     risks(console, ("risk", found.risk))
 
 
-def written(console: Console, made: Release, done: Written, relation: Relation) -> None:
+def release_of_engine(console: Console, made: Release, done: Written, relation: Relation) -> None:
     """Show where an engine has put a release, and what was looked at there."""
     before = f", {done.continued} of them by a run before" if done.continued else ""
     kept = 0 if done.verification is None else len(done.verification.findings)

@@ -319,7 +319,7 @@ def _parts(number: NDArray[np.int64], weights: NDArray[np.int64]) -> Iterable[sl
 
 def _assessable(published: Published, column: str) -> int:
     """Return the largest m to assess: 0 if the column does not hold sets."""
-    values = published.encoded(column)[0]
+    values = published.encode(column)[0]
     if is_text(values.type):
         lengths = np.array(pc.fill_null(pc.count_substring(values, _SEPARATOR), 0), np.int64) + 1
         if lengths.max(initial=1) == 1:

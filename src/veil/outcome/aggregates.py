@@ -22,7 +22,7 @@ Integers = NDArray[np.int64]
 Aggregate = Literal["centroid", "mean", "geometric mean", "median", "mode", "interval", "set"]
 
 
-def aggregated(
+def aggregate_groups(
     column: pa.ChunkedArray, groups: Groups, how: Aggregate, name: str, *, keep_type: bool = False
 ) -> pa.Array:
     """Return the aggregate of each group.
@@ -37,9 +37,9 @@ def aggregated(
     holds. Those of dates and times are always rounded.
 
     >>> ages = pa.chunked_array([[20, 23, 40, 41]])
-    >>> aggregated(ages, np.array([0, 0, 1, 1]), "mean", "age").to_pylist()
+    >>> aggregate_groups(ages, np.array([0, 0, 1, 1]), "mean", "age").to_pylist()
     [21.5, 40.5]
-    >>> aggregated(ages, np.array([0, 0, 1, 1]), "interval", "age").to_pylist()
+    >>> aggregate_groups(ages, np.array([0, 0, 1, 1]), "interval", "age").to_pylist()
     ['[20, 23]', '[40, 41]']
     """
     if pa.types.is_dictionary(column.type):
@@ -52,7 +52,7 @@ def aggregated(
     if how == "interval":
         return _intervals(column, groups, name)
     if quantity:
-        return _computed(column, groups, how, name, keep_type)
+        return _compute_aggregate(column, groups, how, name, keep_type)
     if how == "median":
         return _middle_category(column, groups, name)
     raise InputError(
@@ -63,15 +63,17 @@ def aggregated(
 # --- numbers, dates and times ---------------------------------------------------------------------
 
 
-def _computed(column: pa.ChunkedArray, groups: Groups, how: str, name: str, keep_type: bool) -> pa.Array:
+def _compute_aggregate(
+    column: pa.ChunkedArray, groups: Groups, how: str, name: str, keep_type: bool
+) -> pa.Array:
     kind = column.type
     # Of the largest unsigned numbers floats tell enough.
     whole = pa.types.is_temporal(kind) or (keep_type and pa.types.is_integer(kind) and kind != pa.uint64())
     if whole:
         numbers = whole_numbers(column) if pa.types.is_temporal(kind) else column.cast(pa.int64(), safe=False)
-        values, known = _known(numbers, np.dtype(np.int64))
+        values, known = _known_values(numbers, np.dtype(np.int64))
     else:
-        values, known = _known(column.cast(pa.float64(), safe=False), np.dtype(np.float64))
+        values, known = _known_values(column.cast(pa.float64(), safe=False), np.dtype(np.float64))
     found = _Sorted(values[known], groups[known], int(groups.max(initial=-1)) + 1)
     if how == "geometric mean":
         _require_logarithms(column, values, known, name)
@@ -90,7 +92,7 @@ def _computed(column: pa.ChunkedArray, groups: Groups, how: str, name: str, keep
     return made.cast(kind) if whole or keep_type else made
 
 
-def _known(column: pa.ChunkedArray, kind: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def _known_values(column: pa.ChunkedArray, kind: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     known = np.array(pc.is_valid(column), dtype=np.bool_)
     return np.array(pc.fill_null(column, 0), dtype=kind), known
 
@@ -161,7 +163,7 @@ def _categorical(
     elif kind.ordered and how == "interval":
         return _intervals(column, groups, name)
     else:
-        made = aggregated(column.cast(kind.value_type), groups, how, name, keep_type=keep_type)
+        made = aggregate_groups(column.cast(kind.value_type), groups, how, name, keep_type=keep_type)
     if how in ("interval", "set") or made.type != kind.value_type:
         return made
     values = column.unify_dictionaries().chunk(0).dictionary

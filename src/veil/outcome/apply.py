@@ -36,12 +36,12 @@ def apply_levels(
             columns[name] = pa.array([plan.marker] * table.num_rows, pa.string())
         elif name in plan.microaggregated:
             made = _aggregate(prepared, name, groups, suppressed)
-            columns[name], clash = blanked(made, hidden, plan.marker)
+            columns[name], clash = blank_cells(made, hidden, plan.marker)
             ambiguous |= clash
         elif name in position:
             j = position[name]
             made = _generalize(prepared, j, levels[j], table[name])
-            columns[name], clash = blanked(made, hidden, plan.marker, fresh=levels[j] > 0)
+            columns[name], clash = blank_cells(made, hidden, plan.marker, fresh=levels[j] > 0)
             ambiguous |= clash
         else:
             columns[name] = table[name]
@@ -50,7 +50,9 @@ def apply_levels(
         flag = free_flag(table.column_names)
         columns[flag] = hidden
     if prepared.weights is None:
-        columns = {name: _decoded(column) if name in treated else column for name, column in columns.items()}
+        columns = {
+            name: _decode_column(column) if name in treated else column for name, column in columns.items()
+        }
     result = pa.table(columns)
     stay = np.ones(table.num_rows, np.bool_) if prepared.subset is None else prepared.subset
     if plan.suppressed_rows == "drop":
@@ -77,7 +79,7 @@ def _aggregate(
     prepared: Prepared, name: str, groups: NDArray[np.int32], suppressed: NDArray[np.bool_]
 ) -> pa.Array:
     """Return for each row the aggregate of the released values of its class."""
-    from veil.outcome.aggregates import aggregated
+    from veil.outcome.aggregates import aggregate_groups
 
     column, how = prepared.table[name], prepared.plan.microaggregated[name]
     released = ~suppressed
@@ -85,15 +87,15 @@ def _aggregate(
     numbers = np.full(int(groups.max()) + 1, -1, np.int64)
     present = np.unique(groups[released])
     numbers[present] = np.arange(present.size)
-    found = aggregated(
+    found = aggregate_groups(
         column.filter(pa.array(released)), numbers[groups[released]], how, name, keep_type=True
     )
-    found = _decoded(found)
+    found = _decode_column(found)
     rows = numbers[groups]
     return found.take(pa.array(rows, mask=rows < 0))
 
 
-def blanked(
+def blank_cells(
     column: pa.ChunkedArray | pa.Array, hidden: pa.Array, marker: str | None, *, fresh: bool = False
 ) -> tuple[pa.ChunkedArray | pa.Array, bool]:
     """Blank the suppressed cells of a column.
@@ -105,7 +107,7 @@ def blanked(
     kind = column.type.value_type if coded else column.type
     blank = pa.scalar(marker if pa.types.is_string(kind) or pa.types.is_large_string(kind) else None, kind)
     if coded:
-        return _blanked_codes(column, np.array(hidden), blank, fresh=fresh)
+        return _blank_codes(column, np.array(hidden), blank, fresh=fresh)
     shown = pc.filter(column, pc.invert(hidden))
     if blank.is_valid:
         clash = not fresh and bool(pc.any(pc.equal(shown, blank)).as_py())
@@ -114,7 +116,7 @@ def blanked(
     return pc.if_else(hidden, blank, column), clash
 
 
-def _blanked_codes(
+def _blank_codes(
     column: pa.ChunkedArray | pa.Array, hidden: NDArray[np.bool_], blank: pa.Scalar, *, fresh: bool
 ) -> tuple[pa.Array, bool]:
     chunked = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
@@ -129,5 +131,5 @@ def _blanked_codes(
     return made, clash and not (fresh and blank.is_valid)
 
 
-def _decoded(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+def _decode_column(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

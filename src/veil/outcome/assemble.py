@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.classes.encoding import Levels
-from veil.outcome.apply import apply_levels, blanked
+from veil.outcome.apply import apply_levels, blank_cells
 from veil.outcome.outcome import Outcome, Part, prepared_part
 from veil.plan.prepare import Prepared
 from veil.published.flag import free_flag
@@ -42,14 +42,14 @@ def _put_together(
     plan, quasi_identifiers = prepared.plan, {*prepared.encoding.names, *prepared.plan.aggregated}
     shown = [part for part in parts if part.rows.size]
     pieces = [*shown, *([Part(parts[0].levels, np.flatnonzero(hidden))] if hidden.any() else [])]
-    tables = [_generalized(prepared_part(prepared, piece.rows), piece.levels) for piece in pieces]
+    tables = [_generalize_rows(prepared_part(prepared, piece.rows), piece.levels) for piece in pieces]
     order = pa.array(np.argsort(np.concatenate([piece.rows for piece in pieces])))
     blank = pa.array(hidden)
     columns, ambiguous = {}, False
     for name in tables[0].column_names:
         chunks = [table[name] for table in tables]
         if name not in quasi_identifiers:
-            columns[name] = _joined(chunks).take(order)
+            columns[name] = _join_chunks(chunks).take(order)
             continue
         fresh = False
         if name not in plan.microaggregated:
@@ -57,7 +57,7 @@ def _put_together(
             chunks = _of_one_type(prepared, j, pieces, chunks)
             originals = [chunk for part, chunk in zip(shown, chunks, strict=False) if part.levels[j] == 0]
             fresh = not any(_shows(chunk, plan.marker) for chunk in originals)
-        columns[name], clash = blanked(_joined(chunks).take(order), blank, plan.marker, fresh=fresh)
+        columns[name], clash = blank_cells(_join_chunks(chunks).take(order), blank, plan.marker, fresh=fresh)
         ambiguous |= clash
     if not hidden.any():
         return pa.table(columns), None, None
@@ -71,7 +71,7 @@ def _put_together(
     return pa.table(columns), None, flag
 
 
-def _generalized(some: Prepared, levels: Levels) -> pa.Table:
+def _generalize_rows(some: Prepared, levels: Levels) -> pa.Table:
     groups = some.sample.classes_of_rows(levels)[1]
     some = dataclasses.replace(
         some, weights=None
@@ -94,7 +94,7 @@ def _of_one_type(
     ]
 
 
-def _joined(chunks: list[pa.ChunkedArray]) -> pa.ChunkedArray:
+def _join_chunks(chunks: list[pa.ChunkedArray]) -> pa.ChunkedArray:
     return pa.chunked_array([array for chunk in chunks for array in chunk.chunks], chunks[0].type)
 
 

@@ -54,7 +54,7 @@ def _model(value: Any) -> Any:
         raise ValueError("privacy model: " + explain(error)) from None
 
 
-def _spelled(value: Any) -> Any:
+def _spell_parameter(value: Any) -> Any:
     """Write a declared value as recipes do, with its kind."""
     if value is None:
         return None
@@ -66,7 +66,7 @@ def _spelled(value: Any) -> Any:
 ColumnHierarchy = Annotated[
     Any,
     BeforeValidator(_hierarchy, json_schema_input_type=str | AnyBuilder | None),
-    PlainSerializer(_spelled),
+    PlainSerializer(_spell_parameter),
 ]
 Columns = Annotated[
     dict[str, ColumnHierarchy],
@@ -80,7 +80,7 @@ Models = Annotated[
         Annotated[
             InstanceOf[PrivacyModel],
             BeforeValidator(_model, json_schema_input_type=Model),
-            PlainSerializer(_spelled),
+            PlainSerializer(_spell_parameter),
         ],
         ...,
     ],
@@ -91,7 +91,7 @@ Models = Annotated[
 """One or more privacy models."""
 
 
-def relocated(columns: Mapping[str, Any], move: Callable[[str], str]) -> dict[str, Any]:
+def relocate_files(columns: Mapping[str, Any], move: Callable[[str], str]) -> dict[str, Any]:
     """Return the columns with the paths of hierarchy files changed, for recipes in other folders."""
     return {
         name: dataclasses.replace(each, path=move(each.path)) if isinstance(each, File) else each

@@ -44,7 +44,7 @@ def _hierarchies(value: Any) -> dict[str, Any]:
 
 
 def _names(value: Any, info: ValidationInfo) -> Any:
-    given = [value] if isinstance(value, str) else _listed(value)
+    given = [value] if isinstance(value, str) else _as_list(value)
     if given is None or not all(isinstance(each, str) for each in given):
         raise ParameterError(
             f"`{info.field_name}` should be the name of a column or a list of names, not {show_value(value)}"
@@ -77,7 +77,7 @@ def _of_kind(kind: type[Any], value: Any, rule: str) -> Any:
 
 
 def _models(value: Any) -> Any:
-    given = [value] if isinstance(value, PrivacyModel) else _listed(value)
+    given = [value] if isinstance(value, PrivacyModel) else _as_list(value)
     for each in [value] if given is None else given:
         _of_kind(
             PrivacyModel,
@@ -89,7 +89,7 @@ def _models(value: Any) -> Any:
     return given
 
 
-def _listed(value: Any) -> list[Any] | None:
+def _as_list(value: Any) -> list[Any] | None:
     """The items of a list, or of something as good as one."""
     is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | type)
     return list(value) if is_list else None

@@ -103,7 +103,7 @@ def matches(codes: Codes) -> tuple[Crowd, Counts, Counts]:
         of_partial[here] += total[end] - total[start]
         steps = np.bincount(start, minlength=order.size + 1) - np.bincount(end, minlength=order.size + 1)
         of_whole[order] += np.cumsum(steps)[:-1]
-    values, bits, _ = packed(shown, shown >= 0)
+    values, bits, _ = pack_rows(shown, shown >= 0)
     _match_each_other(values, bits, of_partial)
     return crowd, of_whole, of_partial
 
@@ -111,7 +111,7 @@ def matches(codes: Codes) -> tuple[Crowd, Counts, Counts]:
 Words = NDArray[np.uint64]
 
 
-def packed(codes: Codes, shows: NDArray[np.bool_]) -> tuple[Words, Words, Words]:
+def pack_rows(codes: Codes, shows: NDArray[np.bool_]) -> tuple[Words, Words, Words]:
     """Pack rows into machine words, with the bits of the cells that each row shows and the bits of each column.
 
     Two rows match if their words differ nowhere that both show: a few operations for all columns together.

@@ -139,7 +139,7 @@ class Published:
         mixed = np.zeros(kept.size, np.int64)
         possible = 1
         for name in self.names:
-            values, codes = self.encoded(name)
+            values, codes = self.encode(name)
             if possible * len(values) >= 2**62:  # too many to tell apart in one integer: renumber
                 mixed, possible = _number_keys(mixed).astype(np.int64), mixed.size + 1
             mixed = mixed * len(values) + codes[kept]
@@ -158,7 +158,7 @@ class Published:
         member[self.classes] = self._kept_rows  # one record of each class, whichever
         columns = {}
         for name in self.names:
-            values, codes = self.encoded(name)
+            values, codes = self.encode(name)
             columns[name] = values.take(pa.array(codes[member]))
         return pa.table(columns)
 
@@ -201,7 +201,7 @@ class Published:
 
     # --- cells ------------------------------------------------------------------------------------
 
-    def encoded(self, column: str) -> Encoded:
+    def encode(self, column: str) -> Encoded:
         """Different values of a column of the table, and for each record the position of its value there."""
         if column not in self._encoded:
             check_comparable(self.table[column], column)
@@ -210,7 +210,7 @@ class Published:
 
     def blank(self, column: str) -> NDArray[np.bool_]:
         """Tell for each record whether a column shows what suppressed cells show: the marker, or nothing."""
-        values, codes = self.encoded(column)
+        values, codes = self.encode(column)
         if self.marker is None or not is_text(values.type):
             shows_nothing = pc.is_null(values)
         else:

@@ -59,7 +59,7 @@ class Located(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _explained(cls, data: Any, handler: Any, info: pydantic.ValidationInfo) -> Any:
+    def _explain_errors(cls, data: Any, handler: Any, info: pydantic.ValidationInfo) -> Any:
         """Turn pydantic's complaints into an error of Veil that names the file, the line and the field."""
         try:
             return handler(data)
@@ -103,37 +103,39 @@ class Located(BaseModel):
         except VeilError as error:
             if self._file is None:
                 raise
-            raise error.spelled(lambda way: _spelled(way) if way.field in self.own else None) from None
+            raise error.spell_ways(
+                lambda way: _spell_option(way) if way.field in self.own else None
+            ) from None
 
-    def located(self, path: str) -> Path:
+    def locate(self, path: str) -> Path:
         """Return where a path of the recipe leads to, seen from here."""
         return self._folder / Path(path).expanduser()
 
-    def moved(self, path: str, start: Path) -> str:
+    def move_path(self, path: str, start: Path) -> str:
         """Return a path of the recipe as it reads from another folder."""
         if Path(path).expanduser().is_absolute() or start.resolve() == self._folder.resolve():
             return path
         end = "/" if is_folder(path) else ""
         try:
-            return Path(os.path.relpath(self.located(path).resolve(), start.resolve())).as_posix() + end
+            return Path(os.path.relpath(self.locate(path).resolve(), start.resolve())).as_posix() + end
         except ValueError:  # another drive
-            return str(self.located(path).resolve()) + end
+            return str(self.locate(path).resolve()) + end
 
     @property
     def source(self) -> Path | Database | None:
         """Where the table is, seen from here."""
         if isinstance(self.input, Database):
-            return with_file(self.input, lambda path: str(self.located(path)))
-        return None if self.input is None else self.located(self.input.path)
+            return with_file(self.input, lambda path: str(self.locate(path)))
+        return None if self.input is None else self.locate(self.input.path)
 
     @property
     def target(self) -> str | Database | None:
         """Where the result is written to, seen from here; a folder keeps the / at its end."""
         if isinstance(self.output, Database):
-            return with_file(self.output, lambda path: str(self.located(path)))
+            return with_file(self.output, lambda path: str(self.locate(path)))
         if self.output is None:
             return None
-        return f"{self.located(self.output)}{os.sep if is_folder(self.output) else ''}"
+        return f"{self.locate(self.output)}{os.sep if is_folder(self.output) else ''}"
 
     @property
     def input_path(self) -> Path | None:
@@ -153,18 +155,18 @@ class Located(BaseModel):
     @property
     def report_path(self) -> Path | None:
         """Where the report is written to."""
-        return None if self.report is None else self.located(self.report)
+        return None if self.report is None else self.locate(self.report)
 
     @property
     def certificate_path(self) -> Path | None:
         """Where the certificate is written to."""
-        return None if self.certificate is None else self.located(self.certificate)
+        return None if self.certificate is None else self.locate(self.certificate)
 
 
-def _spelled(way: Say) -> str:
+def _spell_option(way: Say) -> str:
     """Write a way out as a recipe does.
 
-    >>> print(_spelled(Say("others", "keep")), _spelled(Say("quasi_identifiers", "dates", format="%d.%m.%Y")))
+    >>> print(_spell_option(Say("others", "keep")), _spell_option(Say("quasi_identifiers", "dates", format="%d.%m.%Y")))
     others: keep {kind: dates, …, format: "%d.%m.%Y"}
     """
     if way.parameters:

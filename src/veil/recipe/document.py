@@ -79,10 +79,10 @@ class Document:
                 said = f": {rule(problem)}"
             else:
                 said = rule(problem) if kind != "dataclass_type" else "should be a mapping of names to values"
-                ends[place] = f", not {_written(problem['input'], kind)}"
+                ends[place] = f", not {_write_value(problem['input'], kind)}"
             told.setdefault(place, []).append(said if said.startswith(":") else f" {said}")
         return "\n".join(
-            f"{self.at(place)}{_shown(place)}{either(rules)}{ends.get(place, '')}"
+            f"{self.at(place)}{_show_place(place)}{either(rules)}{ends.get(place, '')}"
             for place, rules in told.items()
         )
 
@@ -159,7 +159,7 @@ _Dumper.add_implicit_resolver(
 def _value(node: yaml.Node, place: Place, document: Document, above: tuple[int, ...]) -> Any:
     document.lines[place] = node.start_mark.line + 1
     if id(node) in above:
-        raise PlanError(f"{document.at(place)}{_shown(place)} refers to itself")
+        raise PlanError(f"{document.at(place)}{_show_place(place)} refers to itself")
     above = (*above, id(node))
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, place, document, above)
@@ -168,7 +168,7 @@ def _value(node: yaml.Node, place: Place, document: Document, above: tuple[int, 
     assert isinstance(node, yaml.ScalarNode)
     if node.tag != _TEXT_TAG:
         raise PlanError(
-            f"{document.at(place)}{_shown(place)} has the tag {node.tag!r}: write the value without it"
+            f"{document.at(place)}{_show_place(place)} has the tag {node.tag!r}: write the value without it"
         )
     return node.value if node.style else scalar(node.value)
 
@@ -212,10 +212,10 @@ def _syntax(error: yaml.MarkedYAMLError, name: str, text: str) -> str:
     return f"{where}: not YAML: {told}{hint}"
 
 
-def _shown(place: Place) -> str:
+def _show_place(place: Place) -> str:
     """Write a place the way a reader would point at it.
 
-    >>> _shown(("models", 0, "k"))
+    >>> _show_place(("models", 0, "k"))
     '`models[0].k`'
     """
     text = ""
@@ -224,7 +224,7 @@ def _shown(place: Place) -> str:
     return f"`{text}`" if text else "the recipe"
 
 
-def _written(value: Any, kind: str) -> str:
+def _write_value(value: Any, kind: str) -> str:
     text = repr(value)
     shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     is_number = kind == "string_type" and isinstance(value, int | float)

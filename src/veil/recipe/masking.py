@@ -68,28 +68,28 @@ class MaskingRecipe(Located):
 
     def methods(self) -> list[Method]:
         """Return the steps; files that they name are found from the folder of the recipe."""
-        return [_relocated(each, lambda path: str(self.located(path))) for each in self.steps]
+        return [_relocate_method(each, lambda path: str(self.locate(path))) for each in self.steps]
 
     @property
     def apart_path(self) -> Path | None:
         """The folder for tables that do not go with the release."""
-        return None if self.apart is None else self.located(self.apart)
+        return None if self.apart is None else self.locate(self.apart)
 
 
-def _relocated(method: Any, move: Callable[[str], str]) -> Any:
+def _relocate_method(method: Any, move: Callable[[str], str]) -> Any:
     """Return a method whose files, keys and hierarchies, are found under another path."""
 
-    def moved(value: Any) -> Any:
+    def move_value(value: Any) -> Any:
         if isinstance(value, File):
             return dataclasses.replace(value, path=move(value.path))
         if isinstance(value, Mapping):
-            return {key: moved(each) for key, each in value.items()}
+            return {key: move_value(each) for key, each in value.items()}
         return value
 
     changes = {}
     for field in dataclasses.fields(method):
         value = getattr(method, field.name)
-        new = move(value) if field.name == "key_file" and value is not None else moved(value)
+        new = move(value) if field.name == "key_file" and value is not None else move_value(value)
         if new != value:
             changes[field.name] = new
     return dataclasses.replace(method, **changes) if changes else method

@@ -147,6 +147,6 @@ def builder_of(hierarchy: Any, column: str) -> Any:
     return hierarchy
 
 
-def shortened(spec: dict[str, Any]) -> Any:
+def shorten(spec: dict[str, Any]) -> Any:
     """Return the kind alone if there is nothing else to say."""
     return spec["kind"] if len(spec) == 1 else spec

@@ -31,7 +31,7 @@ from veil.recipe.parts import (
     RecodingSpec,
     StrategySpec,
     builder_of,
-    shortened,
+    shorten,
 )
 from veil.recipe.places import (
     SOURCES,
@@ -191,12 +191,14 @@ class Recipe(_WithPlan):
         """Return the plan, checked as a whole; hierarchy files are found from the folder of the recipe."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in PLAN_FIELDS}
         fields["quasi_identifiers"] = {
-            name: dataclasses.replace(each, path=str(self.located(each.path)))
+            name: dataclasses.replace(each, path=str(self.locate(each.path)))
             if isinstance(each, File)
             else each
             for name, each in self.quasi_identifiers.items()
         }
-        fields["models"] = [_relocated(each, lambda path: str(self.located(path))) for each in self.models]
+        fields["models"] = [
+            _relocate_subset(each, lambda path: str(self.locate(path))) for each in self.models
+        ]
         with self.own_words():
             try:
                 return Plan(**fields)
@@ -207,7 +209,7 @@ class Recipe(_WithPlan):
     def reading(self) -> Engine | Settings:
         """Who reads files, with the folder for temporary ones seen from here."""
         if isinstance(self.engine, Settings) and self.engine.temporary is not None:
-            return dataclasses.replace(self.engine, temporary=self.located(str(self.engine.temporary)))
+            return dataclasses.replace(self.engine, temporary=self.locate(str(self.engine.temporary)))
         return self.engine
 
     def save(self, path: str | Path) -> None:
@@ -223,18 +225,19 @@ class Recipe(_WithPlan):
             if name not in ("quasi_identifiers", "models") and value == _DEFAULTS.get(name):
                 continue
             if isinstance(value, Database):
-                value = spell_database(with_file(value, lambda path: self.moved(path, start)))
+                value = spell_database(with_file(value, lambda path: self.move_path(path, start)))
             elif name == "input":
-                value = _spell_input(value, self.moved(value.path, start))
+                value = _spell_input(value, self.move_path(value.path, start))
             elif name in ("output", "report", "certificate"):
-                value = self.moved(value, start)
+                value = self.move_path(value, start)
             elif isinstance(value, Settings):
                 value = self._spell_settings(value, start)
             elif name == "quasi_identifiers":
                 value = {column: self._spell_hierarchy(each, start) for column, each in value.items()}
             elif name == "models":
                 value = [
-                    spell_value(_relocated(each, lambda path: self.moved(path, start))) for each in value
+                    spell_value(_relocate_subset(each, lambda path: self.move_path(path, start)))
+                    for each in value
                 ]
             elif name in ("quality", "strategy", "local_recoding"):
                 value = spell_value(value)
@@ -247,19 +250,19 @@ class Recipe(_WithPlan):
         spec: dict[str, Any] = spell_value(settings)
         del spec["kind"]
         if settings.temporary is not None:
-            spec["temporary"] = self.moved(str(settings.temporary), start)
+            spec["temporary"] = self.move_path(str(settings.temporary), start)
         return spec
 
     def _spell_hierarchy(self, builder: Any, start: Path) -> Any:
         spec = spell_value(builder)
         if isinstance(builder, File):
-            spec["path"] = self.moved(builder.path, start)
+            spec["path"] = self.move_path(builder.path, start)
             if set(spec) == {"kind", "path"} and "." in spec["path"]:
                 return spec["path"]
-        return shortened(spec)
+        return shorten(spec)
 
 
-def _relocated(model: Any, move: Callable[[str], str]) -> Any:
+def _relocate_subset(model: Any, move: Callable[[str], str]) -> Any:
     """Return a model whose research subset is found in a file under another path."""
     subset = getattr(model, "subset", None)
     if isinstance(subset, Matching) and isinstance(subset.source, str):

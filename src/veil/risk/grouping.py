@@ -84,7 +84,7 @@ def grouped(published: Published, *, untouched: bool = False) -> Grouped:
     shape = (member.size, len(published.names))
     codes, blank, missing = np.empty(shape, np.int32), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
     for j, name in enumerate(published.names):
-        values, of_cells = published.encoded(name)
+        values, of_cells = published.encode(name)
         codes[:, j] = of_cells[member]
         if not untouched:
             blank[:, j] = published.blank(name)[member]

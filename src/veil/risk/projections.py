@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
-from veil.published.matching import packed
+from veil.published.matching import pack_rows
 from veil.risk.grouping import Grouped
 
 Words = NDArray[np.uint64]
@@ -53,7 +53,7 @@ def projections(grouped: Grouped, largest: int | None = None) -> Iterator[Projec
     columns = len(grouped.names)
     values = [int(each) for each in grouped.codes.max(axis=0, initial=-1)]
     order = sorted(range(columns), key=lambda j: (values[j], j))  # few values first
-    words, _, fields = packed(grouped.codes, np.ones(grouped.codes.shape, np.bool_))
+    words, _, fields = pack_rows(grouped.codes, np.ones(grouped.codes.shape, np.bool_))
     work = _Work(words, fields, grouped)
     whole = Projection(tuple(range(columns)), words, grouped.sizes, np.arange(len(words), dtype=np.int32), -1)
     if largest is None or largest >= columns:

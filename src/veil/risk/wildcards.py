@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
 from veil.models.average_risk import smallest_safe_size
-from veil.published.matching import packed, patterns
+from veil.published.matching import pack_rows, patterns
 from veil.risk.attackers import check_threshold
 from veil.risk.grouping import Grouped, grouped, published_of
 
@@ -105,7 +105,7 @@ def matched_sums(
     added = made.sizes.astype(np.float64) if amounts is None else amounts
     if not made.blank.any():
         return made.sizes, added
-    words, bits, _ = packed(made.codes, ~made.blank)
+    words, bits, _ = pack_rows(made.codes, ~made.blank)
     kinds = patterns(np.where(made.blank, -1, 0).astype(np.int32))
     order = np.argsort(kinds, kind="stable")
     starts = np.flatnonzero(np.diff(kinds[order], prepend=-1, append=-1))

@@ -195,7 +195,7 @@ class _Column:
         # What the hierarchy's own table says; a value that it does not list has no business in the release.
         label = {row[0]: row[level] for row in hierarchy.to_rows()}
         self.expected = [label.get(text, _NOWHERE) for text in canonical_text(values)]
-        self.released, self.released_codes = published.encoded(name)
+        self.released, self.released_codes = published.encode(name)
         self.blank = published.marker if is_text(self.released.type) else None
 
     @property

@@ -13,7 +13,7 @@ from veil.base.declare import declared
 from veil.errors import PlanError, did_you_mean
 from veil.masking.microaggregation.records import Distance, Records, records_of
 from veil.outcome.method import Method
-from veil.plan.parameters import ColumnHierarchy, relocated
+from veil.plan.parameters import ColumnHierarchy, relocate_files
 
 
 def _ranges(bounds: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
@@ -78,4 +78,4 @@ class Measuring(Method):
 
     def relocated(self, move: Callable[[str], str]) -> Self:
         """Return the same with the paths of hierarchy files changed, for recipes in other folders."""
-        return dataclasses.replace(self, hierarchies=relocated(self.hierarchies, move))
+        return dataclasses.replace(self, hierarchies=relocate_files(self.hierarchies, move))

@@ -30,7 +30,7 @@ from veil.masking.microaggregation.univariate import fixed_size, principal_compo
 from veil.masking.microaggregation.ward import k_ward
 from veil.masking.parameters import Columns
 from veil.models.k_anonymity import KAnonymity
-from veil.outcome.aggregates import Aggregate, aggregated
+from veil.outcome.aggregates import Aggregate, aggregate_groups
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding
@@ -78,7 +78,7 @@ class _Microaggregation(Method):
         masked = table
         for names, groups in partitions.items():
             for name in names:
-                made = aggregated(table[name], groups, self._how(name), name, keep_type=self.keep_type)
+                made = aggregate_groups(table[name], groups, self._how(name), name, keep_type=self.keep_type)
                 masked = replace_column(masked, name, made.take(pa.array(groups)))
         findings = [self._finding(masked, names) for names in partitions]
         return self.outcome(table, masked, findings=findings, facts=self._facts(table, partitions))

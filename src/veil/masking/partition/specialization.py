@@ -24,7 +24,7 @@ from veil.masking.partition.workpiece import Workpiece
 from veil.models.base import PrivacyModel
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.plan.parameters import Columns, Models, relocated
+from veil.plan.parameters import Columns, Models, relocate_files
 from veil.tables.columns import encode_values
 
 
@@ -85,7 +85,7 @@ class TopDownSpecialization(Method):
 
     def relocated(self, move: Callable[[str], str]) -> TopDownSpecialization:
         """Return the same with the paths of hierarchy files changed, for recipes in other folders."""
-        return dataclasses.replace(self, quasi_identifiers=relocated(self.quasi_identifiers, move))
+        return dataclasses.replace(self, quasi_identifiers=relocate_files(self.quasi_identifiers, move))
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         """Specialize as far as it goes. Nothing here is random."""

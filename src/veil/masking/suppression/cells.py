@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
-from veil.published.matching import Codes, Counts, Words, keys, match, matches, packed, patterns
+from veil.published.matching import Codes, Counts, Words, keys, match, matches, pack_rows, patterns
 
 Mask = NDArray[np.bool_]
 
@@ -119,7 +119,7 @@ def _show_again(codes: Codes, hidden: Mask, k: int, weights: NDArray[np.float64]
     crowd, of_whole, of_partial = matches(now)
     shown = np.ascontiguousarray(now[crowd.partial])
     before = np.ascontiguousarray(codes[crowd.partial])
-    values, bits, fields = packed(before, shown >= 0)
+    values, bits, fields = pack_rows(before, shown >= 0)
     kinds = patterns(shown)
     order_of_columns = np.argsort(-weights, kind="stable")
     costs = {

@@ -26,7 +26,7 @@ from veil.masking.ties.anatomy import GROUP, in_two_tables
 from veil.masking.ties.buckets import bucket_sizes, fitting_counts
 from veil.masking.ties.probabilistic import moved_within, swapped
 from veil.models.k_anonymity import KAnonymity
-from veil.outcome.aggregates import aggregated, ordered_places
+from veil.outcome.aggregates import aggregate_groups, ordered_places
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding
@@ -141,7 +141,7 @@ class BucketizedTCloseness(Measuring):
         buckets[order] = np.repeat(np.arange(self.t + 1), bucket_sizes(table.num_rows, self.t))
         counts = fitting_counts(table.num_rows, self.t, times)
         groups = self._groups(table, buckets, counts, randomness)
-        labels = aggregated(table[self.confidential], buckets, "interval", self.confidential)
+        labels = aggregate_groups(table[self.confidential], buckets, "interval", self.confidential)
         coarse = replace_column(table, self.confidential, labels.take(pa.array(buckets)))
         names = (self.confidential,)
         made = _released(coarse, names, groups, self.k, self.release, self.group, randomness, self)
@@ -198,7 +198,7 @@ def largest_ratio(values: pa.ChunkedArray, groups: Groups) -> Fraction | None:
     shown = pa.table({"group": groups, "value": values})
     published = Published(shown, ["group"], untouched=True)
     number, value, count = published.histograms("value")
-    different, codes = published.encoded("value")
+    different, codes = published.encode("value")
     if number.size < published.sizes.size * len(different):
         return None
     totals = dict(zip(different.to_pylist(), np.bincount(codes).tolist(), strict=True))

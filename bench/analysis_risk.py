@@ -33,7 +33,7 @@ from veil.risk import (
     risk_distribution,
 )
 from veil.risk.column_sets import attribute_risk
-from veil.risk.grouping import grouped
+from veil.risk.grouping import group_records
 from veil.risk.individual import individual_risk_of
 from veil.risk.projections import projections
 from veil.risk.special_uniques import Hunt
@@ -66,7 +66,7 @@ def made(rows: int, suppressed: float) -> tuple[pa.Table, list[str]]:
 def phases(table: pa.Table, names: list[str]) -> None:
     """Run and time each part by itself."""
     groups = timed(
-        "classes", lambda: grouped(Published(table, names)), lambda it: f"{it.sizes.size:,} classes"
+        "classes", lambda: group_records(Published(table, names)), lambda it: f"{it.sizes.size:,} classes"
     )
     sizes, population = groups.sizes, 10 * table.num_rows
     timed("prosecutor, journalist, marketer", lambda: attacker_risks(sizes))
@@ -85,7 +85,7 @@ def phases(table: pa.Table, names: list[str]) -> None:
         hunt = Hunt(groups, len(names))
         for each in projections(groups):
             hunt.see(each)
-        return hunt.scored(0.1)
+        return hunt.score(0.1)
 
     timed("SUDA2, without a limit", special, lambda it: f"{sum(it.sizes.values()):,} minimal sample uniques")
     timed(

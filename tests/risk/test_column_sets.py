@@ -15,7 +15,7 @@ from support.risk.tables import E1, NAMES, generalized, often, published, seeded
 from veil.errors import ParameterError, PlanError
 from veil.published.table import Published
 from veil.risk import attribute_risks
-from veil.risk.grouping import grouped
+from veil.risk.grouping import group_records
 from veil.risk.projections import projections, subset_count
 
 
@@ -61,7 +61,7 @@ def test_attribute_risks_agree_with_the_definition(table, largest):
 @given(tables(max_width=5), st.integers(1, 6))
 def test_projections_are_groupings_of_their_columns(table, largest):
     rows, width = table
-    made = grouped(published(rows, width))
+    made = group_records(published(rows, width))
     seen = []
     for each in projections(made, largest):
         seen.append(each.columns)

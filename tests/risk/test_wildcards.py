@@ -16,8 +16,8 @@ from veil.errors import ParameterError
 from veil.published.matching import matches as matches_one_by_one
 from veil.published.table import Published
 from veil.risk import wildcard_risk
-from veil.risk.grouping import grouped
-from veil.risk.wildcards import matched_sums, matches
+from veil.risk.grouping import group_records
+from veil.risk.wildcards import matches, sum_matches
 
 THRESHOLDS = st.sampled_from([0, 0.051, 0.2, 0.3, 0.33, 0.3333, 0.34, 0.5, 1])
 
@@ -55,7 +55,9 @@ def local_suppression(rows: int, columns: int, share: float, seed: int) -> pa.Ta
 )
 def test_hash_tables_find_what_comparing_rows_finds(rows, columns, share):
     """Few patterns of many rows, many patterns of few rows, and more columns than a machine word holds."""
-    made = grouped(Published(local_suppression(rows, columns, share, 5), [f"q{j}" for j in range(columns)]))
+    made = group_records(
+        Published(local_suppression(rows, columns, share, 5), [f"q{j}" for j in range(columns)])
+    )
     codes = np.where(made.blank, -1, made.codes).astype(np.int32)
     repeated = np.repeat(codes, made.sizes, axis=0)
     crowd, whole, partial = matches_one_by_one(repeated)
@@ -70,12 +72,12 @@ def test_hash_tables_find_what_comparing_rows_finds(rows, columns, share):
 @given(tables(min_rows=1), st.data())
 def test_amounts_add_up_over_matches(table, data):
     rows, width = table
-    made = grouped(published(rows, width))
+    made = group_records(published(rows, width))
     amounts = data.draw(
         st.lists(st.integers(1, 9), min_size=made.sizes.size, max_size=made.sizes.size).map(np.array)
     ).astype(np.float64)
     kinds = list(dict.fromkeys(twins.shown(rows)))
-    counts, sums = matched_sums(made, amounts)
+    counts, sums = sum_matches(made, amounts)
     for at, one in enumerate(kinds):
         others = [each for each, other in enumerate(kinds) if twins.matching(one, other)]
         assert sums[at] == amounts[others].sum()
@@ -84,9 +86,9 @@ def test_amounts_add_up_over_matches(table, data):
 
 def test_cells_that_cannot_hold_the_marker_are_suppressed_if_they_are_missing():
     table = pa.table({"age": [20, None, 30], "sex": ["f", "f", None]})
-    assert matches(grouped(Published(table, ["age", "sex"]))).tolist() == [2, 2, 1]
-    assert matches(grouped(Published(table, ["age", "sex"], marker=None))).tolist() == [2, 3, 2]
-    untouched = grouped(Published(table, ["age", "sex"], untouched=True), untouched=True)
+    assert matches(group_records(Published(table, ["age", "sex"]))).tolist() == [2, 2, 1]
+    assert matches(group_records(Published(table, ["age", "sex"], marker=None))).tolist() == [2, 3, 2]
+    untouched = group_records(Published(table, ["age", "sex"], untouched=True), untouched=True)
     assert matches(untouched).tolist() == [1, 1, 1]
 
 

@@ -19,7 +19,7 @@ from veil.errors import ParameterError
 from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.models.sample_based import Share, ShareCriterion, SizeCriterion, listed_sizes
 from veil.population import AnyPopulation, Estimate, Estimator, Population, estimate
-from veil.population.confirm import confirmed
+from veil.population.confirm import confirm_estimate
 from veil.population.zayatz import zayatz_between, zayatz_is_at_most
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -144,7 +144,7 @@ class PopulationUniqueness(PrivacyModel):
         """Estimate again and put the solution into the equations, summed term by term."""
         size = self._size(published.baseline_records)
         sizes, counts = np.unique(listed_sizes(published), return_counts=True)
-        found = confirmed(self.model, sizes, counts, size)
+        found = confirm_estimate(self.model, sizes, counts, size)
         promise = (
             f"at most {exactly(self.threshold)} of {self.population} are unique by the estimate of {self.model} "
             "(an estimate, not a guarantee)"
@@ -163,7 +163,7 @@ class PopulationUniqueness(PrivacyModel):
             return []
         size = published.people.size_for(published.baseline_records)
         sizes, counts = np.unique(listed_sizes(published), return_counts=True)
-        found = {name: confirmed(name, sizes, counts, size) for name in get_args(Estimator)}
+        found = {name: confirm_estimate(name, sizes, counts, size) for name in get_args(Estimator)}
         return [
             Strength(cls.__name__, f"threshold ({name})", _least_threshold(each, sizes, counts, size))
             for name, each in found.items()

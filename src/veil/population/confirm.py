@@ -20,12 +20,12 @@ _ROUNDING = 1.01
 """Room for the rounding errors of sums of a million terms, as a factor of the accuracy of the solver."""
 
 
-def confirmed(
+def confirm_estimate(
     estimator: Estimator, sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int
 ) -> Estimate:
     """Return the estimate, or one that is not available if its solution does not solve the equations.
 
-    >>> confirmed("pitman", np.array([1, 2, 3, 5]), np.array([50, 20, 10, 4]), 14_000).estimator
+    >>> confirm_estimate("pitman", np.array([1, 2, 3, 5]), np.array([50, 20, 10, 4]), 14_000).estimator
     'pitman'
     """
     found = estimate(estimator, sizes, counts, population)

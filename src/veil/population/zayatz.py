@@ -115,7 +115,7 @@ def exact_zayatz(sizes: NDArray[np.int64], counts: NDArray[np.int64], population
     left = population - records
     terms = _possible(sizes, counts, left)
 
-    def summed(start: int, end: int) -> tuple[fmpz, fmpz, fmpz]:
+    def sum_terms(start: int, end: int) -> tuple[fmpz, fmpz, fmpz]:
         """Product of the gaps of some terms, above and below the line, and the sum of the terms above it."""
         if end - start == 1:
             size, count = terms[start]
@@ -123,11 +123,11 @@ def exact_zayatz(sizes: NDArray[np.int64], counts: NDArray[np.int64], population
             above = _falling(left - before + 1, size - before)
             return above, _falling(population - before, size - before), above * (size * count)
         middle = (start + end) // 2
-        above, below, first = summed(start, middle)
-        next_above, next_below, second = summed(middle, end)
+        above, below, first = sum_terms(start, middle)
+        next_above, next_below, second = sum_terms(middle, end)
         return above * next_above, below * next_below, first * next_below + above * second
 
-    _, below, total = summed(0, len(terms))
+    _, below, total = sum_terms(0, len(terms))
     return below * (uniques * uniques * population), total * records
 
 

@@ -16,15 +16,15 @@ from veil.models.subset import subset_of
 from veil.population import REGIONS, Population, population_of
 from veil.published.table import Published
 from veil.risk.attackers import Attackers, attacker_risks
-from veil.risk.column_sets import AttributeRisk, affordable_size, attribute_risk, checked_size, ranked
+from veil.risk.column_sets import AttributeRisk, affordable_size, attribute_risk, check_size, rank_subsets
 from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
-from veil.risk.grouping import Grouped, check_columns, grouped, named, published_of, table_of
+from veil.risk.grouping import Grouped, check_columns, column_names, group_records, published_of, table_of
 from veil.risk.individual import IndividualRisk, class_weights, individual_risk_from
 from veil.risk.limits import risk_limits
 from veil.risk.projections import projections
 from veil.risk.special_uniques import Hunt, Suda, most_subsets
 from veil.risk.uniques import PopulationUniques, SampleUniques, population_uniques, sample_uniques
-from veil.risk.wildcards import WildcardRisk, matched_sums, wildcard_risk_of
+from veil.risk.wildcards import WildcardRisk, sum_matches, wildcard_risk_of
 
 USUAL_SUBSETS = 2**11 - 1
 """Subsets of the quasi-identifiers that are looked at unless more are asked for: all those of eleven."""
@@ -175,8 +175,8 @@ def analyze(
     uniques:     2 records (50 %)
     SUDA:        2 records with a score, highest 1, DIS 1 %
     """
-    published, people = _opened(source, quasi_identifiers, population, subset, marker, untouched)
-    made = grouped(published, untouched=untouched)
+    published, people = _open_table(source, quasi_identifiers, population, subset, marker, untouched)
+    made = group_records(published, untouched=untouched)
     sizes, columns = made.sizes, len(made.names)
     everybody = None if published.population is None else sizes_in_population(published)
     limits = risk_limits(models, published.records)
@@ -187,7 +187,7 @@ def analyze(
     if sampling_fraction is None:
         sampling_fraction = 0.01 if uniques is None else uniques.sampling_fraction or 0.01
     largest = affordable_size(columns, USUAL_SUBSETS) if largest_subset is None else largest_subset
-    largest = checked_size(largest, columns, most_subsets(made))
+    largest = check_size(largest, columns, most_subsets(made))
     attributes, special = _subsets(made, largest, untouched or published.flag is not None)
     individuals = [each for each in (weights, household) if each is not None]
     if individuals and published.weights is not None:
@@ -197,7 +197,7 @@ def analyze(
         )
     check_columns(published.table, individuals)
     drawn = None if weights is None else class_weights(made, published.table, weights)
-    matched, stands_for = matched_sums(made, drawn)
+    matched, stands_for = sum_matches(made, drawn)
     individual = None
     if weights is not None or household is not None:
         living = None if household is None else published.table[household]
@@ -212,7 +212,7 @@ def analyze(
         wildcard_risk_of(made, matched, threshold),
         attributes,
         largest,
-        special.scored(sampling_fraction),
+        special.score(sampling_fraction),
         individual,
     )
 
@@ -224,10 +224,10 @@ def _subsets(made: Grouped, largest: int, counted: bool) -> tuple[tuple[Attribut
     for each in projections(made, largest):
         special.see(each)
         risks.append(attribute_risk(made, each, counted))
-    return ranked(risks), special
+    return rank_subsets(risks), special
 
 
-def _opened(
+def _open_table(
     source: Any, quasi_identifiers: Any, population: Any, subset: Any, marker: str | None, untouched: bool
 ) -> tuple[Published, Population | None]:
     """Return the table and the number of people it stands for, in whatever way they are given."""
@@ -243,12 +243,12 @@ def _opened(
                 "`population` should be a number or a region for a published table, which knows the people themselves"
             )
         everybody = table_of(population)
-        check_columns(everybody, named(quasi_identifiers))
+        check_columns(everybody, column_names(quasi_identifiers))
     if subset is not None:
         if isinstance(source, Published) or everybody is not None:
             raise PlanError("`subset` should be left out where the population is given as a table")
         source = table_of(source)
-        names = named(quasi_identifiers)
+        names = column_names(quasi_identifiers)
         check_columns(source, names)
         mask = subset_of(subset).mask(source)
         everybody, source = source.select(names), source.filter(pa.array(mask))

@@ -99,7 +99,7 @@ def attacker_risks(
         )
     smallest = smallest_safe_size(threshold)
     records = int(sizes.sum())
-    linked = _linked(sizes, people, records)
+    linked = _average_match_chance(sizes, people, records)
     found = {
         "prosecutor": _attack(sizes, sizes, threshold, promised.prosecutor),
         "journalist": _attack(sizes, people, threshold, promised.journalist),
@@ -123,7 +123,7 @@ def _attack(sizes: NDArray[np.int64], people: NDArray[np.int64], threshold: floa
     if records == 0:
         return Attack()
     fewest, most = int(people.min()), int(people.max())
-    average = _linked(sizes, people, records)
+    average = _average_match_chance(sizes, people, records)
     return Attack(
         highest=1.0 / fewest,
         lowest=1.0 / most,
@@ -136,7 +136,7 @@ def _attack(sizes: NDArray[np.int64], people: NDArray[np.int64], threshold: floa
     )
 
 
-def _linked(sizes: NDArray[np.int64], people: NDArray[np.int64], records: int) -> float:
+def _average_match_chance(sizes: NDArray[np.int64], people: NDArray[np.int64], records: int) -> float:
     """Return the sum of f/F over records; one division for each different F, so that nothing adds up."""
     if records == 0:
         return 0.0

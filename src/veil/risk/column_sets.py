@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from veil.errors import ParameterError
-from veil.risk.grouping import Grouped, grouped, published_of
+from veil.risk.grouping import Grouped, group_records, published_of
 from veil.risk.projections import Projection, projections, subset_count
 
 MOST_SUBSETS = 2**20 - 1
@@ -63,10 +63,10 @@ def attribute_risks(
     ('age', 'sex') 0.75 0.833
     """
     published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched)
-    made = grouped(published, untouched=untouched)
+    made = group_records(published, untouched=untouched)
     counted = untouched or published.flag is not None
-    limit = checked_size(largest, len(made.names))
-    return ranked(attribute_risk(made, each, counted) for each in projections(made, limit))
+    limit = check_size(largest, len(made.names))
+    return rank_subsets(attribute_risk(made, each, counted) for each in projections(made, limit))
 
 
 def attribute_risk(made: Grouped, projection: Projection, counted: bool = False) -> AttributeRisk:
@@ -87,19 +87,19 @@ def attribute_risk(made: Grouped, projection: Projection, counted: bool = False)
     )
 
 
-def ranked(risks: Iterable[AttributeRisk]) -> tuple[AttributeRisk, ...]:
+def rank_subsets(risks: Iterable[AttributeRisk]) -> tuple[AttributeRisk, ...]:
     """Sort subsets: small ones first, then those that reveal little."""
     return tuple(
         sorted(risks, key=lambda each: (len(each.columns), each.distinction, each.separation, each.columns))
     )
 
 
-def checked_size(largest: int | None, columns: int, most: int = MOST_SUBSETS) -> int:
+def check_size(largest: int | None, columns: int, most: int = MOST_SUBSETS) -> int:
     """Return the size of the largest subset to look at, after checking that there are not too many.
 
-    >>> checked_size(None, 8), checked_size(3, 40)
+    >>> check_size(None, 8), check_size(3, 40)
     (8, 3)
-    >>> checked_size(None, 30)
+    >>> check_size(None, 30)
     Traceback (most recent call last):
     ...
     veil.errors.ParameterError: 30 columns have 1,073,741,823 subsets of up to 30, too many to look at. Give `largest`,

@@ -57,7 +57,7 @@ class Grouped:
     def spread(self, values: NDArray[Any], suppressed: float = 0) -> NDArray[Any]:
         """Return for each record the value of its class.
 
-        >>> made = grouped(Published(pa.table({"a": ["x", "*", "x"]}), ["a"]))
+        >>> made = group_records(Published(pa.table({"a": ["x", "*", "x"]}), ["a"]))
         >>> made.spread(made.sizes).tolist()
         [2, 0, 2]
         """
@@ -67,12 +67,12 @@ class Grouped:
         return found
 
 
-def grouped(published: Published, *, untouched: bool = False) -> Grouped:
+def group_records(published: Published, *, untouched: bool = False) -> Grouped:
     """Group the records of a published table.
 
     `untouched` says that the table is as it was collected: missing values are values, and nothing is suppressed.
 
-    >>> made = grouped(Published(pa.table({"age": ["20", "*", "20"], "sex": ["f", "m", "f"]}), ["age", "sex"]))
+    >>> made = group_records(Published(pa.table({"age": ["20", "*", "20"], "sex": ["f", "m", "f"]}), ["age", "sex"]))
     >>> made.sizes.tolist(), made.codes.tolist(), made.blank.tolist()
     ([2, 1], [[0, 0], [1, 1]], [[False, False], [True, False]])
     """
@@ -106,7 +106,7 @@ def published_of(
     A column `suppressed` that is not named says which rows are, as in a release of Veil.
     """
     if isinstance(source, Published):
-        if quasi_identifiers is not None and list(named(quasi_identifiers)) != source.names:
+        if quasi_identifiers is not None and list(column_names(quasi_identifiers)) != source.names:
             raise PlanError(
                 "`quasi_identifiers` should be left out for a published table, which knows its own: "
                 + ", ".join(map(repr, source.names))
@@ -115,7 +115,7 @@ def published_of(
     released = outcome_of(source)
     if released is not None and population is None:
         return published_by(released, quasi_identifiers)
-    names = named(quasi_identifiers)
+    names = column_names(quasi_identifiers)
     table, weights = _rows(source, names)
     check_columns(table, names)
     flags = flags_among(table.column_names, names)
@@ -135,7 +135,7 @@ def published_by(outcome: Outcome, quasi_identifiers: str | Iterable[str] | None
     """See the output from outside, by the columns that an attacker may know: those that were said, or others."""
     if quasi_identifiers is None:
         return outcome.published
-    names = named(quasi_identifiers)
+    names = column_names(quasi_identifiers)
     check_columns(outcome.table, names)
     return Published(
         outcome.table,
@@ -171,7 +171,7 @@ def table_of(source: Any) -> pa.Table:
     return read(source).table
 
 
-def named(columns: str | Iterable[str] | None) -> tuple[str, ...]:
+def column_names(columns: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return the names of columns, one or several; at least one is needed, and none twice."""
     names = (columns,) if isinstance(columns, str) else tuple(columns or ())
     if not names:

@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
 from veil.errors import InputError, ParameterError
-from veil.risk.grouping import Grouped, check_columns, grouped, published_of
-from veil.risk.wildcards import matched_sums
+from veil.risk.grouping import Grouped, check_columns, group_records, published_of
+from veil.risk.wildcards import sum_matches
 from veil.tables.columns import encode_values, is_number
 
 Method = Literal["exact", "approximate"]
@@ -127,7 +127,7 @@ def individual_risk(
     [0.018779, 0.018779, 0.085791]
     """
     published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched)
-    made = grouped(published, untouched=untouched)
+    made = group_records(published, untouched=untouched)
     return individual_risk_of(made, published.table, weights, household, method)
 
 
@@ -142,7 +142,7 @@ def individual_risk_of(
     if method not in ("exact", "approximate"):
         raise ParameterError(f"`method` should be 'exact' or 'approximate', not {method!r}")
     check_columns(table, [each for each in (weights, household) if each is not None])
-    frequencies, people = matched_sums(made, None if weights is None else class_weights(made, table, weights))
+    frequencies, people = sum_matches(made, None if weights is None else class_weights(made, table, weights))
     return individual_risk_from(
         made, frequencies, people, None if household is None else table[household], method
     )

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from veil.base.compiled import kernel
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
-from veil.risk.grouping import named, table_of
+from veil.risk.grouping import column_names, table_of
 from veil.risk.nearest import FEWEST, PAIRS, Linkage
 from veil.tables.columns import as_numbers, column_of, encode_values, groups, is_measured
 from veil.tables.text import canonical_text
@@ -80,7 +80,7 @@ def linkage_experiment(
     >>> linkage_experiment(before, after, ["age", "sex"]).forward  # two are found, and two are mixed up
     0.75
     """
-    known, released, names = table_of(before), table_of(after), named(columns)
+    known, released, names = table_of(before), table_of(after), column_names(columns)
     owners = np.arange(released.num_rows) if origins is None else np.asarray(origins, np.int64)
     if owners.size != released.num_rows or (owners < 0).any() or (owners >= known.num_rows).any():
         raise InputError(
@@ -91,8 +91,8 @@ def linkage_experiment(
     own = old.group[owners], new.group
     arrays = _arrays(old, new, own, names, hierarchies or {}, marker)
     rows = np.arange(owners.size)
-    forward, some = _found(_Distances(arrays, True), old, new, owners, rows, pairs)
-    backward, others = _found(_Distances(arrays, False), new, old, rows, owners, pairs)
+    forward, some = _share_linked(_Distances(arrays, True), old, new, owners, rows, pairs)
+    backward, others = _share_linked(_Distances(arrays, False), new, old, rows, owners, pairs)
     return Linkage(forward, backward, max(some, others), max(known.num_rows, released.num_rows))
 
 
@@ -112,7 +112,7 @@ class _Side:
         return _Side(group, table.take(pa.array(first)), np.bincount(group).astype(np.int64))
 
 
-def _found(
+def _share_linked(
     distances: _Distances,
     targets: _Side,
     candidates: _Side,
@@ -198,11 +198,11 @@ def _arrays(
         labels.append(table[0].ravel())
         distances.append(table[1].ravel())
     return (
-        _stacked([each for each, _ in numbers], old.counts.size),
-        _stacked([each for _, each in numbers], new.counts.size),
+        _stack_columns([each for each, _ in numbers], old.counts.size),
+        _stack_columns([each for _, each in numbers], new.counts.size),
         np.array([_weight(each) for each, _ in numbers]),
-        _stacked([each for each, _ in codes], old.counts.size).astype(np.int64),
-        _stacked([each for _, each in codes], new.counts.size).astype(np.int64),
+        _stack_columns([each for each, _ in codes], old.counts.size).astype(np.int64),
+        _stack_columns([each for _, each in codes], new.counts.size).astype(np.int64),
         np.array(places, np.int64).reshape(-1, 2),
         np.concatenate(labels),
         np.concatenate(distances),
@@ -214,7 +214,7 @@ def _texts(column: pa.ChunkedArray, name: str) -> tuple[list[str | None], Intege
     return canonical_text(values, column=name), codes.astype(np.int64)
 
 
-def _stacked(columns: list[Any], rows: int) -> Floats:
+def _stack_columns(columns: list[Any], rows: int) -> Floats:
     return np.ascontiguousarray(np.array(columns, np.float64).reshape(len(columns), rows).T)
 
 

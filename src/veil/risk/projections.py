@@ -60,7 +60,7 @@ def projections(grouped: Grouped, largest: int | None = None) -> Iterator[Projec
         yield from _below(whole, set(order), order, work)
         return
     for chosen in combinations(order, largest):
-        yield from _below(work.projected(whole, chosen), set(chosen), order, work)
+        yield from _below(work.project(whole, chosen), set(chosen), order, work)
 
 
 def _below(table: Projection, columns: set[int], order: list[int], work: _Work) -> Iterator[Projection]:
@@ -72,7 +72,7 @@ def _below(table: Projection, columns: set[int], order: list[int], work: _Work) 
         if column not in columns:
             return
         fewer = columns - {column}
-        yield from _below(work.projected(table, tuple(fewer)), fewer, order, work)
+        yield from _below(work.project(table, tuple(fewer)), fewer, order, work)
 
 
 class _Work:
@@ -90,7 +90,7 @@ class _Work:
         made: Words = np.bitwise_or.reduce(self.fields[list(columns)], axis=0)
         return made
 
-    def projected(self, table: Projection, columns: tuple[int, ...]) -> Projection:
+    def project(self, table: Projection, columns: tuple[int, ...]) -> Projection:
         rows = table.sizes.size
         keys = np.empty_like(table.keys)
         sizes, members = np.empty(rows, np.int64), np.empty(rows, np.int32)

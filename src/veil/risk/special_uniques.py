@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.errors import ParameterError
-from veil.risk.column_sets import checked_size
-from veil.risk.grouping import Grouped, grouped, published_of
+from veil.risk.column_sets import check_size
+from veil.risk.grouping import Grouped, group_records, published_of
 from veil.risk.projections import Projection, projections
 
 Scoring = Literal["elliot", "ihsn"]
@@ -152,11 +152,11 @@ def suda(
     ([0.0, 0.0, 2.0, 2.0], [('age', 'sex'), ('age', 'job')])
     """
     published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched)
-    made = grouped(published, untouched=untouched)
-    hunt = Hunt(made, checked_size(largest, len(made.names), most_subsets(made)))
+    made = group_records(published, untouched=untouched)
+    hunt = Hunt(made, check_size(largest, len(made.names), most_subsets(made)))
     for each in projections(made, hunt.largest):
         hunt.see(each)
-    return hunt.scored(sampling_fraction, scoring)
+    return hunt.score(sampling_fraction, scoring)
 
 
 def most_subsets(made: Grouped) -> int:
@@ -196,7 +196,7 @@ class Hunt:
             found &= ~self.gaps[:, projection.columns].any(axis=1)
         self.alone[frozenset(projection.columns)] = np.packbits(found)
 
-    def scored(self, sampling_fraction: float = 0.01, scoring: Scoring = "elliot") -> Suda:
+    def score(self, sampling_fraction: float = 0.01, scoring: Scoring = "elliot") -> Suda:
         """Score the records, once all subsets have been seen."""
         if not 0 < sampling_fraction <= 1:
             raise ParameterError(

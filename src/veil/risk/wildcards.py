@@ -20,7 +20,7 @@ from veil.base.compiled import kernel
 from veil.models.average_risk import smallest_safe_size
 from veil.published.matching import pack_rows, patterns
 from veil.risk.attackers import check_threshold
-from veil.risk.grouping import Grouped, grouped, published_of
+from veil.risk.grouping import Grouped, group_records, published_of
 
 Words = NDArray[np.uint64]
 
@@ -60,7 +60,7 @@ def wildcard_risk(
     >>> wildcard_risk(table, ["age", "sex"]).average.__round__(3)  # three that match each other, and one alone
     0.5
     """
-    made = grouped(published_of(source, quasi_identifiers, marker=marker))
+    made = group_records(published_of(source, quasi_identifiers, marker=marker))
     return wildcard_risk_of(made, matches(made), threshold)
 
 
@@ -89,13 +89,13 @@ def matches(made: Grouped) -> NDArray[np.int64]:
 
     >>> import pyarrow as pa
     >>> from veil.published.table import Published
-    >>> matches(grouped(Published(pa.table({"a": ["x", "*", "y"], "b": ["1", "1", "2"]}), ["a", "b"]))).tolist()
+    >>> matches(group_records(Published(pa.table({"a": ["x", "*", "y"], "b": ["1", "1", "2"]}), ["a", "b"]))).tolist()
     [2, 2, 1]
     """
-    return matched_sums(made)[0]
+    return sum_matches(made)[0]
 
 
-def matched_sums(
+def sum_matches(
     made: Grouped, amounts: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Count the records that match those of each class, and add up an amount that the classes have.

@@ -27,7 +27,7 @@ from veil.utility.comparison import Comparison
 from veil.utility.features import (
     TableSide,
     check,
-    collapsed,
+    collapse_rows,
     folds_of,
     one_thread,
     released_codes,
@@ -247,9 +247,9 @@ class _Learner:
         self.side, self.task, self.use = side, task, use
         training, prediction = side.training[task.rows], side.prediction[task.rows]
         joined = np.column_stack([training, task.truth])
-        self.example, member = collapsed(joined, [*side.sizes, len(task.classes)])
+        self.example, member = collapse_rows(joined, [*side.sizes, len(task.classes)])
         self.examples, self.answers = training[member], task.truth[member]
-        self.question, member = collapsed(prediction, side.sizes)
+        self.question, member = collapse_rows(prediction, side.sizes)
         self.questions = prediction[member]
 
     def predict(self, method: Classifier, fold: slice) -> Floats:

@@ -29,10 +29,10 @@ Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-def rooted(hierarchy: Hierarchy) -> Hierarchy:
+def add_root(hierarchy: Hierarchy) -> Hierarchy:
     """Return the hierarchy with one more level `*`, unless its last level is a single label already.
 
-    >>> rooted(Hierarchy.from_rows([["a"], ["b"]])).labels
+    >>> add_root(Hierarchy.from_rows([["a"], ["b"]])).labels
     (('a', 'b'), ('*',))
     """
     if hierarchy.height and len(hierarchy.labels[-1]) == 1:
@@ -64,7 +64,7 @@ class Cells:
         self.values, codes = encode_values(original)
         counts = np.bincount(codes, minlength=len(self.values))
         builder = suppression() if hierarchy is None else hierarchy_builder(hierarchy)
-        self.hierarchy = rooted(builder.build(self.values, counts, name))
+        self.hierarchy = add_root(builder.build(self.values, counts, name))
         self.value_codes = self.hierarchy.encode(self.values, name)
         self.base = self.value_codes[codes].astype(np.int64)
 
@@ -112,7 +112,7 @@ class Column:
         self.texts = (*cells.texts, None)
         width = len(self.texts)
         keys = cells.base * width + np.where(suppressed, width - 1, cells.shown)
-        found, self.pair, self.count = numbered(keys, self.hierarchy.size * width)
+        found, self.pair, self.count = number_keys(keys, self.hierarchy.size * width)
         self.base, self.text = np.divmod(found, width)
         self.suppressed: Flags = self.text == width - 1
         self._find()
@@ -138,20 +138,20 @@ class Column:
         self.blank: Flags = ~on_path & self.cells.is_blank[self.text]
         elsewhere = ~on_path & ~self.blank
 
-        def known(of: dict[int, int]) -> Integers:
+        def look_up(of: dict[int, int]) -> Integers:
             return np.array([of.get(number, -1) for number in text.tolist()], np.int64)[self.text]
 
         height = hierarchy.height
         self.level: Integers = np.where(on_path, own.argmax(axis=0), height)
-        self.level[elsewhere] = known(first_levels)[elsewhere]
+        self.level[elsewhere] = look_up(first_levels)[elsewhere]
         self._top: Integers = np.where(on_path, height - own[::-1].argmax(axis=0), height)
-        self._top[elsewhere] = known(last_levels)[elsewhere]
+        self._top[elsewhere] = look_up(last_levels)[elsewhere]
         self.unknown: Flags = self._top < 0
         self._code = np.zeros(self.base.size, np.int64)
         for level in range(height + 1):
             here = on_path & (self._top == level)
             self._code[here] = hierarchy.label_map(level)[self.base[here]]
-        self._code[elsewhere] = known(codes)[elsewhere]
+        self._code[elsewhere] = look_up(codes)[elsewhere]
         if self.untouched:  # even where labels of higher levels are spelled like values
             self._top[:], self._code = 0, self.base
 
@@ -282,7 +282,7 @@ def _ends(hierarchy: Hierarchy, level: int) -> tuple[Floats, Floats]:
     return least, most
 
 
-def numbered(keys: Integers, size: int) -> tuple[Integers, Integers, Integers]:
+def number_keys(keys: Integers, size: int) -> tuple[Integers, Integers, Integers]:
     """Return the different keys in ascending order, the place of each key among them, and how often each occurs.
 
     Keys run from 0 to below `size`.

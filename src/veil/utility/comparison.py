@@ -97,7 +97,7 @@ class Comparison:
             inside = np.cumsum(prepared.subset) - 1
             table, rows = table.filter(pa.array(prepared.subset)), inside[rows]
         elif table is not whole:
-            table, rows = whole, _matched(table, whole)[rows]
+            table, rows = whole, _match_rows(table, whole)[rows]
         hierarchies = {name: outcome.hierarchies.get(name) for name in names}
         return cls(table, outcome.table, hierarchies, rows=rows, marker=outcome.marker)
 
@@ -188,7 +188,7 @@ def _places(records: int, released: int, rows: Any) -> NDArray[np.int64]:
     return place
 
 
-def _matched(part: pa.Table, whole: pa.Table) -> NDArray[np.int64]:
+def _match_rows(part: pa.Table, whole: pa.Table) -> NDArray[np.int64]:
     """Return for each row of a part an equal row of the whole, each taken once."""
     keys = groups(pa.concat_tables([whole, part]), tuple(whole.column_names), "comparison")
     known, wanted = keys[: whole.num_rows], keys[whole.num_rows :]

@@ -19,7 +19,7 @@ from veil.errors import ParameterError
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
 from veil.tables.columns import encode_values, is_number
 from veil.tables.text import canonical_text
-from veil.utility.column import Column, as_number, numbered
+from veil.utility.column import Column, as_number, number_keys
 from veil.utility.comparison import Comparison
 
 
@@ -90,7 +90,7 @@ def distribution(comparison: Comparison, column: str) -> Distribution:
     (('8', '9', '35'), ('0-9', '30-39'), (2, 1))
     """
     comparison.require(column)
-    return Distribution(column, *(_frequencies(*each) for each in ordered(comparison, column)))
+    return Distribution(column, *(_frequencies(*each) for each in order_values(comparison, column)))
 
 
 def contingency(
@@ -111,7 +111,7 @@ def contingency(
         raise ParameterError(f"`at_most` should be 1 or more, not {at_most}")
     comparison.require(row)
     comparison.require(column)
-    first, second = ordered(comparison, row), ordered(comparison, column)
+    first, second = order_values(comparison, row), order_values(comparison, column)
     before, after = (_contingency(*a, *b, at_most) for a, b in zip(first, second, strict=True))
     return before, after
 
@@ -120,10 +120,10 @@ Coded = tuple[list[str | None], NDArray[np.int64]]
 """Values in order, and for each record the place of its value."""
 
 
-def ordered(comparison: Comparison, name: str) -> tuple[Coded, Coded]:
+def order_values(comparison: Comparison, name: str) -> tuple[Coded, Coded]:
     """Return the values of a column in order, before and after, and the place of each record's value."""
     values, codes = encode_values(comparison.original[name])
-    before = _sorted(
+    before = _sort_texts(
         canonical_text(values, column=name), codes, natural_ranks(values, comparison.original[name])
     )
     values, codes = encode_values(comparison.released[name])
@@ -135,7 +135,7 @@ def ordered(comparison: Comparison, name: str) -> tuple[Coded, Coded]:
         if ROOT not in texts:
             texts, ranks = [*texts, ROOT], np.append(ranks, np.inf)
         codes[comparison.released_suppressed] = texts.index(ROOT)
-    return before, _sorted(texts, codes, ranks)
+    return before, _sort_texts(texts, codes, ranks)
 
 
 def natural_ranks(values: pa.Array, column: pa.ChunkedArray) -> NDArray[np.float64]:
@@ -182,13 +182,13 @@ def label_ranks(
 
 def domain_ranks(hierarchy: Hierarchy, original: pa.ChunkedArray) -> NDArray[np.int64]:
     """Return the place of each value of a hierarchy in the order of the column's type; a missing value comes last."""
-    order = np.argsort(natural_ranks(_typed(hierarchy.labels[0], original), original), kind="stable")
+    order = np.argsort(natural_ranks(_type_domain(hierarchy.labels[0], original), original), kind="stable")
     ranks = np.empty(order.size, np.int64)
     ranks[order] = np.arange(order.size)
     return ranks
 
 
-def _typed(domain: Sequence[str | None], original: pa.ChunkedArray) -> pa.Array:
+def _type_domain(domain: Sequence[str | None], original: pa.ChunkedArray) -> pa.Array:
     """Return the texts of a domain as values that sort like the column."""
     kind = original.type.value_type if pa.types.is_dictionary(original.type) else original.type
     if is_number(kind):
@@ -196,7 +196,7 @@ def _typed(domain: Sequence[str | None], original: pa.ChunkedArray) -> pa.Array:
     return pa.array(domain, pa.string())  # dates are spelled so that their text sorts like them
 
 
-def _sorted(texts: Sequence[str | None], codes: Any, ranks: NDArray[np.float64]) -> Coded:
+def _sort_texts(texts: Sequence[str | None], codes: Any, ranks: NDArray[np.float64]) -> Coded:
     """Return texts that occur in the order of their ranks (missing, then `*` at the end), and codes into them."""
     used = np.bincount(codes, minlength=len(texts)) > 0
     order = sorted(
@@ -219,16 +219,16 @@ def _contingency(
     column_codes: NDArray[np.int64],
     at_most: int | None,
 ) -> Contingency:
-    row_place, row_names = _compressed(rows, at_most)
-    column_place, column_names = _compressed(columns, at_most)
+    row_place, row_names = _compress_values(rows, at_most)
+    column_place, column_names = _compress_values(columns, at_most)
     width, height = len(column_names), len(row_names)
-    found, _, count = numbered(row_place[row_codes] * width + column_place[column_codes], width * height)
+    found, _, count = number_keys(row_place[row_codes] * width + column_place[column_codes], width * height)
     shares = np.zeros(width * height)
     shares[found] = count / max(1, row_codes.size)
     return Contingency(row_names, column_names, tuple(map(tuple, shares.reshape(height, width).tolist())))
 
 
-def _compressed(
+def _compress_values(
     values: list[str | None], at_most: int | None
 ) -> tuple[NDArray[np.int64], tuple[tuple[str | None, ...], ...]]:
     """Return the place of each value in a shorter list, and the values of each place."""

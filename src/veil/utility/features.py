@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError, MissingDependencyError, ParameterError, PlanError
 from veil.tables.columns import is_number
-from veil.utility.column import numbered
+from veil.utility.column import number_keys
 from veil.utility.comparison import Comparison
-from veil.utility.distributions import ordered
+from veil.utility.distributions import order_values
 from veil.utility.numbers_kept import numbers
 
 Integers = NDArray[np.int64]
@@ -121,7 +121,7 @@ def _side(parts: list[Part]) -> TableSide:
 
 
 def _categorical(comparison: Comparison, name: str) -> tuple[Part, Part]:
-    (values, before), _ = ordered(comparison, name)
+    (values, before), _ = order_values(comparison, name)
     labels, shown, seen = released_codes(comparison, name)
     return (before, before, len(values), None), (shown, seen, len(labels), None)
 
@@ -131,13 +131,13 @@ def released_codes(comparison: Comparison, name: str) -> tuple[list[str | None],
 
     Suppressed cells would show what most of the others show that had the same value.
     """
-    (values, before), (labels, codes) = ordered(comparison, name)
+    (values, before), (labels, codes) = order_values(comparison, name)
     present = comparison.place >= 0
     shown = np.full(comparison.records, NEVER_SEEN, np.int64)
     shown[present] = codes[comparison.place[present]]
     hidden = comparison.suppressed if name in comparison.columns else ~present
     width = max(1, len(labels))
-    keys, _, count = numbered(before[~hidden] * width + shown[~hidden], len(values) * width)
+    keys, _, count = number_keys(before[~hidden] * width + shown[~hidden], len(values) * width)
     value, label = np.divmod(keys, width)
     order = np.lexsort((-label, count))  # the most frequent last, the first of equals
     usual = np.full(len(values), NEVER_SEEN, np.int64)
@@ -164,10 +164,10 @@ def _numeric(comparison: Comparison, name: str) -> tuple[Part, Part]:
     return (old, old, levels.size, levels), (new, old if exact else new, levels.size, levels)
 
 
-def collapsed(codes: Integers, sizes: Sequence[int]) -> tuple[Integers, Integers]:
+def collapse_rows(codes: Integers, sizes: Sequence[int]) -> tuple[Integers, Integers]:
     """Number alike rows of codes; return the number of each row, and one row of each number.
 
-    >>> collapsed(np.array([[0, 1], [1, 1], [0, 1]]), [2, 2])[0].tolist()
+    >>> collapse_rows(np.array([[0, 1], [1, 1], [0, 1]]), [2, 2])[0].tolist()
     [0, 1, 0]
     """
     keys, possible = np.zeros(len(codes), np.int64), 1
@@ -175,9 +175,9 @@ def collapsed(codes: Integers, sizes: Sequence[int]) -> tuple[Integers, Integers
         keys = keys * (size + 1) + (column - NEVER_SEEN)
         possible *= size + 1
         if possible > 2**31:
-            found, keys, _ = numbered(keys, possible)
+            found, keys, _ = number_keys(keys, possible)
             possible = max(1, found.size)
-    found, place, _ = numbered(keys, possible)
+    found, place, _ = number_keys(keys, possible)
     member = np.empty(found.size, np.int64)
     member[place] = np.arange(place.size)
     return place, member

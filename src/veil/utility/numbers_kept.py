@@ -143,7 +143,7 @@ def preservation(comparison: Comparison, columns: Sequence[str] | None = None) -
         sse=math.fsum(each.sse for each in found_columns),
         sse_sst=math.fsum(ratios) / len(ratios) if ratios else None,
         ned=math.fsum(each.ned for each in found_columns) / len(found_columns),
-        correlations=(_listed(before[1]), _listed(after[1])),
+        correlations=(_to_lists(before[1]), _to_lists(after[1])),
         **_changes(before, after),
     )
 
@@ -262,5 +262,5 @@ def _changes(before: tuple[Floats, Floats], after: tuple[Floats, Floats]) -> dic
     }
 
 
-def _listed(matrix: Floats) -> Matrix:
+def _to_lists(matrix: Floats) -> Matrix:
     return tuple(tuple(None if math.isnan(each) else each for each in row) for row in matrix.tolist())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from veil.errors import ParameterError
 from veil.tables.columns import as_numbers, is_number
-from veil.utility.column import Column, as_number, numbered
+from veil.utility.column import Column, as_number, number_keys
 from veil.utility.comparison import Comparison
 from veil.utility.distributions import domain_ranks
 
@@ -184,19 +184,19 @@ class Asked:
 
     def counts(self, queries: Sequence[CountQuery]) -> Floats:
         """Count on the original table."""
-        return self._summed(queries, released=False)
+        return self._sum_counts(queries, released=False)
 
     def answers(self, queries: Sequence[CountQuery]) -> Floats:
         """Estimate the counts from the released table."""
-        return self._summed(queries, released=True)
+        return self._sum_counts(queries, released=True)
 
-    def _summed(self, queries: Sequence[CountQuery], *, released: bool) -> Floats:
+    def _sum_counts(self, queries: Sequence[CountQuery], *, released: bool) -> Floats:
         found = np.zeros(len(queries))
         by_columns: dict[tuple[str, ...], list[int]] = {}
         for at, query in enumerate(queries):
             by_columns.setdefault(tuple(name for name, _, _ in query.windows), []).append(at)
         for names, places in by_columns.items():
-            codes, count = self._collapsed(names, released)
+            codes, count = self._collapse_columns(names, released)
             for at in places:
                 chances = count
                 for (name, first, last), code in zip(queries[at].windows, codes, strict=True):
@@ -205,7 +205,7 @@ class Asked:
                 found[at] = chances.sum()
         return found
 
-    def _collapsed(self, names: tuple[str, ...], released: bool) -> tuple[list[Integers], Floats]:
+    def _collapse_columns(self, names: tuple[str, ...], released: bool) -> tuple[list[Integers], Floats]:
         """Return the different combinations of values in some columns, column by column, and their counts."""
         if (names, released) not in self.combinations:
             self.combinations[names, released] = self._combine(names, released)
@@ -220,9 +220,9 @@ class Asked:
             keys = keys * size + codes[column.pair]
             possible *= size
             if possible > 2**31:  # no more than there are records
-                _, keys, _ = numbered(keys, possible)
+                _, keys, _ = number_keys(keys, possible)
                 possible = int(keys.max()) + 1
-        _, place, count = numbered(keys, possible)
+        _, place, count = number_keys(keys, possible)
         member = np.empty(count.size, np.int64)
         member[place] = np.arange(place.size)
         found = [codes[column.pair[member]] for column, codes in zip(columns, firsts, strict=True)]

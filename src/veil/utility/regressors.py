@@ -23,7 +23,7 @@ from veil.utility.comparison import Comparison
 from veil.utility.features import (
     TableSide,
     check,
-    collapsed,
+    collapse_rows,
     folds_of,
     one_thread,
     require_scikit_learn,
@@ -138,15 +138,15 @@ def regression(
         for at, side in enumerate(sides(comparison, chosen, numeric))
     ]
 
-    def predicted(job: tuple[Regressor, int, slice]) -> Floats:
+    def predict_job(job: tuple[Regressor, int, slice]) -> Floats:
         method, at, fold = job
-        return _predicted(method, *tables[at], rows, fold, trees, seed)
+        return _predict_fold(method, *tables[at], rows, fold, trees, seed)
 
     jobs = [(method, at, fold) for method in methods for at in (0, 1) for fold in parts]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what scikit-learn says of collinear columns
         with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-            answers = list(pool.map(predicted, jobs))
+            answers = list(pool.map(predict_job, jobs))
     baseline = _rmse(truth, np.concatenate([_others_mean(truth, fold) for fold in parts]))
     spread = float(np.square(truth - truth.mean()).sum())
     made = []
@@ -178,7 +178,7 @@ def regression(
     return tuple(made)
 
 
-def _predicted(
+def _predict_fold(
     method: Regressor,
     side: TableSide,
     answers: Floats,
@@ -198,7 +198,7 @@ def _predicted(
     model = _model(method, len(examples), trees, seed)
     learned, weights = answers[use], np.ones(len(examples))
     if method != "forest":  # least squares see no more of alike records than their mean
-        place, member = collapsed(examples, side.sizes)
+        place, member = collapse_rows(examples, side.sizes)
         examples, weights = examples[member], np.bincount(place).astype(np.float64)
         learned = np.bincount(place, weights=learned) / weights
     with one_thread():

@@ -116,7 +116,7 @@ def summary_statistics(
         ColumnStatistics(
             name,
             _original(before[name], keep, name, comparison.marker),
-            _released(comparison, name, keep_after, suppressed),
+            _released_statistics(comparison, name, keep_after, suppressed),
         )
         for name in names
     )
@@ -155,7 +155,7 @@ def _original(column: pa.ChunkedArray, keep: NDArray[np.bool_], name: str, marke
     return _statistics(values, texts, counts, natural_ranks(values, column), scale_of(column.type), marker)
 
 
-def _released(
+def _released_statistics(
     comparison: Comparison, name: str, keep: NDArray[np.bool_], suppressed: NDArray[np.bool_]
 ) -> Statistics:
     original, released = comparison.original[name], comparison.released[name]

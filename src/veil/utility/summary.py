@@ -192,7 +192,7 @@ def compare(
         if rows is None and made is not None:
             rows = made.rows
         comparison = Comparison(original, released, quasi_identifiers, rows=rows, marker=marker)
-    return measured_utility(
+    return measure_utility(
         comparison, targets=targets, queries=queries, folds=folds, trees=trees, listwise=listwise,
         max_values=max_values, seed=seed, threads=threads,
     )  # fmt: skip
@@ -210,10 +210,10 @@ def utility_of(release: object, **options: Any) -> Utility:
     >>> utility_of(release).suppressed
     1
     """
-    return measured_utility(Comparison.of(release), **options)
+    return measure_utility(Comparison.of(release), **options)
 
 
-def measured_utility(
+def measure_utility(
     comparison: Comparison,
     *,
     targets: str | Iterable[str] = (),

@@ -84,11 +84,11 @@ def verify_release(
     columns = [name for name in hierarchies if name not in plan.microaggregated]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
 
-        def verified(name: str) -> tuple[NDArray[np.bool_], list[Finding]]:
+        def verify_column(name: str) -> tuple[NDArray[np.bool_], list[Finding]]:
             column = _Column(encode_values(before[name]), published, name, hierarchies[name], levels[name])
             return column.generalized_to_nothing, column.verify(plan)
 
-        nothing, of_columns = zip(*pool.map(verified, columns), strict=True) if columns else ((), ())
+        nothing, of_columns = zip(*pool.map(verify_column, columns), strict=True) if columns else ((), ())
     if not over_limit:
         findings.append(_verify_limit(published, nothing, plan))
     if flag is not None:
@@ -97,7 +97,7 @@ def verify_release(
         findings.append(Finding(promise, wrong == 0, f"{wrong} rows differ" if wrong else "every row"))
     findings += [finding for found in of_columns for finding in found]
     if plan.microaggregated:
-        labels = _generalized(before, levels, hierarchies)
+        labels = _generalize_columns(before, levels, hierarchies)
         findings += verify_aggregates(before, pa.table(labels), published, plan)
     treated = {*hierarchies, *plan.microaggregated, *plan.identifying, flag}
     for name in released.column_names:
@@ -247,10 +247,10 @@ def _population(
 ) -> pa.Table:
     """Everybody, with generalized quasi-identifiers: every value looked up in the hierarchy's own rows."""
     sensitive = {name: table[name] for name in plan.sensitive if name in table.column_names}
-    return pa.table(sensitive | _generalized(table, levels, hierarchies))
+    return pa.table(sensitive | _generalize_columns(table, levels, hierarchies))
 
 
-def _generalized(
+def _generalize_columns(
     table: pa.Table, levels: dict[str, int], hierarchies: dict[str, Hierarchy]
 ) -> dict[str, pa.Array]:
     columns = {}

@@ -15,7 +15,7 @@ from support.risk.tables import sometimes
 from veil.errors import ParameterError
 from veil.risk import detect_identifiers, propose_roles
 from veil.risk.identify.content import PATTERNS
-from veil.risk.identify.detection import levenshtein, named_like
+from veil.risk.identify.detection import levenshtein, match_name
 from veil.risk.identify.vocabulary import (
     CITIES,
     COLUMN_NAMES,
@@ -101,10 +101,10 @@ def test_columns_that_only_sound_similar_are_not(column):
 
 
 def test_confidence_is_the_share_of_the_name_that_fits():
-    assert named_like("Telefonnummer", COLUMN_NAMES) == ("phone", 1.0, "telefonnummer")
-    assert named_like("Telefonnumer", COLUMN_NAMES) == ("phone", 1 - 1 / 12, "telefonnummer")
-    assert named_like("my_phone", COLUMN_NAMES) == ("phone", 5 / 7, "phone")
-    assert named_like("ip_address", COLUMN_NAMES)[0] == "ip address"  # and not an address
+    assert match_name("Telefonnummer", COLUMN_NAMES) == ("phone", 1.0, "telefonnummer")
+    assert match_name("Telefonnumer", COLUMN_NAMES) == ("phone", 1 - 1 / 12, "telefonnummer")
+    assert match_name("my_phone", COLUMN_NAMES) == ("phone", 5 / 7, "phone")
+    assert match_name("ip_address", COLUMN_NAMES)[0] == "ip address"  # and not an address
 
 
 @sometimes

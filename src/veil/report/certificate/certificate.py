@@ -60,9 +60,9 @@ def certificate_of(release: object) -> dict[str, Any]:
         "models": spell_models(outcome.models, outcome.table),
     }
     if outcome.plan is None:
-        found = _found_of_mask(outcome, table, promises)
+        found = _findings_of_mask(outcome, table, promises)
     else:
-        found = _found_of_plan(outcome, table, promises)
+        found = _findings_of_plan(outcome, table, promises)
     made = {
         "veil_certificate": FORMAT,
         "veil": __version__,
@@ -76,7 +76,7 @@ def certificate_of(release: object) -> dict[str, Any]:
     return {**made, "checksum": _checksum(made)}
 
 
-def _found_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any]) -> list[dict[str, Any]]:
+def _findings_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any]) -> list[dict[str, Any]]:
     """What was found of each model, and whether anybody can find the same on the table alone."""
     found = []
     for spec, model, stated in zip(
@@ -91,7 +91,7 @@ def _found_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any]) 
     return found
 
 
-def _found_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any]) -> list[dict[str, Any]]:
+def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any]) -> list[dict[str, Any]]:
     """What was found of each promise of a mask. Models count if they hold at the end, after all steps."""
     promises["untouched"] = True  # no record is suppressed: what is missing is a value
     kept, found = [], []
@@ -208,7 +208,7 @@ def check_certificate(certificate: str | Path, table: Any) -> Verification:
     path = Path(certificate)
     data = read_certificate(path)
     try:
-        released = _opened(table, data)
+        released = _open_release(table, data)
         given = data.pop("checksum", None)
         findings = [
             Finding(
@@ -226,7 +226,7 @@ def check_certificate(certificate: str | Path, table: Any) -> Verification:
     return Verification(tuple(findings))
 
 
-def _opened(source: Any, data: dict[str, Any]) -> Source:
+def _open_release(source: Any, data: dict[str, Any]) -> Source:
     """Read a released table, which may be empty where it comes as a frame, or let an engine count its combinations."""
     certified = data["content"]["sha256"] is not None
     if isinstance(source, Relation):
@@ -245,12 +245,12 @@ def _opened(source: Any, data: dict[str, Any]) -> Source:
     from veil.engines.source import of_release
 
     columns = relation.table.columns
-    wanted = [name for name in _looked_at(data["promises"]) if name in columns]
+    wanted = [name for name in _columns_to_check(data["promises"]) if name in columns]
     # Without any column there is nothing to count, and a promise about columns is broken anyway.
     return of_release(relation, wanted or columns[:1])
 
 
-def _looked_at(promises: dict[str, Any]) -> list[str]:
+def _columns_to_check(promises: dict[str, Any]) -> list[str]:
     """Columns that have to be read to check promises; of those that should be gone, the name is enough."""
     models = [model for model in map(_model_of, promises["models"]) if model is not None]
     masked = [name for name, treatment in promises["identifying"].items() if treatment == "mask"]

@@ -50,7 +50,7 @@ def column_digests(table: pa.Table) -> dict[str, str]:
 def _column(column: pa.ChunkedArray, name: str) -> str:
     made = hashlib.sha256()
     for start in range(0, len(column), _ROWS):
-        text = _spelled(column.slice(start, _ROWS), name).combine_chunks()
+        text = _spell_column(column.slice(start, _ROWS), name).combine_chunks()
         if isinstance(text, pa.ChunkedArray):
             text = pa.concat_arrays(text.chunks)
         # What is there, how long it is, and the characters: no two columns share all three.
@@ -64,7 +64,7 @@ def _column(column: pa.ChunkedArray, name: str) -> str:
     return made.hexdigest()
 
 
-def _spelled(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+def _spell_column(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     try:
         return spell(column, name)
     except OutputError:

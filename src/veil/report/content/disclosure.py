@@ -58,10 +58,10 @@ def is_safe(values: NDArray[np.float64], counts: NDArray[np.int64]) -> bool:
         return False
     order = np.argsort(values)
     median = values[order][np.searchsorted(np.cumsum(counts[order]), (total + 1) // 2)]
-    return not any(_dominated(np.abs(values - centre), counts) for centre in (0.0, median))
+    return not any(_is_dominated(np.abs(values - centre), counts) for centre in (0.0, median))
 
 
-def _dominated(sizes: NDArray[np.float64], counts: NDArray[np.int64]) -> bool:
+def _is_dominated(sizes: NDArray[np.float64], counts: NDArray[np.int64]) -> bool:
     order = np.argsort(sizes)[::-1]
     largest = float(sizes[order[0]])
     second = largest if counts[order[0]] > 1 else float(sizes[order[1]]) if order.size > 1 else 0.0
@@ -126,16 +126,16 @@ def change(before: float | None, after: float | None) -> float | None:
     >>> change(45.04, 44.21), change(45.04, 45.03), change(0.0, 1.0)
     (0.0178, None, None)
     """
-    old, new = rounded(before), rounded(after)
+    old, new = round_significant(before), round_significant(after)
     if not old or new is None or old == new:
         return None
-    return rounded(abs(new - old) / abs(old))
+    return round_significant(abs(new - old) / abs(old))
 
 
-def rounded(value: float | None, digits: int = DIGITS) -> float | None:
+def round_significant(value: float | None, digits: int = DIGITS) -> float | None:
     """Return a number with so many significant digits; None for none, and for what is not finite.
 
-    >>> rounded(734512.25), rounded(0.0123456), rounded(None)
+    >>> round_significant(734512.25), round_significant(0.0123456), round_significant(None)
     (735000.0, 0.0123, None)
     """
     if value is None or not math.isfinite(value):

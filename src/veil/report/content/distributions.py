@@ -93,7 +93,7 @@ def frequencies(outcome: Outcome, name: str, *, private: bool = False) -> dict[s
     return made
 
 
-def told_by(
+def find_counted_values(
     outcome: Outcome, found: dict[str, Any], values: pa.Array
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Tell of original values which have a label that `found` counts, and for which of them it is the value itself."""

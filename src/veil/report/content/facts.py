@@ -69,8 +69,8 @@ def collect_facts(
         "notice": None if not is_dp else LEFT_OUT if private else EXACT,
         "statement": outcome.statement,
         "summary": _summary(outcome, private),
-        "asked": _asked(outcome),
-        "done": done_to(outcome, private),
+        "asked": _request(outcome),
+        "done": treatment_of_columns(outcome, private),
         "verification": _verification(outcome, certificate, private),
         "risks": risks,
         "utility": utility,
@@ -138,7 +138,7 @@ def _summary(outcome: Outcome, private: bool) -> dict[str, Any]:
     return made
 
 
-def _asked(outcome: Outcome) -> dict[str, Any]:
+def _request(outcome: Outcome) -> dict[str, Any]:
     plan = outcome.plan
     specs = spell_models(outcome.models, outcome.table)
     findings = outcome.verification.findings
@@ -146,7 +146,7 @@ def _asked(outcome: Outcome) -> dict[str, Any]:
         "models": [
             {
                 "kind": spec["kind"],
-                "text": spelled_out(spec),
+                "text": spell_out(spec),
                 "definition": _definition(model),
                 "attacks": list(model.attacks),
                 "monotone": monotonicity(model),
@@ -162,10 +162,10 @@ def _asked(outcome: Outcome) -> dict[str, Any]:
         "roles": roles_of(outcome),
         "subset": any(model.subset is not None for model in outcome.models),
     }
-    return made if plan is None else {**made, **_asked_of_plan(plan)}
+    return made if plan is None else {**made, **_request_of_plan(plan)}
 
 
-def _asked_of_plan(plan: Plan) -> dict[str, Any]:
+def _request_of_plan(plan: Plan) -> dict[str, Any]:
     return {
         "quality": {"kind": str(getattr(plan.quality, "kind", "")), "definition": _definition(plan.quality)},
         "suppression_limit": plan.suppression_limit,
@@ -177,10 +177,10 @@ def _asked_of_plan(plan: Plan) -> dict[str, Any]:
     }
 
 
-def spelled_out(spec: dict[str, Any]) -> str:
+def spell_out(spec: dict[str, Any]) -> str:
     """Write a model as people write it.
 
-    >>> spelled_out({"kind": "KAnonymity", "k": 5}), spelled_out({"kind": "Rows", "withheld": {"values": 3}})
+    >>> spell_out({"kind": "KAnonymity", "k": 5}), spell_out({"kind": "Rows", "withheld": {"values": 3}})
     ('KAnonymity(k = 5)', 'Rows(withheld)')
     """
     parts = []
@@ -190,7 +190,7 @@ def spelled_out(spec: dict[str, Any]) -> str:
         if name == "withheld":
             parts.append("withheld")
         elif isinstance(value, dict):
-            inner = spelled_out({"kind": "", **value}) if "kind" not in value else spelled_out(value)
+            inner = spell_out({"kind": "", **value}) if "kind" not in value else spell_out(value)
             parts.append(f"{name} = {inner}")
         else:
             parts.append(f"{name} = {value}")
@@ -202,12 +202,19 @@ def _definition(declared: Any) -> str:
     return definition(type(declared)).replace("`", "")
 
 
-def done_to(outcome: Outcome, private: bool) -> dict[str, Any]:
+def treatment_of_columns(outcome: Outcome, private: bool) -> dict[str, Any]:
     """Say what was done to each column, and by local recoding to which part of the records."""
     columns = []
     for name in outcome.columns:
         row: dict[str, Any] = {"column": name, "role": outcome.role_of(name)}
-        columns.append(row | (_masked(outcome, name) if outcome.plan is None else _treated(outcome, name)))
+        columns.append(
+            row
+            | (
+                _treatment_by_methods(outcome, name)
+                if outcome.plan is None
+                else _treatment_by_plan(outcome, name)
+            )
+        )
     made: dict[str, Any] = {"columns": columns, "flag": outcome.flag}
     if private or outcome.plan is None or not (outcome.recoding or outcome.passes):
         return made
@@ -226,7 +233,7 @@ def done_to(outcome: Outcome, private: bool) -> dict[str, Any]:
     return made
 
 
-def _treated(outcome: Outcome, name: str) -> dict[str, Any]:
+def _treatment_by_plan(outcome: Outcome, name: str) -> dict[str, Any]:
     """What a plan did to a column."""
     plan = outcome.plan
     assert plan is not None
@@ -245,7 +252,7 @@ def _treated(outcome: Outcome, name: str) -> dict[str, Any]:
     return {"treatment": "removed" if role == "dropped" else "published as it is"}
 
 
-def _masked(outcome: Outcome, name: str) -> dict[str, Any]:
+def _treatment_by_methods(outcome: Outcome, name: str) -> dict[str, Any]:
     """What masking methods did to a column."""
     by = [type(method).__name__ for method in outcome.methods if name in method.column_names]
     if name not in outcome.kept_columns:

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from veil.base.wording import plural
 from veil.errors import InputError
 from veil.outcome.outcome import Outcome
-from veil.report.content.disclosure import change, is_safe_column, rounded
-from veil.report.content.distributions import told_by
+from veil.report.content.disclosure import change, is_safe_column, round_significant
+from veil.report.content.distributions import find_counted_values
 from veil.tables.columns import count_codes, encode_values, is_number
 from veil.utility import (
     Comparison,
@@ -122,11 +122,11 @@ class Worth:
             return made
         if not self._is_safe(found.column):
             return {**made, "withheld": True}
-        made["standard_deviation"] = rounded(before.standard_deviation)
+        made["standard_deviation"] = round_significant(before.standard_deviation)
         if isinstance(before.mean, str):
             made["mean"] = before.mean[:7]  # the month is enough
         else:
-            made["mean"] = rounded(None if before.mean is None else float(before.mean))
+            made["mean"] = round_significant(None if before.mean is None else float(before.mean))
         return made
 
     def _after(self, found: ColumnStatistics) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class Worth:
             plan = self.outcome.plan
             aggregated = plan is not None and name in plan.microaggregated
             found = self._counted.get(name)
-            told = None if found is None else functools.partial(told_by, self.outcome, found)
+            told = None if found is None else functools.partial(find_counted_values, self.outcome, found)
             self._safe[name] = is_safe_column(self.comparison, name, aggregated=aggregated, told=told)
         return self._safe[name]
 
@@ -162,9 +162,9 @@ class Worth:
         columns = [
             {
                 "column": each.column,
-                "compared": rounded(each.compared, 4),
+                "compared": round_significant(each.compared, 4),
                 **_changes(each),
-                "sse_sst": rounded(each.sse_sst),
+                "sse_sst": round_significant(each.sse_sst),
             }
             for each in found.columns
             if safe[each.column]
@@ -187,9 +187,9 @@ class Worth:
             "queries": found.queries,
             "predicates": found.predicates,
             "selectivity": list(found.selectivity),
-            "mean": rounded(found.mean, 4),
-            "median": rounded(found.median, 4),
-            "largest": rounded(found.largest, 4),
+            "mean": round_significant(found.mean, 4),
+            "median": round_significant(found.median, 4),
+            "largest": round_significant(found.largest, 4),
         }
 
     @functools.cached_property
@@ -260,9 +260,9 @@ class Worth:
                     "original": round(each.original.accuracy, 4),
                     "released": round(each.released.accuracy, 4),
                     "zero_r": round(each.zero_r.accuracy, 4),
-                    "relative": rounded(each.relative_accuracy),
+                    "relative": round_significant(each.relative_accuracy),
                     "brier": [round(each.original.brier, 4), round(each.released.brier, 4)],
-                    "auc": [rounded(each.original.auc), rounded(each.released.auc)],
+                    "auc": [round_significant(each.original.auc), round_significant(each.released.auc)],
                 }
                 for each in classification(self.comparison, name, **options)
             ]
@@ -286,7 +286,7 @@ def _changes(found: ColumnPreservation) -> dict[str, float | None]:
     """Return how mean and variance change: no more than the figures themselves tell, which have three digits."""
     if found.compared == 1.0 and found.sse == 0.0:
         return {"mean_change": 0.0, "variance_change": 0.0}
-    variances = [None if each is None else rounded(math.sqrt(each)) for each in found.variances]
+    variances = [None if each is None else round_significant(math.sqrt(each)) for each in found.variances]
     squares = [None if each is None else each * each for each in variances]
     return {"mean_change": change(*found.means), "variance_change": change(*squares)}
 
@@ -299,7 +299,7 @@ def _plain(found: Statistics) -> dict[str, Any]:
     kept = ("scale", "count", "mode", "median", "minimum", "maximum", "mean", "standard_deviation")
     made = {name: getattr(found, name) for name in kept if getattr(found, name) is not None}
     return {
-        name: rounded(value, 6) if isinstance(value, float) and name != "mode" else value
+        name: round_significant(value, 6) if isinstance(value, float) and name != "mode" else value
         for name, value in made.items()
         if not (isinstance(value, float) and not math.isfinite(value))
     }

@@ -108,7 +108,7 @@ def number(value: Any) -> str:
     return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
 
 
-def listed(names: Sequence[str], most: int = 20) -> str:
+def list_names(names: Sequence[str], most: int = 20) -> str:
     """List names, and say how many more there are."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -18,7 +18,7 @@ from veil.report.pages.blocks import (
     Signatures,
     Text,
     cut,
-    listed,
+    list_names,
     note_on,
     number,
     percent,
@@ -30,8 +30,10 @@ def sections(facts: dict[str, Any]) -> list[Section]:
     """Put the facts into words."""
     return [
         Section("summary", "Summary", _summary(facts)),
-        Section("asked", "What was asked", steps.asked(facts) if facts["asked"]["steps"] else _asked(facts)),
-        Section("done", "What was done", _done(facts)),
+        Section(
+            "asked", "What was asked", steps.request(facts) if facts["asked"]["steps"] else _request(facts)
+        ),
+        Section("done", "What was done", _treatment(facts)),
         Section("guarantees", "Guarantees, and their verification", _guarantees(facts)),
         Section("risks", "Risks before and after", measured.risks(facts)),
         Section("utility", "Utility before and after", measured.utility(facts)),
@@ -125,7 +127,7 @@ def _monotone(model: dict[str, Any]) -> str:
     return " and ".join(name for name, holds in model["monotone"].items() if holds == "yes") or "–"
 
 
-def _asked(facts: dict[str, Any]) -> tuple[Block, ...]:
+def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
     asked = facts["asked"]
     blocks: list[Block] = [
         Text("The table was to be released under the following guarantees."),
@@ -170,7 +172,7 @@ def _asked(facts: dict[str, Any]) -> tuple[Block, ...]:
         "insensitive": "Insensitive: published as they are",
         "identifying": "Identifying: they name a person",
     }
-    roles = tuple((names[role], listed(columns, 60)) for role, columns in asked["roles"].items())
+    roles = tuple((names[role], list_names(columns, 60)) for role, columns in asked["roles"].items())
     blocks += [Heading("Roles of the columns"), Grid(("Role", "Columns"), roles)]
     if asked["subset"]:
         blocks.append(
@@ -179,7 +181,7 @@ def _asked(facts: dict[str, Any]) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _done(facts: dict[str, Any]) -> tuple[Block, ...]:
+def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
     done = facts["done"]
     rows: list[tuple[str | Cell, ...]] = []
     for each in done["columns"]:

@@ -25,12 +25,12 @@ def html(facts: dict[str, Any]) -> str:
         sections=sections(facts),
         date=facts["date"],
         version=facts["versions"]["veil"],
-        certificate=embedded(facts["certificate"]),
+        certificate=json_for_script(facts["certificate"]),
         missing=None if can_draw() else MISSING,
     )
 
 
-def embedded(data: dict[str, Any]) -> Any:
+def json_for_script(data: dict[str, Any]) -> Any:
     """Return JSON that can stand in a script element, whatever texts are in it."""
     import markupsafe
 

@@ -14,7 +14,7 @@ from veil.report.pages.blocks import (
     Picture,
     Text,
     cut,
-    listed,
+    list_names,
     note_on,
     number,
     percent,
@@ -115,7 +115,11 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
             Grid(
                 ("Columns", "Distinction", "Separation"),
                 tuple(
-                    (listed(each["columns"], 12), percent(each["distinction"]), percent(each["separation"]))
+                    (
+                        list_names(each["columns"], 12),
+                        percent(each["distinction"]),
+                        percent(each["separation"]),
+                    )
                     for each in sets
                 ),
                 right=(1, 2),
@@ -183,7 +187,7 @@ def _quality(found: dict[str, Any]) -> list[Block]:
             tuple((names[key], percent(value)) for key, value in found["table"].items()),
             right=(1,),
         ),
-        *([Text(_SQUARED.format(listed(found["withheld"])), "note")] if found["withheld"] else []),
+        *([Text(_SQUARED.format(list_names(found["withheld"])), "note")] if found["withheld"] else []),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from veil.base.html import html_table
 from veil.base.wording import plural
 from veil.outcome.outcome import Outcome
-from veil.report.content.facts import done_to
+from veil.report.content.facts import treatment_of_columns
 from veil.report.pages.blocks import percent
 from veil.risk.reidentification import sample_risk
 
@@ -26,7 +26,7 @@ def html_outcome(outcome: Outcome) -> str:
             each.get("level", ""),
             each.get("name", "") if each.get("level") else "",
         )
-        for each in done_to(outcome, private)["columns"][:MOST_COLUMNS]
+        for each in treatment_of_columns(outcome, private)["columns"][:MOST_COLUMNS]
     ]
     findings = outcome.verification.findings
     models = findings[: len(outcome.models)] if outcome.plan is not None else findings

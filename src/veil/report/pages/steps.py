@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from veil.base.wording import plural
-from veil.report.pages.blocks import Block, Cell, Grid, Heading, Text, listed, number, percent
+from veil.report.pages.blocks import Block, Cell, Grid, Heading, Text, list_names, number, percent
 
 
 def what_happened(facts: dict[str, Any]) -> str:
@@ -19,7 +19,7 @@ def what_happened(facts: dict[str, Any]) -> str:
     )
 
 
-def asked(facts: dict[str, Any]) -> tuple[Block, ...]:
+def request(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Tell which methods were to be applied, and what each did."""
     steps = facts["asked"]["steps"]
     blocks: list[Block] = [
@@ -35,7 +35,7 @@ def asked(facts: dict[str, Any]) -> tuple[Block, ...]:
         Grid(
             ("Step", "Columns", "Parameters"),
             tuple(
-                (str(at), listed(step["columns"], 60) or "–", _spelled(step["parameters"]))
+                (str(at), list_names(step["columns"], 60) or "–", _spell_parameters(step["parameters"]))
                 for at, step in enumerate(steps, 1)
             ),
         ),
@@ -66,14 +66,14 @@ def asked(facts: dict[str, Any]) -> tuple[Block, ...]:
     known = facts["asked"]["roles"].get("quasi-identifying", [])
     blocks.append(
         Text(
-            f"Risks are those of an attacker who knows these columns of somebody: {listed(known, 60)}.",
+            f"Risks are those of an attacker who knows these columns of somebody: {list_names(known, 60)}.",
             "note",
         )
     )
     return tuple(blocks)
 
 
-def _spelled(parameters: dict[str, Any]) -> str:
+def _spell_parameters(parameters: dict[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in parameters.items()) or "–"
 
 

@@ -26,7 +26,7 @@ def picture(
     """Draw a picture of a report; return its bytes, and its width and height in inches."""
     figure = _figure(facts, wanted)
     width, height = figure.get_size_inches()
-    return pictures.saved(figure, format), float(width), float(height)
+    return pictures.bytes_of_figure(figure, format), float(width), float(height)
 
 
 def _figure(facts: dict[str, Any], wanted: Picture) -> Figure:

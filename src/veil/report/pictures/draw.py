@@ -41,7 +41,7 @@ def new_figure(width: float, height: float) -> Figure:
     return made
 
 
-def saved(figure: Figure, format: Literal["svg", "png"]) -> bytes:
+def bytes_of_figure(figure: Figure, format: Literal["svg", "png"]) -> bytes:
     """Return a figure as the bytes of a file, without date and without the name of a person or machine."""
     file = BytesIO()
     with warnings.catch_warnings():

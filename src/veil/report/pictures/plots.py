@@ -34,37 +34,37 @@ class Plots:
         self._outcome = require_outcome(release)
 
     @functools.cached_property
-    def _found(self) -> Findings:
+    def _findings(self) -> Findings:
         return Findings(self._outcome)
 
     def risks(self, *, ax: Axes | None = None) -> Figure:
         """Which share of the records has which risk of re-identification, before and after."""
-        return pictures.risks(self._found.risks, ax)
+        return pictures.risks(self._findings.risks, ax)
 
     def class_sizes(self, *, ax: Axes | None = None) -> Figure:
         """Which share of the records is in classes of which size, before and after."""
-        return pictures.class_sizes(self._found.risks, ax)
+        return pictures.class_sizes(self._findings.risks, ax)
 
     def distribution(self, column: str, *, ax: Axes | None = None) -> Figure:
         """How often the released values of a column occur, before and after."""
-        known = {each["column"]: each for each in self._found.distributions}
+        known = {each["column"]: each for each in self._findings.distributions}
         if column not in known:
             raise PlanError(f"the release has no column {column!r} to draw.{did_you_mean(column, known)}")
         return pictures.distribution(known[column], ax)
 
     def distributions(self) -> Figure:
         """The distributions of all columns."""
-        return pictures.distributions(self._found.distributions)
+        return pictures.distributions(self._findings.distributions)
 
     def correlations(self, *, table: Literal["before", "after"] = "after", ax: Axes | None = None) -> Figure:
         """How strongly columns depend on each other: both tables or, into existing axes, one of them."""
-        found = self._found.associations
+        found = self._findings.associations
         return pictures.correlations(found) if ax is None else pictures.correlation(found, table, ax)
 
     def space(self, by: Literal["score", "suppressed"] = "score", *, ax: Axes | None = None) -> Figure:
         """The transformations that the search evaluated, by the sum of their levels."""
-        return pictures.space(self._found.space, by, ax)
+        return pictures.space(self._findings.space, by, ax)
 
     def quality(self, *, ax: Axes | None = None) -> Figure:
         """The best score known over the time of the search."""
-        return pictures.quality(self._found.curve, ax)
+        return pictures.quality(self._findings.curve, ax)

@@ -94,13 +94,16 @@ def content_hits(values: pa.Array, kind: pa.DataType, today: date) -> dict[str, 
     # Both letters and digits make a vehicle identification number; one of them alone, anything.
     letters, digits = matching(values, ".*[a-z].*"), matching(values, r".*\d.*")
     hits["vehicle"] &= letters & digits & ~hits["account"]
-    hits["first name"], hits["last name"] = _listed(values, FIRST_NAMES), _listed(values, LAST_NAMES)
+    hits["first name"], hits["last name"] = (
+        _count_listed(values, FIRST_NAMES),
+        _count_listed(values, LAST_NAMES),
+    )
     hits["name"] = _full_names(values)
-    hits["city"], hits["state"] = _listed(values, CITIES), _listed(values, STATES)
+    hits["city"], hits["state"] = _count_listed(values, CITIES), _count_listed(values, STATES)
     return hits
 
 
-def restricted(values: pa.Array) -> int:
+def count_restricted(values: pa.Array) -> int:
     """Count the ZIP codes in areas of the USA with few people."""
     return int(
         np.count_nonzero(matching(values, rf"(?:{'|'.join(sorted(RESTRICTED_ZIP_AREAS))})\d\d(?:-\d{{4}})?"))
@@ -112,7 +115,7 @@ def matching(values: pa.Array, pattern: str) -> Hits:
     return np.array(pc.match_substring_regex(values, rf"^(?:{pattern})$"), dtype=np.bool_)
 
 
-def _listed(values: pa.Array, words: frozenset[str]) -> Hits:
+def _count_listed(values: pa.Array, words: frozenset[str]) -> Hits:
     return np.array(pc.is_in(values, pa.array(sorted(words))), dtype=np.bool_)
 
 
@@ -121,7 +124,7 @@ def _full_names(values: pa.Array) -> Hits:
     shaped = matching(values, r"(?:(?:dr|prof|mr|mrs|ms|herr|frau)\.? )*[a-z'-]+,?(?: [a-z'.-]+){1,3}")
     words = pc.split_pattern_regex(values, "[ ,]+")
     owner = np.array(pc.list_parent_indices(words), dtype=np.int64)
-    first = np.bincount(owner, _listed(pc.list_flatten(words), FIRST_NAMES), len(values)) > 0
+    first = np.bincount(owner, _count_listed(pc.list_flatten(words), FIRST_NAMES), len(values)) > 0
     made: Hits = shaped & first
     return made
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from veil.errors import ParameterError
 from veil.risk.grouping import table_of
-from veil.risk.identify.content import content_hits, different_texts, restricted
+from veil.risk.identify.content import content_hits, count_restricted, different_texts
 from veil.risk.identify.vocabulary import COLUMN_NAMES, plain
 
 
@@ -60,7 +60,7 @@ def detect_identifiers(
     table = table_of(source)
     found: list[Identifier] = []
     for name in table.column_names:
-        by_name = named_like(name, COLUMN_NAMES)
+        by_name = match_name(name, COLUMN_NAMES)
         if by_name is not None:
             category, likeness, word = by_name
             found.append(Identifier(name, category, "name", likeness, f"its name is like {word!r}"))
@@ -71,17 +71,17 @@ def detect_identifiers(
 # --- by name --------------------------------------------------------------------------------------
 
 
-def named_like(column: str, lists: dict[str, frozenset[str]]) -> tuple[str, float, str] | None:
+def match_name(column: str, lists: dict[str, frozenset[str]]) -> tuple[str, float, str] | None:
     """Return the list that a column's name is on, how well it fits, and the word; None if it is on none.
 
     A name fits if it lies within a few typing errors of a word (one from 6 letters on, two from 10) or contains
     it as a word, which explains a share of its letters.
 
-    >>> named_like("Geburts-Datum", COLUMN_NAMES)
+    >>> match_name("Geburts-Datum", COLUMN_NAMES)
     ('date', 1.0, 'geburtsdatum')
-    >>> named_like("patientFirstNmae", {"first": frozenset({"patient first name"})})
+    >>> match_name("patientFirstNmae", {"first": frozenset({"patient first name"})})
     ('first', 0.875, 'patient first name')
-    >>> named_like("home_phone", COLUMN_NAMES)[:2]
+    >>> match_name("home_phone", COLUMN_NAMES)[:2]
     ('phone', 0.5555555555555556)
     """
     for words in _words(column), [each.rstrip("0123456789") for each in _words(column)]:
@@ -147,7 +147,7 @@ def by_content(
         share = int(np.count_nonzero(hits)) / len(values)
         if share > threshold:
             reason = f"{share:.0%} of {len(values):,} different values look like that"
-            if category == "zip" and (small := restricted(values)):
+            if category == "zip" and (small := count_restricted(values)):
                 reason += f", {small:,} of them in US areas of 20,000 people or fewer"
             found.append(Identifier(name, category, "content", share, reason))
     return found

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from veil.risk.grouping import table_of
 from veil.risk.identify.content import different_texts, matching
-from veil.risk.identify.detection import Identifier, detect_identifiers, named_like
+from veil.risk.identify.detection import Identifier, detect_identifiers, match_name
 from veil.risk.identify.vocabulary import QUASI_IDENTIFYING_NAMES, SENSITIVE_NAMES
 from veil.tables.columns import encode_values
 
@@ -65,10 +65,12 @@ def propose_roles(
     found: dict[str, list[Identifier]] = {name: [] for name in table.column_names}
     for each in detect_identifiers(table, threshold=threshold, today=today, marker=marker):
         found[each.column].append(each)
-    return tuple(_proposed(name, table[name], found[name], threshold, marker) for name in table.column_names)
+    return tuple(
+        _propose_role(name, table[name], found[name], threshold, marker) for name in table.column_names
+    )
 
 
-def _proposed(
+def _propose_role(
     name: str, column: pa.ChunkedArray, found: list[Identifier], threshold: float, marker: str | None
 ) -> Proposal:
     evidence = _evidence(name, column, found, threshold, marker)
@@ -113,7 +115,7 @@ def _evidence(
         role: Role = "quasi-identifying" if each.category in _SHARED else "identifying"
         spoken[role].append((each.confidence, f"{each.category}: {each.reason}"))
     for role, words in _KNOWN.items():
-        likely = named_like(name, {role: words})
+        likely = match_name(name, {role: words})
         if likely is not None:
             spoken[role].append((likely[1], f"its name is like {likely[2]!r}"))
     values = different_texts(column, marker)

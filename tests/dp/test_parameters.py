@@ -130,7 +130,7 @@ def test_every_budget_of_the_papers_and_beyond_takes_a_moment(monkeypatch):
             yield each
 
     monkeypatch.setattr(module, "range", counted, raising=False)
-    module._calculated.cache_clear()
+    module._calculate.cache_clear()
     for epsilon in ("0.01", "0.1", "0.5", "ln(2)", "0.75", "1", "ln(3)", "1.25", "1.5", "2", "1e-9", "12"):
         for m in range(1, 21):
             steps = 0
@@ -187,12 +187,12 @@ def test_what_stays_open_is_decided_strictly(monkeypatch):
     def at_least_five(n: int) -> float:
         return sum(comb(n, j) * 3 ** (n - j) for j in range(5, n + 1)) / 4**n
 
-    calculated, quarter = parameters.__globals__["_calculated"], Fraction(1, 4)
+    calculate, quarter = parameters.__globals__["_calculate"], Fraction(1, 4)
     assert parameters("ln(2)", "1/4").k == 2
     # gamma = 5/8: with 5 of 8 drawn nothing is exceeded yet.
     assert delta_of(5, quarter, "ln(2)") == pytest.approx(at_least_five(7), rel=1e-15)
     monkeypatch.setattr("veil.base.exact.PRECISIONS", (64, 128))  # too coarse for equality to be asked for
-    monkeypatch.setattr("veil.dp.parameters._calculated", calculated.__wrapped__)  # without what it remembers
+    monkeypatch.setattr("veil.dp.parameters._calculate", calculate.__wrapped__)  # without what it remembers
     assert parameters("ln(2)", "1/4").k == 3
     monkeypatch.setattr(Symbolic, "exponential", lambda self: None)
     assert delta_of(5, quarter, "ln(2)") == pytest.approx(at_least_five(8), rel=1e-15)

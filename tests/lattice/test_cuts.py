@@ -49,7 +49,7 @@ def test_what_attributes_tell_about_sensitive_ones(data):
     evaluator = Evaluator(
         sample_of(problem), [TCloseness("S", 0.3)], model_of(oracle.Quality("Height"), names_of(problem)), 1.0
     )
-    everybody, told = problem.baselines["S"], cuts._told(evaluator)
+    everybody, told = problem.baselines["S"], cuts._mean_distances(evaluator)
     for j, height in enumerate(problem.heights):
         for level in range(height + 1):
             expected = 0.0

@@ -170,7 +170,7 @@ def test_reference_unlimited_heuristics_all_find_the_same(strategy, example):
 def test_reference_six_checks_from_the_bottom(example, monkeypatch):
     """Bounds that cost no check lead further in six of them; without those it is the reference's path."""
     assert Search(*example, limits=Limits(checks=6)).run(Lightning()).best.levels == (1, 0, 1)
-    monkeypatch.setattr("veil.lattice.lightning._Climb._bounded_away", lambda self, levels: False)
+    monkeypatch.setattr("veil.lattice.lightning._Climb._loses_too_much", lambda self, levels: False)
     best = Search(*example, limits=Limits(checks=6)).run(Lightning()).best
     assert best.levels == (0, 1, 0)
     assert best.score == pytest.approx((0.342574688877,), rel=1e-11)

@@ -260,5 +260,7 @@ def test_unknown_columns_are_named() -> None:
 
 def test_sets_within_others_do_not_matter() -> None:
     names = names_of(E1)
-    assert SubsetKAnonymity(2, 2).known(names) == list(combinations(names, 2))
-    assert SubsetKAnonymity(2, subsets=[["q0"], ["q1", "q0"], ["q0", "q1"]]).known(names) == [("q0", "q1")]
+    assert SubsetKAnonymity(2, 2).known_sets(names) == list(combinations(names, 2))
+    assert SubsetKAnonymity(2, subsets=[["q0"], ["q1", "q0"], ["q0", "q1"]]).known_sets(names) == [
+        ("q0", "q1")
+    ]

@@ -113,7 +113,7 @@ class Accountant:
         """
         made = cls(epsilon, delta)
         made._file = Path(os.path.realpath(file))
-        made._fingerprint = _checked_fingerprint(fingerprint)
+        made._fingerprint = _check_fingerprint(fingerprint)
         with _turn(made._file):
             if made._file.exists():
                 raise OutputError(
@@ -128,7 +128,7 @@ class Accountant:
         """Go on with the budget in a file. It must be that of the same data set."""
         path = Path(os.path.realpath(file))
         budget, found, _ = _read(path)
-        if found != _checked_fingerprint(fingerprint):
+        if found != _check_fingerprint(fingerprint):
             raise PlanError(
                 f"{file}: this budget is for another data set (SHA-256 {found[:12]}…, not {fingerprint[:12]}…). "
                 "If the data were changed, the people in them are still the same: think before you start a new one"
@@ -161,7 +161,7 @@ class Accountant:
 
     def remaining_for(self, partition: str, part: str) -> Amount:
         """Return what is left for a release about a part: its share of what other parts have cost is free."""
-        return self._left(self.ledger, partition, part)
+        return self._remaining(self.ledger, partition, part)
 
     def spend(
         self,
@@ -192,14 +192,14 @@ class Accountant:
         entry = Entry(label, *price, datetime.now(UTC).replace(microsecond=0), partition, part)
         if self._file is None:
             with self._threads:
-                self._entries = self._extended(self._entries, entry)
+                self._entries = self._extend(self._entries, entry)
             return entry
         with _turn(self._file):
-            self._write(self._extended(self._reread(), entry))
+            self._write(self._extend(self._reread(), entry))
         return entry
 
-    def _extended(self, entries: tuple[Entry, ...], entry: Entry) -> tuple[Entry, ...]:
-        left = self._left(entries, entry.partition, entry.part)
+    def _extend(self, entries: tuple[Entry, ...], entry: Entry) -> tuple[Entry, ...]:
+        left = self._remaining(entries, entry.partition, entry.part)
         if entry.epsilon > left.epsilon or entry.delta > left.delta:
             raise BudgetError(
                 f"{entry.label!r} would cost {Amount(entry.epsilon, entry.delta)} and {left} is left of "
@@ -207,7 +207,7 @@ class Accountant:
             )
         return (*entries, entry)
 
-    def _left(self, entries: Sequence[Entry], partition: str | None, part: str | None) -> Amount:
+    def _remaining(self, entries: Sequence[Entry], partition: str | None, part: str | None) -> Amount:
         """Return what is left of the budget and, for a part, what other parts have spent beyond its own."""
         left = _minus(self._budget, _total(entries))
         if partition is None:
@@ -229,11 +229,11 @@ class Accountant:
         content = {
             "format": _FORMAT,
             "fingerprint": self._fingerprint,
-            **_written(self._budget),
+            **_to_texts(self._budget),
             "spent": [
                 {
                     "label": entry.label,
-                    **_written(Amount(entry.epsilon, entry.delta)),
+                    **_to_texts(Amount(entry.epsilon, entry.delta)),
                     "time": entry.time.isoformat(),
                     "partition": entry.partition,
                     "part": entry.part,
@@ -295,7 +295,7 @@ def _amount(epsilon: Readable, delta: Readable) -> Amount:
 # --- the file ---------------------------------------------------------------------------------------
 
 
-def _written(amount: Amount) -> dict[str, str]:
+def _to_texts(amount: Amount) -> dict[str, str]:
     """Return texts that say exactly the same when they are read again."""
     texts = {"epsilon": str(amount.epsilon), "delta": str(Symbolic(amount.delta))}
     for name, text in texts.items():
@@ -314,16 +314,16 @@ def _read(path: Path) -> tuple[Amount, str, tuple[Entry, ...]]:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError:
-        raise _damaged(path, "it is not JSON") from None
+        raise _damage_error(path, "it is not JSON") from None
     try:
         if content["format"] != _FORMAT:
-            raise _damaged(path, f"its format is {content['format']!r}, not {_FORMAT!r}")
+            raise _damage_error(path, f"its format is {content['format']!r}, not {_FORMAT!r}")
         if content.pop("digest") != _digest(content):
-            raise _damaged(path, "its content does not match its digest")
+            raise _damage_error(path, "its content does not match its digest")
         budget = _amount(content["epsilon"], content["delta"])
         return budget, content["fingerprint"], tuple(_entry(each) for each in content["spent"])
     except (KeyError, TypeError, ValueError, ParameterError, AttributeError) as error:
-        raise _damaged(path, f"{type(error).__name__}: {error}") from None
+        raise _damage_error(path, f"{type(error).__name__}: {error}") from None
 
 
 def _entry(content: dict[str, Any]) -> Entry:
@@ -332,7 +332,7 @@ def _entry(content: dict[str, Any]) -> Entry:
     return Entry(content["label"], *price, moment, content["partition"], content["part"])
 
 
-def _damaged(path: Path, reason: str) -> InputError:
+def _damage_error(path: Path, reason: str) -> InputError:
     return InputError(
         f"{path}: is damaged ({reason}). Restore it from a backup; to start again would forget what was spent"
     )
@@ -343,7 +343,7 @@ def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _checked_fingerprint(fingerprint: str) -> str:
+def _check_fingerprint(fingerprint: str) -> str:
     if not re.fullmatch("[0-9a-fA-F]{64}", fingerprint):
         raise ParameterError(f"`fingerprint` should be a SHA-256 in hexadecimal, not {fingerprint!r}")
     return fingerprint.lower()

@@ -147,7 +147,7 @@ class ExponentialChoice(Generic[Candidate]):
             self._weights = np.concatenate([self._weights, np.zeros(max(n, self._weights.size))])
         if known == 0:
             self._reference = max(self._scores)
-        found = self._rounded(self._scores[known:])
+        found = self._weights_as_doubles(self._scores[known:])
         if found is None:
             self._weigh_anew()
         else:
@@ -159,7 +159,7 @@ class ExponentialChoice(Generic[Candidate]):
         self._weighed = 0
         self._weigh()
 
-    def _rounded(self, scores: list[Fraction]) -> list[float] | None:
+    def _weights_as_doubles(self, scores: list[Fraction]) -> list[float] | None:
         """Return weights as doubles; None if one is too large for that."""
         from flint import ctx
 

@@ -112,11 +112,11 @@ def parameters(epsilon: Readable, delta: Readable) -> Parameters:
     >>> parameters("ln(2)", 1e-6).beta, float(parameters(1, 1e-6).beta)
     (Fraction(1, 2), 0.6321205588285577)
     """
-    return _calculated(_budget(epsilon), _chance(delta))
+    return _calculate(_budget(epsilon), _chance(delta))
 
 
 @functools.lru_cache(maxsize=256)
-def _calculated(budget: Symbolic, chance: Fraction) -> Parameters:
+def _calculate(budget: Symbolic, chance: Fraction) -> Parameters:
     shrink = (-budget).exponential()
     beta = 1 - shrink if shrink is not None else _rounded_down(lambda bits: -((-budget).ball().expm1()))
     operator = _Operator(beta, budget, shrink)
@@ -134,7 +134,7 @@ def delta_of(k: int, beta: Readable, epsilon: Readable) -> float:
     >>> f"{delta_of(74, beta, 1):.5}"
     '8.9948e-07'
     """
-    return _rounded_up(_checked(k, beta, epsilon).worst(k))
+    return _rounded_up(_make_operator(k, beta, epsilon).worst(k))
 
 
 def loose_bound(k: int, beta: Readable, epsilon: Readable) -> float:
@@ -143,7 +143,7 @@ def loose_bound(k: int, beta: Readable, epsilon: Readable) -> float:
     >>> f"{loose_bound(75, parameters(1, 1e-6).beta, 1):.5}"
     '0.037042'
     """
-    operator = _checked(k, beta, epsilon)
+    operator = _make_operator(k, beta, epsilon)
     n = operator.largest_class(k)
 
     def c(bits: int) -> arb:
@@ -241,11 +241,11 @@ class _Operator:
         With n = ⌈ln(1/delta) / K⌉ and t ≥ gamma (n + 1), n_t ≥ t/gamma - 1 ≥ n.
         """
 
-        def wanted(bits: int) -> arb:
+        def needed(bits: int) -> arb:
             return -ball(delta).log() / self.rate()
 
-        rough = math.ceil(enclosure(wanted)[1])
-        n = math.ceil(enclosure(wanted, 60 + rough.bit_length())[1])  # off by one at most, for any epsilon
+        rough = math.ceil(enclosure(needed)[1])
+        n = math.ceil(enclosure(needed, 60 + rough.bit_length())[1])  # off by one at most, for any epsilon
         return math.floor(enclosure(lambda bits: self.gamma() * (n + 1), 60 + n.bit_length())[1]) + 1
 
     def worst(self, k: int) -> Real:
@@ -302,7 +302,7 @@ def _chance(delta: Readable, name: str = "delta") -> Fraction:
     return chance.rational
 
 
-def _checked(k: int, beta: Readable, epsilon: Readable) -> _Operator:
+def _make_operator(k: int, beta: Readable, epsilon: Readable) -> _Operator:
     budget, share = _budget(epsilon), _chance(beta, "beta")
     if k < 1:
         raise ParameterError(f"`k` should be 1 or more, not {k}")

@@ -154,12 +154,12 @@ def publish(
     if source.kind == "engine":
         levels, walk = mechanism.choose(chance)
         sample = cast("Drawable", source).draw(mechanism.beta, chance)
-        return _outcome(sample, _counted(whole, sample), levels, model, walk, chance.is_private)
+        return _outcome(sample, _prepare_sample(whole, sample), levels, model, walk, chance.is_private)
     rows, levels, walk = mechanism.run(chance)
-    return _outcome(source, _drawn(whole, rows), levels, model, walk, chance.is_private)
+    return _outcome(source, _take_rows(whole, rows), levels, model, walk, chance.is_private)
 
 
-def _drawn(whole: Prepared, rows: NDArray[np.int64]) -> Prepared:
+def _take_rows(whole: Prepared, rows: NDArray[np.int64]) -> Prepared:
     """Return some rows as a table of its own."""
     codes = tuple(column[rows] for column in whole.codes)
     attributes = tuple(replace(each, codes=each.codes[rows]) for each in whole.sample.attributes)
@@ -169,7 +169,7 @@ def _drawn(whole: Prepared, rows: NDArray[np.int64]) -> Prepared:
     return replace(whole, table=table, sample=sample, codes=codes)
 
 
-def _counted(whole: Prepared, source: Source) -> Prepared:
+def _prepare_sample(whole: Prepared, source: Source) -> Prepared:
     """Return the rows that an engine has drawn, condensed, as a table of its own."""
     codes = [
         encode(source.table[name], hierarchy, name, source.weights)[1]
@@ -211,7 +211,7 @@ class Mechanism:
         self.beta = model.parameters(self.records).beta
         self.smallest = smallest or model.parameters(self.records).k
         self.whole = whole or Sample(encoding, list(codes))
-        self.fixed = None if model.generalization is None else self._fixed(model.generalization)
+        self.fixed = None if model.generalization is None else self._check_levels(model.generalization)
         if self.fixed is None:
             retention = Retention.below(self.smallest)
             if model.final == "private":
@@ -269,7 +269,7 @@ class Mechanism:
         """Return some rows, collapsed."""
         return Sample(self.encoding, [column[rows] for column in self.codes])
 
-    def _fixed(self, generalization: dict[str, int]) -> Levels:
+    def _check_levels(self, generalization: dict[str, int]) -> Levels:
         names = self.encoding.names
         for name in generalization:
             if name not in names:

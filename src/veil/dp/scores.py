@@ -97,9 +97,9 @@ class Retention:
 
     def weight(self, size: int) -> Fraction:
         """Return what is kept of a class of so many records."""
-        return Fraction(int(self.scaled(np.array([size], np.int64))[0]), self.width)
+        return Fraction(int(self.scale(np.array([size], np.int64))[0]), self.width)
 
-    def scaled(self, sizes: Integers) -> Integers:
+    def scale(self, sizes: Integers) -> Integers:
         """Return the weights of many classes as whole numbers, times `width`."""
         out = np.empty(sizes.size, np.int64)
         _weights(sizes, self.low, self.high, out)
@@ -146,7 +146,7 @@ class ScoreFunction:
 
     def score(self, table: ClassTable) -> Fraction:
         """Return the score of the scheme whose classes these are."""
-        weights = self.retention.scaled(table.count)
+        weights = self.retention.scale(table.count)
         classes = np.flatnonzero(weights)
         if not classes.size:
             return Fraction(0)

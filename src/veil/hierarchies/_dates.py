@@ -101,7 +101,7 @@ class Dates(Builder):
     kind: Literal["dates"] = Field(default="dates", repr=False, kw_only=True)
 
     @model_validator(mode="after")
-    def _nested(self) -> Dates:
+    def _check_nesting(self) -> Dates:
         for finer, coarser in zip(self.units, self.units[1:], strict=False):
             within = _WITHIN.get(finer, ())
             if self.style == "arx" and finer == "week_of_year":
@@ -125,7 +125,7 @@ class Dates(Builder):
         pairs = sorted(zip(self._moments(known, column), canonical_text(known, column=column), strict=True))
         moments = [moment for moment, _ in pairs]
         columns: list[Sequence[str]] = [[text or "" for _, text in pairs]]
-        coded = [self._coded(moment) for moment in moments]
+        coded = [self._coding_label(moment) for moment in moments]
         for unit in self.units:
             label = _labeller(unit, self.style, self.weeks)
             columns.append([code or label(moment) for code, moment in zip(coded, moments, strict=True)])
@@ -166,7 +166,7 @@ class Dates(Builder):
                 *ways,
             ) from None
 
-    def _coded(self, moment: datetime) -> str | None:
+    def _coding_label(self, moment: datetime) -> str | None:
         if self.bottom is not None and moment < _moment(self.bottom):
             return f"<{self.bottom.isoformat()}"
         if self.top is not None and moment >= _moment(self.top):

@@ -50,7 +50,7 @@ class Interval:
     label: Annotated[OwnLabel, Field(description="its label; by default made from the limits")] = None
 
     @model_validator(mode="after")
-    def _ordered(self) -> Interval:
+    def _check_order(self) -> Interval:
         if isinstance(self.lower, date) != isinstance(self.upper, date) or place(self.lower) >= place(
             self.upper
         ):
@@ -149,7 +149,7 @@ class Intervals(Builder):
         """Place the values on the line, cut it level by level, and label the pieces."""
         known = present(values, column)
         axis, numerators, denominator = positions(known, column)
-        texts, numerators = _sorted(canonical_text(known), numerators)
+        texts, numerators = _sort_values(canonical_text(known), numerators)
         levels, bounds = self._levels(axis, column), self._range(lambda point: axis.point(point, column))
         line = Line(numerators, denominator, levels, bounds)
         _check_limits(line, bounds, texts, axis, column)
@@ -191,7 +191,7 @@ class Intervals(Builder):
         cuts.append(axis.point(self.listed[-1].upper, column))
         levels = [Level(tuple(cuts), tuple(each.label for each in self.listed))]
         for groups in self.groups:
-            levels.append(levels[-1].grouped(groups))
+            levels.append(levels[-1].group(groups))
         return levels
 
     def _range(self, locate: Callable[[Point], Fraction]) -> Range:
@@ -269,7 +269,7 @@ def intervals(
     return Intervals(**given)
 
 
-def _sorted(texts: Iterable[str | None], numerators: Sequence[int]) -> tuple[list[str], list[int]]:
+def _sort_values(texts: Iterable[str | None], numerators: Sequence[int]) -> tuple[list[str], list[int]]:
     pairs = sorted((number, text or "") for number, text in zip(numerators, texts, strict=True))
     return [text for _, text in pairs], [number for number, _ in pairs]
 

@@ -59,7 +59,7 @@ class Ordering(Builder):
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Order the values and group them."""
         known = present(values, column)
-        texts, ranks, places, axis = self._ordered(known, column)
+        texts, ranks, places, axis = self._order_texts(known, column)
         columns: list[Sequence[str]] = [texts]
         units = [[index] for index in range(len(texts))]
         for sizes in self.groups:
@@ -86,7 +86,7 @@ class Ordering(Builder):
             columns.append([ROOT] * len(texts))
         return finish(columns, values, column)
 
-    def _ordered(
+    def _order_texts(
         self, known: pa.Array, column: str
     ) -> tuple[list[str], list[int], list[Fraction], Axis | None]:
         """Texts in the order asked for, their rank by type, and their places if a label needs them."""

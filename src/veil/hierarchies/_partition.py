@@ -84,7 +84,7 @@ class Level:
     cuts: tuple[Fraction, ...]
     labels: tuple[Label | None, ...]
 
-    def grouped(self, groups: Sequence[Group]) -> Level:
+    def group(self, groups: Sequence[Group]) -> Level:
         """The next level. Groups take intervals one after the other.
 
         Groups that need more intervals than are listed go on with the repetitions; groups that need fewer

@@ -49,7 +49,7 @@ class Redaction(Builder):
     kind: Literal["redaction"] = Field(default="redaction", repr=False, kw_only=True)
 
     @model_validator(mode="after")
-    def _described(self) -> Redaction:
+    def _check_domain(self) -> Redaction:
         if self.length is not None and self.alphabet is None and self.domain is None and not self.measured:
             raise ValueError(
                 "`length` of Redaction describes a domain only along with `alphabet` or `domain`"

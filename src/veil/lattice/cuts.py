@@ -75,7 +75,7 @@ class BySpread:
         costs, _ = _costs(evaluator)
         everything = sum(levels[-1] for levels in costs)
         weight = COST * len(costs) / everything if everything > 0 else 0.0
-        told = _told(evaluator)
+        told = _mean_distances(evaluator)
         self.spreads = [
             [
                 fineness(counts) + TOLD * about - weight * cost
@@ -108,8 +108,12 @@ class ByGain:
     def __init__(self, evaluator: Evaluator) -> None:
         costs, worth = _costs(evaluator)
         self.best = [
-            _best_cuts(cost, worth, [_kept(counts, about) for counts, about in zip(*tells, strict=True)])
-            for cost, *tells in zip(costs, evaluator.sample.frequencies, _told(evaluator), strict=True)
+            _best_cuts(
+                cost, worth, [_share_kept(counts, about) for counts, about in zip(*tells, strict=True)]
+            )
+            for cost, *tells in zip(
+                costs, evaluator.sample.frequencies, _mean_distances(evaluator), strict=True
+            )
         ]
 
     def where(self, low: Levels, high: Levels) -> tuple[int, int]:
@@ -118,7 +122,7 @@ class ByGain:
         return attribute, cuts[attribute][1]
 
 
-def _kept(frequencies: NDArray[np.int64], told: float) -> float:
+def _share_kept(frequencies: NDArray[np.int64], told: float) -> float:
     """The share of records that is foretold to stay."""
     return math.exp(-FINENESS * (_entropy(frequencies) + TOLD * told))
 
@@ -163,7 +167,7 @@ def _costs(evaluator: Evaluator) -> tuple[Numbers, float]:
     return costs, worth
 
 
-def _told(evaluator: Evaluator) -> Numbers:
+def _mean_distances(evaluator: Evaluator) -> Numbers:
     """How far the sensitive values of records that an attribute groups are from those of all, on average.
 
     That is half the sum of |q - p| over the values, for shares q in the group and p in the table.

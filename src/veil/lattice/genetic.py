@@ -54,7 +54,7 @@ class _Breeding:
         second = [self._anywhere() for _ in range(size)]
         generation = 0
         while settings.generations is None or generation < settings.generations:
-            first, second = self._ranked(first), self._ranked(second)
+            first, second = self._rank(first), self._rank(second)
             if len(search.space.evaluated) == search.space.size:
                 search.proven, search.bound = True, search.best_score
                 return
@@ -62,11 +62,11 @@ class _Breeding:
             if generation % settings.immigration_interval == 0:
                 count = math.ceil(settings.immigration * size)
                 first[-count:], second[-count:] = second[:count], first[:count]
-                first, second = self._ranked(first), self._ranked(second)
+                first, second = self._rank(first), self._rank(second)
             first, second = self._breed(first), self._breed(second)
             search.expect(1)
 
-    def _ranked(self, population: list[Levels]) -> list[Levels]:
+    def _rank(self, population: list[Levels]) -> list[Levels]:
         evaluations = self.search.check(population)
         return [e.levels for e in sorted(evaluations, key=lambda e: (e.score, sum(e.levels), e.levels))]
 

@@ -76,7 +76,7 @@ class _Climb:
             [
                 successor
                 for _, successor in self.search.space.successors(levels)
-                if successor not in self.expanded and not self._bounded_away(successor)
+                if successor not in self.expanded and not self._loses_too_much(successor)
             ]
         )
 
@@ -84,7 +84,7 @@ class _Climb:
         for evaluation in evaluations:
             heapq.heappush(self.queue, _rank(evaluation))
 
-    def _bounded_away(self, levels: Levels) -> bool:
+    def _loses_too_much(self, levels: Levels) -> bool:
         """Whether this node and everything above it are known to lose too much, without looking at it."""
         search = self.search
         if search.best is None:

@@ -184,7 +184,7 @@ class BranchAndBound:
             return _Seen(known, box.room, new_low=new_low)
         if self.shares_corners and (known := self.space.evaluated.get(new_high)) is not None:
             return _Seen(known, 0, new_low=new_low)
-        source, derived = self.tables.derived(box.low)
+        source, derived = self.tables.table_at(box.low)
         evaluation, room = self._evaluate_high(new_high, source)
         return _Seen(evaluation, room, fresh=True, table=source if derived else None, new_low=new_low)
 
@@ -196,7 +196,7 @@ class BranchAndBound:
             evaluation = evaluation._replace(least=0, possible=True)
             if not self.measure.counts_classes:
                 return _Seen(evaluation, box.room)  # its table may never be needed
-        source = self.tables.derived(origin)[0]
+        source = self.tables.table_at(origin)[0]
         if evaluation is None:
             evaluation, scratch = self.evaluator.evaluate(box.low, source)
         else:
@@ -310,7 +310,7 @@ class _Tables:
             return source
         return keep(roll_up(self.evaluator.encoding, source, levels, self.evaluator.work))
 
-    def derived(self, levels: Levels) -> tuple[ClassTable, bool]:
+    def table_at(self, levels: Levels) -> tuple[ClassTable, bool]:
         """Return the table of a low corner, and whether it had to be derived."""
         source = self._nearest(levels)
         return self._derive(source, levels), source.levels != levels

@@ -100,9 +100,9 @@ class Space:
             if all(a <= b <= c for a, b, c in zip(box.low, levels, box.high, strict=True)):
                 bound, least = max(bound, box.bound), max(least, box.least)
                 possible &= box.possible
-        return self._unevaluated(levels, bound, least, possible)
+        return self._unevaluated_record(levels, bound, least, possible)
 
-    def _unevaluated(self, levels: Levels, bound: Score, least: int, possible: bool) -> NodeRecord:
+    def _unevaluated_record(self, levels: Levels, bound: Score, least: int, possible: bool) -> NodeRecord:
         hopeless = not possible or least > self.allowed
         state: State = "unseen" if least < 0 else "not anonymous" if hopeless else "pruned"
         return NodeRecord(levels, state, None, bound, max(0, least), False)
@@ -120,10 +120,10 @@ class Space:
                 continue
             index = cover[tuple(level - low for level, low in zip(levels, self.minimum, strict=True))]
             if index < 0:
-                yield self._unevaluated(levels, NO_BOUND, -1, True)
+                yield self._unevaluated_record(levels, NO_BOUND, -1, True)
             else:
                 box = self.ruled_out[index]
-                yield self._unevaluated(levels, box.bound, box.least, box.possible)
+                yield self._unevaluated_record(levels, box.bound, box.least, box.possible)
 
     def nodes(self) -> Iterator[Levels]:
         """All level vectors, the first attribute varying slowest."""

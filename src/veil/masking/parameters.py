@@ -41,6 +41,6 @@ def happens(randomness: Randomness, probability: float, size: int) -> NDArray[np
     return randomness.integers(exact.denominator, size) < exact.numerator
 
 
-def rounded(number: Any) -> int:
+def round_half_up(number: Any) -> int:
     """Round a non-negative rational number to the nearest integer, a half up."""
     return int((2 * number + 1) // 2)

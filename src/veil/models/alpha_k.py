@@ -65,7 +65,7 @@ class AlphaKAnonymity(PrivacyModel):
         alpha = decimal_fraction(self.alpha)
         largest = largest_fraction(alpha, sample.whole), Fraction(0)
         criterion = ShareLimits(sample, self.attribute, lambda p, records: largest)
-        free = ~self._watched(sample)
+        free = ~self._values_that_matter(sample)
         occurring = criterion.frequencies > 0
         number = int(np.count_nonzero(occurring))
         if not (free & occurring).any() and alpha * number < 1:
@@ -78,7 +78,7 @@ class AlphaKAnonymity(PrivacyModel):
         criterion.release(free)
         return criterion
 
-    def _watched(self, sample: Sample) -> NDArray[np.bool_]:
+    def _values_that_matter(self, sample: Sample) -> NDArray[np.bool_]:
         """Tell for each value of the attribute whether it matters."""
         attribute = sample.attribute(self.attribute)
         if self.values is None:

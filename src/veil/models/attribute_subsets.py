@@ -71,12 +71,12 @@ class SubsetKAnonymity(PrivacyModel):
                 + ("none" if self.m is None else "both")
             )
 
-    def known(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+    def known_sets(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """Return the sets of quasi-identifiers that an attacker may know; those within others are left out.
 
-        >>> SubsetKAnonymity(5, 2).known(["age", "sex", "zip"])
+        >>> SubsetKAnonymity(5, 2).known_sets(["age", "sex", "zip"])
         [('age', 'sex'), ('age', 'zip'), ('sex', 'zip')]
-        >>> SubsetKAnonymity(5, subsets=[["zip"], ["sex", "zip"]]).known(["age", "sex", "zip"])
+        >>> SubsetKAnonymity(5, subsets=[["zip"], ["sex", "zip"]]).known_sets(["age", "sex", "zip"])
         [('sex', 'zip')]
         """
         if self.m is not None:
@@ -95,19 +95,19 @@ class SubsetKAnonymity(PrivacyModel):
     def minimal_class_size(self, sample: Sample) -> int:
         """Return k if an attacker may know all quasi-identifiers; otherwise groups may span classes."""
         names = sample.encoding.names
-        return self.k if names in self.known(names) else 1
+        return self.k if names in self.known_sets(names) else 1
 
     def bind(self, sample: Sample) -> _Criterion | None:
         """Prepare the masks of packed keys."""
         names = sample.encoding.names
-        known = self.known(names)
+        known = self.known_sets(names)
         if self.k == 1 or known == [names]:
             return None
         return _Criterion(sample.encoding, known, self.k)
 
     def verify(self, published: Published) -> Finding:
         """Count the records of every group of every set."""
-        known = self.known(published.names)
+        known = self.known_sets(published.names)
         what = (
             f"any {len(known[0])}"
             if self.m is not None

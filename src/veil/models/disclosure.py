@@ -66,7 +66,9 @@ class DeltaDisclosure(PrivacyModel):
             factor = 2 ** int(delta)
             return largest_fraction(p * factor, records, below=True), largest_fraction(p / factor, records)
         # A power of 2 is rational only if the exponent is an integer.
-        upper, lower = (largest_fraction(_scaled(p, exponent), records) for exponent in (delta, -delta))
+        upper, lower = (
+            largest_fraction(_times_power_of_two(p, exponent), records) for exponent in (delta, -delta)
+        )
         return upper, lower
 
     def verify(self, published: Published) -> Finding:
@@ -99,7 +101,7 @@ class DeltaDisclosure(PrivacyModel):
         return strengths
 
 
-def _scaled(p: Fraction, exponent: Fraction) -> Real:
+def _times_power_of_two(p: Fraction, exponent: Fraction) -> Real:
     return lambda bits: ball(p) * (ball(exponent) * ball(2).log()).exp()
 
 

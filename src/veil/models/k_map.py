@@ -110,7 +110,7 @@ class KMap(PrivacyModel):
         transcendental.
         """
 
-        def reached(bits: int) -> arb:
+        def distribution(bits: int) -> arb:
             mean = ball(rate)
             below = mean.gamma_upper(ball(c + 1), True)
             if self.estimator == "poisson":
@@ -118,7 +118,7 @@ class KMap(PrivacyModel):
             none = (-mean).exp()
             return (below - none) / (1 - none)
 
-        return is_at_most(goal, reached)
+        return is_at_most(goal, distribution)
 
     def for_part(self, sample: Sample) -> PrivacyModel:
         """Return k'-anonymity if k' is derived: from the number of all records, not of those in the part."""

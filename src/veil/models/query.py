@@ -78,7 +78,7 @@ class Query:
     def error(self, at: int, message: str) -> ValueError:
         return ValueError(f"`query` of Where, character {at + 1}: {message}, in {self.text!r}")
 
-    def expected(self, what: str) -> NoReturn:
+    def raise_expected(self, what: str) -> NoReturn:
         token = self.tokens[self.next]
         shown = token.text if token.kind == "end" else repr(token.text)
         raise self.error(token.start, f"{what} should follow, not {shown}")
@@ -104,20 +104,20 @@ class Query:
     def condition(self) -> _Condition:
         found = self.either(0)
         if not self.take("end"):
-            self.expected("`and`, `or` or the end")
+            self.raise_expected("`and`, `or` or the end")
         return found
 
     def either(self, depth: int) -> _Condition:
         parts = [self.both(depth)]
         while self.take("or"):
             parts.append(self.both(depth))
-        return _joined(pc.or_kleene, parts)
+        return _join_conditions(pc.or_kleene, parts)
 
     def both(self, depth: int) -> _Condition:
         parts = [self.single(depth)]
         while self.take("and"):
             parts.append(self.single(depth))
-        return _joined(pc.and_kleene, parts)
+        return _join_conditions(pc.and_kleene, parts)
 
     def single(self, depth: int) -> _Condition:
         if depth > _DEEPEST:
@@ -128,36 +128,38 @@ class Query:
         if self.take("("):
             inner = self.either(depth + 1)
             if not self.take(")"):
-                self.expected("`)`, `and` or `or`")
+                self.raise_expected("`)`, `and` or `or`")
             return inner
         return self.comparison()
 
     def comparison(self) -> _Condition:
         name = self.take("name") or (None if self.tokens[self.next].word else self.take("word"))
         if name is None:
-            self.expected("a column name")
+            self.raise_expected("a column name")
         column = name.content if name.kind == "name" else name.text
         if self.take("is"):
             negated = self.take("not")
             if not self.take("missing", "null"):
-                self.expected("`missing`")
+                self.raise_expected("`missing`")
             test = pc.is_valid if negated else pc.is_null
             return lambda table: test(self.column(table, column, name.start))
         relation = self.take("relation")
         if relation is None:
-            self.expected("a comparison such as `=`")
+            self.raise_expected("a comparison such as `=`")
         value = self.take("number", "moment", "text", "true", "false")
         if value is None:
             token = self.tokens[self.next]
             if token.word in ("null", "missing"):
                 raise self.error(token.start, f"write `{name.text} is missing` instead")
-            self.expected("a value" if token.word or token.kind != "word" else "a value (text needs quotes)")
+            self.raise_expected(
+                "a value" if token.word or token.kind != "word" else "a value (text needs quotes)"
+            )
         if value.kind == "moment":
-            self.compared(_seconds, value, value.text)
+            self.call_at(_seconds, value, value.text)
 
         def compare(table: pa.Table) -> pa.Array:
             found = self.column(table, column, name.start)
-            return self.compared(_compare, value, found, _RELATIONS[relation.text], value)
+            return self.call_at(_compare, value, found, _RELATIONS[relation.text], value)
 
         return compare
 
@@ -167,7 +169,7 @@ class Query:
             raise PlanError(f"{self.error(at, f'the table has no column {name!r}')}.{hint}")
         return table[name]
 
-    def compared(self, function: Callable[..., Any], token: _Token, *args: Any) -> Any:
+    def call_at(self, function: Callable[..., Any], token: _Token, *args: Any) -> Any:
         """Call a function, and say where its complaint comes from."""
         try:
             return function(*args)
@@ -175,7 +177,7 @@ class Query:
             raise self.error(token.start, str(error)) from None
 
 
-def _joined(function: Callable[[Any, Any], pa.Array], parts: list[_Condition]) -> _Condition:
+def _join_conditions(function: Callable[[Any, Any], pa.Array], parts: list[_Condition]) -> _Condition:
     return lambda table: functools.reduce(function, (part(table) for part in parts))
 
 

@@ -119,7 +119,7 @@ def _ages_fit(below: _Below) -> bool | None:
     (label,) = old
     if label is None or label == ROOT or (len(below) == 1 and not label.strip(ROOT)):
         return True
-    told = _told_ages(label)
+    told = _ages_of_label(label)
     if told is not None:
         return told[0] <= _OLD and told[1] >= _OLDEST
     if set(ages[label]) >= set(range(_OLD, _OLDEST + 1)):
@@ -137,10 +137,10 @@ def _age(text: str) -> float:
     return age
 
 
-def _told_ages(label: str) -> tuple[float, float] | None:
+def _ages_of_label(label: str) -> tuple[float, float] | None:
     """Return the youngest and the oldest age that a label tells of, None if it does not read like that.
 
-    >>> _told_ages("[90, 95["), _told_ages("aged 90 years or older"), _told_ages("over 89"), _told_ages("90s")
+    >>> _ages_of_label("[90, 95["), _ages_of_label("aged 90 years or older"), _ages_of_label("over 89"), _ages_of_label("90s")
     ((90.0, 95.0), (90.0, inf), (89.00000000000001, inf), None)
     """
     text = " ".join(re.sub(r"\b(?:age[ds]?|years?|old)\b", " ", label.lower()).split())

@@ -306,7 +306,7 @@ def _totals(
 
 
 @kernel
-def _kept(records: int, counted: NDArray[np.int64], shares: NDArray[np.int64]) -> bool:
+def _keeps_shares(records: int, counted: NDArray[np.int64], shares: NDArray[np.int64]) -> bool:
     kept = True
     for s in range(shares.shape[0]):
         kept &= counted[s] * shares[s, 1] <= shares[s, 0] * records
@@ -317,7 +317,7 @@ def _kept(records: int, counted: NDArray[np.int64], shares: NDArray[np.int64]) -
 def _shortest_prefix(sizes: NDArray[np.int64], counts: NDArray[np.int64], shares: NDArray[np.int64]) -> int:
     """Return how many of the smallest classes have to go until every share is kept."""
     records, counted = _totals(sizes, counts, shares)
-    if _kept(records, counted, shares):
+    if _keeps_shares(records, counted, shares):
         return 0
     gone = 0
     for t in range(sizes.size):
@@ -326,10 +326,10 @@ def _shortest_prefix(sizes: NDArray[np.int64], counts: NDArray[np.int64], shares
             if sizes[t] < shares[s, 2]:
                 each[s] = sizes[t] if shares[s, 3] else 1
         low, high = 1, counts[t]
-        if _kept(records - high * sizes[t], counted - high * each, shares):
+        if _keeps_shares(records - high * sizes[t], counted - high * each, shares):
             while low < high:
                 middle = (low + high) // 2
-                if _kept(records - middle * sizes[t], counted - middle * each, shares):
+                if _keeps_shares(records - middle * sizes[t], counted - middle * each, shares):
                     high = middle
                 else:
                     low = middle + 1

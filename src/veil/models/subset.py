@@ -332,14 +332,14 @@ def _is_path(text: str) -> bool:
     return True
 
 
-def _given(value: Any) -> Any:
+def _read_subset(value: Any) -> Any:
     try:
         return None if value is None else subset_of(value)
     except ParameterError as error:  # as a ValueError, so that a recipe can say on which line
         raise ValueError(str(error)) from None
 
 
-def _spelled(value: Rows | Matching | Where | Random | None) -> Any:
+def _spell_subset(value: Rows | Matching | Where | Random | None) -> Any:
     if value is None:
         return None
     fields = TypeAdapter(type(value)).dump_python(value, exclude_defaults=True)
@@ -348,8 +348,8 @@ def _spelled(value: Rows | Matching | Where | Random | None) -> Any:
 
 SubsetField = Annotated[
     AnySubset | None,
-    BeforeValidator(_given, json_schema_input_type=str | list[int] | AnySubset | None),
-    PlainSerializer(_spelled),
+    BeforeValidator(_read_subset, json_schema_input_type=str | list[int] | AnySubset | None),
+    PlainSerializer(_spell_subset),
 ]
 """The type of a parameter that takes a research subset in any of its forms."""
 

@@ -413,7 +413,7 @@ def test_what_is_written_down_is_read_back() -> None:
     table = PATIENTS.set_column(2, "Zipcode", PATIENTS["Zipcode"].cast(pa.string()))
     assert again.mask(table, Randomness()).table == method.mask(table, Randomness()).table
     assert adapter.json_schema()["properties"]["models"]["minItems"] == 1
-    moved = Mondrian({"x": h.file("a.csv"), "y": None}, m.KAnonymity(2)).relocated(
+    moved = Mondrian({"x": h.file("a.csv"), "y": None}, m.KAnonymity(2)).relocate(
         lambda path: f"folder/{path}"
     )
     assert moved.quasi_identifiers == {"x": h.file("folder/a.csv"), "y": None}

@@ -169,7 +169,7 @@ def test_what_is_written_down_is_read_back() -> None:
         adapter.validate_python(written).mask(table, Randomness()).table
         == method.mask(table, Randomness()).table
     )
-    moved = TopDownSpecialization({"x": h.file("a.csv")}, m.KAnonymity(2)).relocated(
+    moved = TopDownSpecialization({"x": h.file("a.csv")}, m.KAnonymity(2)).relocate(
         lambda path: f"folder/{path}"
     )
     assert moved.quasi_identifiers == {"x": h.file("folder/a.csv")}

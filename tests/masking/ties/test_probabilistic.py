@@ -19,8 +19,8 @@ from veil.masking.microaggregation.univariate import from_both_ends
 from veil.masking.ties.probabilistic import (
     IndividualRankingSwapping,
     MaximumDistanceToAverageVectorSwapping,
+    draw_swaps,
     linkage_probabilities,
-    swapped,
     swapping_likelihoods,
 )
 
@@ -77,7 +77,7 @@ def test_k_by_column():
 def test_every_order_of_a_group_is_equally_likely():
     """24 orders, 4,800 draws: each close to 200; all that leave some value in place are among them."""
     randomness = Randomness.for_testing(3)
-    drawn = Counter(tuple(swapped(np.zeros(4, np.int64), randomness).tolist()) for _ in range(4800))
+    drawn = Counter(tuple(draw_swaps(np.zeros(4, np.int64), randomness).tolist()) for _ in range(4800))
     assert len(drawn) == 24
     # The 99.99 % quantile of chi-squared with 23 degrees of freedom.
     assert sum((count - 200) ** 2 / 200 for count in drawn.values()) < 55.3
@@ -85,7 +85,7 @@ def test_every_order_of_a_group_is_equally_likely():
 
 def test_swapping_stays_within_groups():
     groups = np.array([0, 1, 0, 2, 1, 0])
-    order = swapped(groups, Randomness())
+    order = draw_swaps(groups, Randomness())
     assert (groups[order] == groups).all()
     assert sorted(order.tolist()) == list(range(6))
 
@@ -93,12 +93,12 @@ def test_swapping_stays_within_groups():
 def test_a_value_from_elsewhere_is_found_out():
     import pyarrow as pa
 
-    from veil.masking.ties.probabilistic import moved_within
+    from veil.masking.ties.probabilistic import verify_moves
 
     before, after = (pa.chunked_array([values]) for values in ([1, 2, 3, 4], [1, 3, 2, 4]))
-    assert not moved_within(before, after, np.array([0, 0, 1, 1]), 2, "x").holds
-    assert moved_within(before, after, np.array([0, 0, 0, 0]), 2, "x").holds
-    assert not moved_within(before, after, np.array([0, 0, 0, 0]), 5, "x").holds
+    assert not verify_moves(before, after, np.array([0, 0, 1, 1]), 2, "x").holds
+    assert verify_moves(before, after, np.array([0, 0, 0, 0]), 2, "x").holds
+    assert not verify_moves(before, after, np.array([0, 0, 0, 0]), 5, "x").holds
 
 
 # --- bad input ------------------------------------------------------------------------------------

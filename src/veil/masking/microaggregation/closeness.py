@@ -74,7 +74,7 @@ class TClosenessThroughMicroaggregation(Multivariate):
         values, _ = ranks(column_of(table, self.confidential, self))
         groups = maximum_distance_to_average_vector(records, self.k)
         distances = _Distances(values, self.t, self.closeness, self)
-        return _joined(records, groups, distances)
+        return _join_groups(records, groups, distances)
 
 
 class _Distances:
@@ -113,7 +113,7 @@ def _work(values: Integers, totals: Integers, records: int, ordered: bool) -> in
     return work
 
 
-def _joined(records: Records, groups: Groups, distances: _Distances) -> Groups:
+def _join_groups(records: Records, groups: Groups, distances: _Distances) -> Groups:
     """Join the group with the largest distance to the one with the nearest mean, until no distance is too large."""
     points = records.coordinates()
     sizes = np.bincount(groups)

@@ -76,6 +76,6 @@ class Measuring(Method):
             table, columns, self, distance=self.distance, hierarchies=self.hierarchies, bounds=self.bounds
         )
 
-    def relocated(self, move: Callable[[str], str]) -> Self:
+    def relocate(self, move: Callable[[str], str]) -> Self:
         """Return the same with the paths of hierarchy files changed, for recipes in other folders."""
         return dataclasses.replace(self, hierarchies=relocate_files(self.hierarchies, move))

@@ -90,7 +90,8 @@ def records_of(
         elif is_quantity(column.type):
             values = quantities(table, name, method)
             scaled.append(
-                values / _unit(values, distance, _checked((bounds or {}).get(name), values, name, method))
+                values
+                / _unit(values, distance, _check_bounds((bounds or {}).get(name), values, name, method))
             )
             continue
         else:
@@ -126,7 +127,7 @@ def check_size(k: int, rows: int, method: object) -> None:
         )
 
 
-def _checked(
+def _check_bounds(
     bounds: tuple[float, float] | None, values: Floats, name: str, method: object
 ) -> tuple[float, float] | None:
     if bounds is not None:

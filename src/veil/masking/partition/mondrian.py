@@ -89,7 +89,7 @@ class Mondrian(Method):
     def privacy_models(self) -> tuple[PrivacyModel, ...]:
         return self.models
 
-    def relocated(self, move: Callable[[str], str]) -> Mondrian:
+    def relocate(self, move: Callable[[str], str]) -> Mondrian:
         """Return the same with the paths of hierarchy files changed, for recipes in other folders."""
         return dataclasses.replace(self, quasi_identifiers=relocate_files(self.quasi_identifiers, move))
 

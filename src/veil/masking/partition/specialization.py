@@ -83,7 +83,7 @@ class TopDownSpecialization(Method):
     def privacy_models(self) -> tuple[PrivacyModel, ...]:
         return self.models
 
-    def relocated(self, move: Callable[[str], str]) -> TopDownSpecialization:
+    def relocate(self, move: Callable[[str], str]) -> TopDownSpecialization:
         """Return the same with the paths of hierarchy files changed, for recipes in other folders."""
         return dataclasses.replace(self, quasi_identifiers=relocate_files(self.quasi_identifiers, move))
 

@@ -185,7 +185,7 @@ class Workpiece:
     ) -> None:
         self.table, self.models = table, models
         lines = {name: LineBuilder() for name, hierarchy in quasi_identifiers.items() if hierarchy is None}
-        prepared = _prepared(table, {**quasi_identifiers, **lines}, models, weights)
+        prepared = _prepare_rows(table, {**quasi_identifiers, **lines}, models, weights)
         sample, encoding = prepared.sample, prepared.encoding
         self.sample, self.records, self.attributes = sample, sample.records, sample.attributes
         self.columns: list[Column] = []
@@ -264,7 +264,7 @@ def require(findings: Sequence[Finding], made: int, left: int) -> None:
     )
 
 
-def _prepared(
+def _prepare_rows(
     table: pa.Table,
     builders: Mapping[str, Any],
     models: Sequence[PrivacyModel],

@@ -15,7 +15,7 @@ from veil.base.randomness import Randomness
 from veil.errors import InputError
 from veil.masking.parameters import Columns
 from veil.masking.pseudonyms.keys import Key, KeyFile, KeyVariable, check_key, read_key
-from veil.masking.pseudonyms.methods import Pseudonyms, keyed
+from veil.masking.pseudonyms.methods import Pseudonyms, start_hmac
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, encode_values, is_text, replace_column
@@ -150,7 +150,7 @@ class Permutation:
             math.prod(map(len, self.alphabets[self.middle :])),
         ]
         self.size = math.prod(self.sizes)
-        self._start = keyed(key, "veil format-preserving pseudonyms", context, form)
+        self._start = start_hmac(key, "veil format-preserving pseudonyms", context, form)
 
     def __call__(self, value: str) -> str:
         """Return the pseudonym of a value."""

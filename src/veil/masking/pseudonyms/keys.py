@@ -41,7 +41,7 @@ def check_key(name: str, key: str | None, file: str | None, variable: str | None
         )
     if key is not None:
         try:
-            _decoded(key, f"`key` of {name}")
+            _decode_key(key, f"`key` of {name}")
         except PlanError as error:
             raise ValueError(str(error)) from None
 
@@ -67,18 +67,18 @@ def read_key(key: str | None, file: str | None, variable: str | None) -> bytes:
             ) from None
         except OSError as error:
             raise PlanError(f"{file}: the key cannot be read: {error.strerror or error}") from None
-        return _decoded(text, f"the key in {file}")
+        return _decode_key(text, f"the key in {file}")
     if variable is not None:
         text = os.environ.get(variable, "")
         if not text:
             raise PlanError(
                 f"the environment variable {variable} holds no key. To make one: {HOW_TO_MAKE_ONE}"
             )
-        return _decoded(text, f"the key in the environment variable {variable}")
-    return _decoded(key or "", "`key`")
+        return _decode_key(text, f"the key in the environment variable {variable}")
+    return _decode_key(key or "", "`key`")
 
 
-def _decoded(text: str, where: str) -> bytes:
+def _decode_key(text: str, where: str) -> bytes:
     try:
         key = bytes.fromhex(text)
     except ValueError:

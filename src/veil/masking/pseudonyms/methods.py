@@ -74,14 +74,14 @@ class KeyedPseudonyms(Pseudonyms):
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         key = read_key(self.key, self.key_file, self.key_variable)
-        start = keyed(key, self.context)
+        start = start_hmac(key, self.context)
 
         def pseudonym(value: str) -> str:
             made = start.copy()
             made.update(value.encode())
             return made.hexdigest()[: self.length]
 
-        return pseudonymized(table, self, pseudonym)
+        return pseudonymize(table, self, pseudonym)
 
 
 @declared(kind_of=Method)
@@ -116,7 +116,7 @@ class RandomPseudonyms(Pseudonyms):
         # Sorted by now; handed out in random order.
         spelled = [f"{code:0{self.length}x}" for code in codes[randomness.permutation(codes.size)].tolist()]
         pseudonym_of = dict(zip(known, spelled, strict=True))
-        made = pseudonymized(table, self, pseudonym_of.__getitem__)
+        made = pseudonymize(table, self, pseudonym_of.__getitem__)
         mapping = pa.table(
             {"value": pa.array(known, pa.string()), "pseudonym": pa.array(spelled, pa.string())}
         )
@@ -158,11 +158,11 @@ class UnkeyedHash(Pseudonyms):
             "KeyedPseudonyms"
         )
         warnings.warn(warning, GuessableWarning, stacklevel=2)
-        made = pseudonymized(table, self, lambda value: hashlib.sha256(value.encode()).hexdigest())
+        made = pseudonymize(table, self, lambda value: hashlib.sha256(value.encode()).hexdigest())
         return dataclasses.replace(made, facts={**made.facts, "warning": warning})
 
 
-def keyed(key: bytes, *parts: str) -> hmac.HMAC:
+def start_hmac(key: bytes, *parts: str) -> hmac.HMAC:
     """Start an HMAC-SHA-256 with texts that cannot run into each other or into what follows."""
     started = hmac.new(key, digestmod=hashlib.sha256)
     for part in parts:
@@ -171,7 +171,7 @@ def keyed(key: bytes, *parts: str) -> hmac.HMAC:
     return started
 
 
-def pseudonymized(table: pa.Table, method: Pseudonyms, pseudonym: Callable[[str], str]) -> Outcome:
+def pseudonymize(table: pa.Table, method: Pseudonyms, pseudonym: Callable[[str], str]) -> Outcome:
     """Replace the values of all columns; refuse pseudonyms that two values would share."""
     made: dict[str, str] = {}
     before = table

@@ -79,7 +79,7 @@ def few_cells(codes: Codes, k: int, weights: NDArray[np.float64]) -> Mask:
         rows = needy[helped]
         rows = rows[np.lexsort((alike[rows], found[rows], group[helped]))]
         ends = np.unique(numbers[rows], return_inverse=True)[1]
-        chosen = _chosen(ends, found[rows], alike[rows], k)
+        chosen = _choose_rows(ends, found[rows], alike[rows], k)
         hidden[rows[chosen]] = mask & (codes[rows[chosen]] >= 0)
         needy = needy[~helped]
         if not needy.size:
@@ -89,7 +89,7 @@ def few_cells(codes: Codes, k: int, weights: NDArray[np.float64]) -> Mask:
 
 
 @kernel
-def _chosen(group: Counts, found: Counts, alike: Counts, k: int) -> Mask:
+def _choose_rows(group: Counts, found: Counts, alike: Counts, k: int) -> Mask:
     """Go through the rows of each group, fewest matches first, and choose those that still have too few."""
     chosen = np.zeros(group.size, np.bool_)
     in_group = 0

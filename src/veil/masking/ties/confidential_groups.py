@@ -24,7 +24,7 @@ from veil.masking.microaggregation.univariate import from_both_ends
 from veil.masking.parameters import Columns, Names
 from veil.masking.ties.anatomy import GROUP, in_two_tables
 from veil.masking.ties.buckets import bucket_sizes, fitting_counts
-from veil.masking.ties.probabilistic import moved_within, swapped
+from veil.masking.ties.probabilistic import draw_swaps, verify_moves
 from veil.models.k_anonymity import KAnonymity
 from veil.outcome.aggregates import aggregate_groups, ordered_places
 from veil.outcome.method import Method
@@ -84,11 +84,13 @@ class ConfidentialAttributePartitioning(Measuring):
         self.check_columns(table)
         check_size(self.k, table.num_rows, self)
         if len(self.columns) == 1:
-            order = _sorted(table, self.columns[0], randomness, self)
+            order = _sort_rows(table, self.columns[0], randomness, self)
             groups = from_both_ends(order, self.k)
         else:
             groups = maximum_distance_to_average_vector(self.records(table, self.columns), self.k)
-        return _released(table, self.columns, groups, self.k, self.release, self.group, randomness, self)
+        return _release_groups(
+            table, self.columns, groups, self.k, self.release, self.group, randomness, self
+        )
 
 
 @declared(kind_of=Method)
@@ -137,14 +139,14 @@ class BucketizedTCloseness(Measuring):
         self.check_columns(table)
         times = self._times(table.num_rows)
         buckets = np.empty(table.num_rows, np.int64)
-        order = _sorted(table, self.confidential, randomness, self)
+        order = _sort_rows(table, self.confidential, randomness, self)
         buckets[order] = np.repeat(np.arange(self.t + 1), bucket_sizes(table.num_rows, self.t))
         counts = fitting_counts(table.num_rows, self.t, times)
         groups = self._groups(table, buckets, counts, randomness)
         labels = aggregate_groups(table[self.confidential], buckets, "interval", self.confidential)
         coarse = replace_column(table, self.confidential, labels.take(pa.array(buckets)))
         names = (self.confidential,)
-        made = _released(coarse, names, groups, self.k, self.release, self.group, randomness, self)
+        made = _release_groups(coarse, names, groups, self.k, self.release, self.group, randomness, self)
         second = made.apart.get("confidential", coarse)
         published = np.array(second[self.group], dtype=np.int64) if made.apart else groups
         ratio = largest_ratio(second[self.confidential], published)
@@ -211,7 +213,7 @@ def largest_ratio(values: pa.ChunkedArray, groups: Groups) -> Fraction | None:
     return max(max(shares), 1 / min(shares))
 
 
-def _sorted(table: pa.Table, name: str, randomness: Randomness, method: object) -> Integers:
+def _sort_rows(table: pa.Table, name: str, randomness: Randomness, method: object) -> Integers:
     """Rows in the order of a column. Chance decides among equal values, as the order of rows is public."""
     _, places = ordered_places(table[name], name)
     missing = np.flatnonzero(places < 0)
@@ -235,7 +237,7 @@ def _similar(points: Floats, buckets: Integers, counts: Integers) -> Groups:
     return groups
 
 
-def _released(
+def _release_groups(
     table: pa.Table,
     columns: tuple[str, ...],
     groups: Groups,
@@ -250,11 +252,11 @@ def _released(
         found = KAnonymity(k).verify(Published(made.apart["confidential"], [name], untouched=True))
         large = Finding(f"every group has at least {k} records", found.holds, found.measured)
         return method.outcome(table, made.table, apart=made.apart, findings=[large], facts=made.facts)
-    order = pa.array(swapped(groups, randomness))
+    order = pa.array(draw_swaps(groups, randomness))
     masked, findings = table, []
     for column in columns:  # all in the same order: the values of a record stay together
         masked = replace_column(masked, column, table[column].take(order))
-        findings.append(moved_within(table[column], masked[column], groups, k, column))
+        findings.append(verify_moves(table[column], masked[column], groups, k, column))
     sizes = np.bincount(groups)
     facts = {"groups": int(sizes.size), "smallest group": int(sizes.min()), "largest group": int(sizes.max())}
     return method.outcome(table, masked, findings=findings, facts=facts)

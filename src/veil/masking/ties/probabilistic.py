@@ -78,9 +78,9 @@ class _Swapping(Method):
             partitions = list(pool.map(lambda name: self._partition(table, name), self.columns))
         masked, findings = table, []
         for name, groups in zip(self.columns, partitions, strict=True):
-            order = swapped(groups, randomness)
+            order = draw_swaps(groups, randomness)
             masked = replace_column(masked, name, table[name].take(pa.array(order)))
-            findings.append(moved_within(table[name], masked[name], groups, self._size(name), name))
+            findings.append(verify_moves(table[name], masked[name], groups, self._size(name), name))
         sizes = [np.bincount(groups) for groups in partitions]
         facts = {
             "groups": sum(each.size for each in sizes),
@@ -157,7 +157,7 @@ class MaximumDistanceToAverageVectorSwapping(Measuring, _Swapping):
         return maximum_distance_to_average_vector(self.records(table, compared, [name]), self._size(name))
 
 
-def swapped(groups: Groups, randomness: Randomness) -> Groups:
+def draw_swaps(groups: Groups, randomness: Randomness) -> Groups:
     """Draw for each row the row of its group whose value it gets; every order of a group is equally likely."""
     shuffled = randomness.permutation(groups.size)
     # All rows in a random order, sorted by group: each group by itself is in a random order.
@@ -167,7 +167,7 @@ def swapped(groups: Groups, randomness: Randomness) -> Groups:
     return order
 
 
-def moved_within(
+def verify_moves(
     before: pa.ChunkedArray, after: pa.ChunkedArray, groups: Groups, k: int, name: str
 ) -> Finding:
     """Check that groups are large enough and that each holds the values it held before."""

@@ -60,7 +60,7 @@ class _Coding(Method):
         threshold = self._threshold(values, place, counts, missing)
         coded = self._at_or_beyond(values, place, threshold, order) & ~missing
         new = self._replacement(values, counts, coded, threshold)
-        made = _merged(values, coded, new, self.column)
+        made = _replace_coded(values, coded, new, self.column)
         facts = {
             "threshold": threshold.as_py(),
             "value instead": new.as_py(),
@@ -199,7 +199,7 @@ class TopCoding(_Coding):
     sign: ClassVar[int] = 1
 
     @model_validator(mode="after")
-    def _checked(self) -> TopCoding:
+    def _check_limit(self) -> TopCoding:
         self.check()
         return self
 
@@ -224,12 +224,12 @@ class BottomCoding(_Coding):
     sign: ClassVar[int] = -1
 
     @model_validator(mode="after")
-    def _checked(self) -> BottomCoding:
+    def _check_limit(self) -> BottomCoding:
         self.check()
         return self
 
 
-def _merged(values: pa.Array, coded: NDArray[np.bool_], new: Any, name: str) -> pa.Array:
+def _replace_coded(values: pa.Array, coded: NDArray[np.bool_], new: Any, name: str) -> pa.Array:
     """Return the values with the coded ones replaced, in a type that holds both."""
     if is_number(values.type) and is_number(new.type):
         if pa.types.is_integer(values.type) and pa.types.is_integer(new.type):

@@ -84,7 +84,7 @@ class PostRandomization(Method):
             if total != 1:
                 raise ValueError(
                     f"`matrix` of PostRandomization: the probabilities of {value!r} should add up to exactly 1, "
-                    f"not {_shown(total)}"
+                    f"not {_show_total(total)}"
                 )
         return self
 
@@ -97,7 +97,7 @@ class PostRandomization(Method):
         present = np.flatnonzero(codes >= 0)
         made = codes[present]
         for stage in stages:
-            made = _drawn(stage, made, randomness)
+            made = _draw_values(stage, made, randomness)
         released = np.full(codes.size, -1)
         released[present] = made
         column = values.take(pa.array(released, mask=released < 0))
@@ -129,7 +129,7 @@ class PostRandomization(Method):
             )
         names = [str(each) for each in canonical_text(values, column=self.column)]
         if self.matrix is not None:
-            values, matrix = self._given(values, names, self.matrix)
+            values, matrix = self._read_matrix(values, names, self.matrix)
         else:
             if len(names) < 2:
                 raise InputError(
@@ -144,7 +144,7 @@ class PostRandomization(Method):
         counts = np.bincount(places[places >= 0], minlength=len(values)).tolist()
         return values, places, [matrix, _backwards(matrix, counts)]
 
-    def _given(
+    def _read_matrix(
         self, values: pa.Array, names: list[str], matrix: Mapping[str, Mapping[str, str]]
     ) -> tuple[pa.Array, Transitions]:
         """Return the values of the column and those that the matrix adds, and the matrix in their order."""
@@ -215,7 +215,7 @@ def _product(stages: list[Transitions]) -> Transitions:
     return first
 
 
-def _drawn(matrix: Transitions, codes: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
+def _draw_values(matrix: Transitions, codes: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
     """Draw what each value becomes, value by value, with integers below the common denominator."""
     made = codes.copy()
     order = np.argsort(codes, kind="stable")
@@ -235,5 +235,5 @@ def _drawn(matrix: Transitions, codes: NDArray[np.int64], randomness: Randomness
     return made
 
 
-def _shown(total: Fraction) -> str:
+def _show_total(total: Fraction) -> str:
     return str(float(total)) if Fraction(str(float(total))) == total else str(total)

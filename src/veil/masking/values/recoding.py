@@ -95,9 +95,9 @@ class GlobalRecoding(Method):
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         column = column_of(table, self.column, self)
         if self.hierarchy is not None:
-            made = self._generalized(column)
+            made = self._generalize(column)
         elif self.mapping is not None:
-            made = self._mapped(column, self.mapping)
+            made = self._map_values(column, self.mapping)
         else:
             made = self._cut(table, column)
         before, after = (len(encode_values(each)[0]) for each in (column, made))
@@ -107,7 +107,7 @@ class GlobalRecoding(Method):
             facts={"values before": before, "values after": after},
         )
 
-    def _generalized(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    def _generalize(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         if self.level == 0:
             return column
         values, codes = encode_values(column)
@@ -121,7 +121,7 @@ class GlobalRecoding(Method):
         labels = pa.array(hierarchy.labels[self.level], pa.string())
         return pa.chunked_array([labels.take(pa.array(coarser[codes]))])
 
-    def _mapped(self, column: pa.ChunkedArray, mapping: dict[str, str]) -> pa.ChunkedArray:
+    def _map_values(self, column: pa.ChunkedArray, mapping: dict[str, str]) -> pa.ChunkedArray:
         values, codes = encode_values(column)
         known = canonical_text(values, column=self.column)
         made = [each if each is None else mapping.get(each, each) for each in known]

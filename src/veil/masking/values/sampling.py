@@ -13,7 +13,7 @@ from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.errors import PlanError
-from veil.masking.parameters import Columns, happens, rounded
+from veil.masking.parameters import Columns, happens, round_half_up
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import groups
@@ -55,7 +55,7 @@ class RandomSampling(_Sampling):
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         wanted = _number(self.fraction, self.size, table.num_rows, self)
-        return _kept(self, table, np.sort(randomness.permutation(table.num_rows)[:wanted]))
+        return _keep_rows(self, table, np.sort(randomness.permutation(table.num_rows)[:wanted]))
 
 
 @declared(kind_of=Method)
@@ -84,17 +84,17 @@ class StratifiedSampling(_Sampling):
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         strata = groups(table, self.columns, self)
         sizes = np.bincount(strata)
-        wanted = self._wanted(table, strata, sizes, randomness)
+        wanted = self._sample_sizes(table, strata, sizes, randomness)
         # In a random order sorted by stratum, the first records of each stratum are a random choice of it.
         shuffled = randomness.permutation(table.num_rows)
         order = shuffled[np.argsort(strata[shuffled], kind="stable")]
         place = np.arange(order.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         chosen = np.sort(order[place < wanted[strata[order]]])
-        return _kept(
+        return _keep_rows(
             self, table, chosen, {"strata": int(sizes.size), "strata left out": int((wanted == 0).sum())}
         )
 
-    def _wanted(
+    def _sample_sizes(
         self, table: pa.Table, strata: NDArray[np.int64], sizes: NDArray[np.int64], randomness: Randomness
     ) -> NDArray[np.int64]:
         if self.size is not None:
@@ -134,18 +134,18 @@ class BernoulliSampling(_Sampling):
         chosen = np.flatnonzero(happens(randomness, self.probability, table.num_rows))
         if not chosen.size:
             raise PlanError(f"{self} kept none of the {table.num_rows} records. Try again, or raise it")
-        return _kept(self, table, chosen)
+        return _keep_rows(self, table, chosen)
 
 
 def _number(fraction: float | None, size: int | None, records: int, method: object) -> int:
     if size is None:
-        return max(1, rounded(decimal_fraction(fraction or 0) * records))
+        return max(1, round_half_up(decimal_fraction(fraction or 0) * records))
     if size > records:
         raise PlanError(f"{method}: the table has only {records} records. Ask for at most that many")
     return size
 
 
-def _kept(
+def _keep_rows(
     method: Method, table: pa.Table, rows: NDArray[np.int64], facts: dict[str, int] | None = None
 ) -> Outcome:
     return method.outcome(

@@ -46,12 +46,12 @@ class ColumnShuffling(Method):
         before = table
         _refuse_overlap(self.columns, self.within, self)
         strata = groups(table, self.within, self)
-        source = _shuffled(strata, randomness)
+        source = _shuffle_strata(strata, randomness)
         for name in self.columns:
             refuse_constant(groups(table, (name,), self), name, self)
             table = replace_column(table, name, column_of(table, name, self).take(pa.array(source)))
             if not self.together:
-                source = _shuffled(strata, randomness)
+                source = _shuffle_strata(strata, randomness)
         return self.outcome(before, table)
 
 
@@ -106,7 +106,7 @@ def _refuse_overlap(columns: tuple[str, ...], others: tuple[str, ...], method: o
             raise PlanError(f"{method}: column {name!r} cannot be shuffled and stay where it is")
 
 
-def _shuffled(strata: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
+def _shuffle_strata(strata: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
     """Return for each row the row that its value comes from, one of the same stratum."""
     order = randomness.permutation(strata.size)
     source = np.empty(strata.size, np.int64)

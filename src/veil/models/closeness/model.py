@@ -39,7 +39,7 @@ def _builder(value: Any) -> Any:
     raise ValueError(f"`hierarchy` of TCloseness should be a hierarchy, its builder or a path, not {value!r}")
 
 
-def _spelled(value: Any) -> Any:
+def _spell_order(value: Any) -> Any:
     """Spell the values of an order as text, as hierarchies do."""
     if value is None:
         return value
@@ -107,7 +107,7 @@ class TCloseness(PrivacyModel):
     ] = Field(default=None, repr=False)
     order: Annotated[
         tuple[str, ...] | None,
-        BeforeValidator(_spelled),
+        BeforeValidator(_spell_order),
         Field(description="values from first to last, for the ordered distance of text"),
     ] = Field(default=None, repr=False)
     kind: Literal["TCloseness"] = Field(default="TCloseness", repr=False, kw_only=True)

@@ -21,6 +21,7 @@ from support.report import FORMATS, everything_in, squeezed
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.api.release import Release
+from veil.masking import GlobalRecoding, MaximumDistanceToAverageVector, RandomPseudonyms
 from veil.models import AlphaKAnonymity, DeltaPresence, Inclusion, TCloseness
 from veil.report import collect_facts
 
@@ -135,7 +136,21 @@ def with_a_sensitive_hierarchy() -> Release:
     )
 
 
+def masked() -> Release:
+    """Each rare value is in a parameter or in a cell, and none of them in the output."""
+    towns = dict.fromkeys(set(people()["town"].to_pylist()), "south")
+    steps = [
+        RandomPseudonyms("name"),
+        GlobalRecoding("town", mapping=towns),
+        GlobalRecoding("born", hierarchy=h.dates("decade"), level=1),
+        GlobalRecoding("job", mapping={"nurse": "care", "cook": "other", JOB: "other"}),
+        MaximumDistanceToAverageVector(["wealth", "income"], 10),
+    ]
+    return veil.mask(people(), steps)
+
+
 RELEASES: dict[str, Callable[[], Release]] = {
+    "masked": masked,
     "full domain": anonymized,
     "dropped rows": lambda: anonymized(suppressed_rows="drop"),
     "automatic hierarchies": lambda: anonymized(
@@ -199,6 +214,8 @@ def check(release: Release, path: Path) -> None:
         ("suppressed at level 0", "html"),
         ("dropped sensitive value", "html"),
         ("locally recoded", "html"),
+        ("masked", "html"),
+        ("masked", "pdf"),
     ],
 )
 def test_no_original_value_is_in_the_report(kind: str, format: str, tmp_path: Path) -> None:

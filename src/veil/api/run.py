@@ -183,15 +183,14 @@ def settle(
     else:
         if apart is not None:
             raise PlanError(Say("apart"), " goes with masking methods: a plan makes one table")
-        report, certificate = report or recipe.report_path, certificate or recipe.certificate_path
         engine = engine or recipe.reading
     return Job(
         recipe,
         table,
         chosen,
         target,
-        report=report,
-        certificate=certificate,
+        report=report or recipe.report_path,
+        certificate=certificate or recipe.certificate_path,
         apart=apart,
         save_recipe=save_recipe,
         overwrite=overwrite or recipe.overwrite,

@@ -112,6 +112,15 @@ AnyOutput = Annotated[
     typer.Option("--output", "-o", metavar="TABLE", help="Where to write: a file, FOLDER/, or URL#TABLE."),
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write.")]
+Report = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Where to write a report (.html, .pdf or .json).")
+]
+Certificate = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Where to write what recipients need to check the promises themselves (.json)."
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]
 Reading = Annotated[
     str | None,

@@ -7,17 +7,26 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 from urllib.parse import quote
 
 import pydantic
-from pydantic import BaseModel, ConfigDict, PrivateAttr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from veil.base.declare import with_careful_numbers
 from veil.engines.database import Database
 from veil.errors import ParameterError, Say, VeilError, in_quotes
 from veil.recipe.document import Document, read_document
-from veil.recipe.places import INPUTS, SOURCES, SourceSpec, TargetSpec, format_of_input, is_folder
+from veil.recipe.places import (
+    INPUTS,
+    SOURCES,
+    CertificatePath,
+    ReportPath,
+    SourceSpec,
+    TargetSpec,
+    format_of_input,
+    is_folder,
+)
 from veil.tables import Format
 
 
@@ -28,6 +37,12 @@ class Located(BaseModel):
 
     input: SourceSpec | None = None
     output: TargetSpec | None = None
+    report: Annotated[
+        ReportPath | None, Field(description="where a report is written to (.html, .pdf or .json)")
+    ] = None
+    certificate: Annotated[
+        CertificatePath | None, Field(description="where a certificate for recipients is written to (.json)")
+    ] = None
 
     known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (INPUTS,)
     """The kinds of things that may stand in the recipe, for hints where a parameter is misspelled."""
@@ -134,6 +149,16 @@ class Located(BaseModel):
     def output_path(self) -> Path | None:
         """Where the result is written to, if not into a database."""
         return Path(self.target) if isinstance(self.target, str) else None
+
+    @property
+    def report_path(self) -> Path | None:
+        """Where the report is written to."""
+        return None if self.report is None else self.located(self.report)
+
+    @property
+    def certificate_path(self) -> Path | None:
+        """Where the certificate is written to."""
+        return None if self.certificate is None else self.located(self.certificate)
 
 
 def _spelled(way: Say) -> str:

@@ -35,11 +35,9 @@ from veil.recipe.parts import (
 )
 from veil.recipe.places import (
     SOURCES,
-    CertificatePath,
     EngineSpec,
     FilesInput,
     Input,
-    ReportPath,
     SourceSpec,
     TargetSpec,
     kind_of_name,
@@ -106,12 +104,6 @@ class _Places(Located):
     output: Annotated[
         TargetSpec | None,
         Field(description="where the release is written to: file, folder, or table of a database"),
-    ] = None
-    report: Annotated[
-        ReportPath | None, Field(description="where a report is written to (.html, .pdf or .json)")
-    ] = None
-    certificate: Annotated[
-        CertificatePath | None, Field(description="where a certificate for recipients is written to (.json)")
     ] = None
     overwrite: Annotated[bool, Field(description="whether these may replace what exists already")] = False
     engine: Annotated[
@@ -217,16 +209,6 @@ class Recipe(_WithPlan):
         if isinstance(self.engine, Settings) and self.engine.temporary is not None:
             return dataclasses.replace(self.engine, temporary=self.located(str(self.engine.temporary)))
         return self.engine
-
-    @property
-    def report_path(self) -> Path | None:
-        """Where the report is written to."""
-        return None if self.report is None else self.located(self.report)
-
-    @property
-    def certificate_path(self) -> Path | None:
-        """Where the certificate is written to."""
-        return None if self.certificate is None else self.located(self.certificate)
 
     def save(self, path: str | Path) -> None:
         """Write the recipe as YAML: whole, or not at all. Relative paths become relative to the new file."""

@@ -15,11 +15,13 @@ from veil.cli.base import (
     RUNNING,
     AnyInput,
     AnyOutput,
+    Certificate,
     Engine,
     Memory,
     Overwrite,
     Quiet,
     Reading,
+    Report,
     Temporary,
     Threads,
     command,
@@ -45,16 +47,8 @@ def anonymize_table(
     ],
     input: AnyInput = None,
     output: AnyOutput = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write a report (.html, .pdf or .json).")
-    ] = None,
-    certificate: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Where to write what recipients need to check the promises themselves (.json).",
-        ),
-    ] = None,
+    report: Report = None,
+    certificate: Certificate = None,
     overwrite: Overwrite = False,
     format: Reading = None,
     local_recoding: Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from veil.cli import startup
-from veil.cli.base import RELEASE, Input, Output, Overwrite, Quiet, Reading, command
+from veil.cli.base import RELEASE, Certificate, Input, Output, Overwrite, Quiet, Reading, Report, command
 
 
 @command(RELEASE, "mask")
@@ -29,6 +29,8 @@ def mask_table(
             metavar="FOLDER", help="Where to keep what does not go with the release, as pseudonyms."
         ),
     ] = None,
+    report: Report = None,
+    certificate: Certificate = None,
     overwrite: Overwrite = False,
     format: Reading = None,
     quiet: Quiet = False,
@@ -59,6 +61,8 @@ def mask_table(
         format=format,
         output=output,
         apart=apart,
+        report=report,
+        certificate=certificate,
         overwrite=overwrite,
         quiet=quiet,
     )

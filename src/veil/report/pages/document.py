@@ -194,8 +194,8 @@ def _done(facts: dict[str, Any]) -> tuple[Block, ...]:
         meaning = each.get("name", "") if each.get("level") else ""
         rows.append((each["column"], each["role"], each["treatment"], level, meaning))
     if facts["asked"]["steps"]:
-        shown = [row[:3] for row in rows]
-        return (Grid(("Column", "Role", "Treatment"), cut(shown)), *note_on(shown))
+        brief = [row[:3] for row in rows]
+        return (Grid(("Column", "Role", "Treatment"), cut(brief)), *note_on(brief))
     blocks: list[Block] = [
         Grid(("Column", "Role", "Treatment", "Level", "Name of the level"), cut(rows), right=(3,)),
         *note_on(rows),

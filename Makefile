@@ -3,6 +3,8 @@
 
 PYTHON  ?= python3
 WORKERS ?= 2
+# Tracing makes the tests take about half as long again; `make test COVER=` goes without.
+COVER   ?= --cov --cov-report=
 
 VENV    := .venv
 BIN     := $(VENV)/bin
@@ -26,8 +28,10 @@ demo: $(RUNTIME)  ## install, anonymize a generated table, show the result and i
 
 # Where tests run unattended (CI=true), the servers that they can use are installed first; on anybody's own machine
 # only when asked for. Tests of a server that is not there are skipped and say so.
-test: lint $(if $(filter true 1,$(CI)),servers)  ## install, check style and types, run all tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+test: lint $(if $(filter true 1,$(CI)),servers)  ## install, check style, types and imports, run all tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(COVER)
+	@$(if $(COVER),echo "Covered: $$($(BIN)/coverage report --format=total --precision=1) % of the lines and branches that" \
+	  "Python runs. Compiled kernels are left out (nothing can trace them) and so are processes that tests start.")
 
 # What mysqlclient is compiled against.
 HAS_CLIENT  := { pkg-config --exists libmariadb || pkg-config --exists mysqlclient; } 2>/dev/null
@@ -66,17 +70,18 @@ servers: $(DEV)  ## install PostgreSQL, MariaDB and Java (on Debian, as root) an
 bench: $(RUNTIME)  ## measure the optimal search (bench/ has more)
 	$(BIN)/python bench/optimal.py
 
-lint: $(DEV)  ## check style and types only
+lint: $(DEV)  ## check style, types and imports only
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: $(DEV)  ## put the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) .lock-venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .lock-venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage build dist
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment. A venv without pip (Debian without python3-venv) or an old Python stops here, with the way out.

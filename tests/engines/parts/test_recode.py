@@ -147,6 +147,17 @@ def test_what_was_tampered_with_is_found(connection: Any) -> None:
     assert not checked(found, connection.create_table("staged", wrong, overwrite=True)).holds
 
 
+def test_a_part_needs_the_class_size_that_the_whole_table_needs(connection: Any) -> None:
+    """Of a part alone, k-map would derive classes of 4, which are not enough for the table."""
+    table = connection.create_table("for_k_map", pa.table({"age": [20 + i // 2 for i in range(40)]}))
+    model = m.KMap(8, population=100, significance=0.1)
+    assert (model.derived_class_size(40), model.derived_class_size(10)) == (8, 4)
+    made = anonymize(table, Plan({"age": h.intervals(2, 4, 8, 16, 32, 64)}, model), parts=6)
+    assert len(made.passes) > 1
+    assert made.verification.holds
+    assert min(Counter(shown(made)["age"].to_pylist()).values()) >= 8
+
+
 def test_what_cannot_be_done_part_by_part_is_refused(connection: Any) -> None:
     held = connection.create_table("people", people(), overwrite=True)
     refused = {

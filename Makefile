@@ -31,7 +31,7 @@ demo: $(RUNTIME)  ## install, anonymize a generated table, show the result and i
 test: lint $(if $(filter true 1,$(CI)),servers)  ## install, check style, types and imports, run all tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(COVER)
 	@$(if $(COVER),echo "Covered: $$($(BIN)/coverage report --format=total --precision=1) % of the lines and branches that" \
-	  "Python runs. Compiled kernels, which nothing can trace, are left out, and so are processes that tests start.")
+	  "Python runs. Compiled kernels are left out (nothing can trace them) and so are processes that tests start.")
 
 # What mysqlclient is compiled against.
 HAS_CLIENT  := { pkg-config --exists libmariadb || pkg-config --exists mysqlclient; } 2>/dev/null

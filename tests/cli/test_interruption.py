@@ -89,6 +89,17 @@ def test_after_writing_it_says_what_is_there(folder: Path, monkeypatch: pytest.M
     assert (folder / "release.csv").read_text().startswith("age,")
 
 
+def test_in_the_middle_of_a_compiled_kernel(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def kernel(*_: object, **__: object) -> None:
+        raise SystemError("CPUDispatcher returned a result with an exception set") from KeyboardInterrupt()
+
+    monkeypatch.setattr("veil.api.run.anonymize", kernel)
+    before = contents(folder)
+    ran = veil("anonymize", "recipe.yaml")
+    assert (ran.code, ran.err) == (130, "stopped; nothing was written\n")
+    assert contents(folder) == before
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("delay", [0.2, 0.6, 1.0, 1.4, 1.8])
 def test_whenever(folder: Path, delay: float) -> None:

@@ -87,6 +87,14 @@ def mask(
         return Release(verified(mask_on_engine(relation, methods, most_combinations, shown)))
 
 
+def _of_step(findings: Iterable[Finding], method: Method, number: int | None) -> list[Finding]:
+    """Say of what several steps promise which one does: a later one may undo it."""
+    if number is None:
+        return list(findings)
+    label = f"after step {number}, {type(method).__name__}"
+    return [Finding(f"{label}: {each.promise}", each.holds, each.measured) for each in findings]
+
+
 def _mask(source: Source, methods: list[Method], randomness: Randomness, progress: Progress) -> Outcome:
     """Apply one method after the other, each to what the one before has made."""
     table = source.table
@@ -105,7 +113,7 @@ def _mask(source: Source, methods: list[Method], randomness: Randomness, progres
         progress.phase(f"step {number} of {len(methods)}: measuring loss and risk")
         summary = summarize(table, made.table, method.column_names, made.rows)
         steps.append(Step(method, summary, made.verification.findings, made.facts))
-        findings += made.verification.findings
+        findings += _of_step(made.verification.findings, method, number if len(methods) > 1 else None)
         for name, further in made.apart.items():
             unique = unused_name(name, apart)
             apart[unique] = further

@@ -55,7 +55,9 @@ def explain_errors() -> Iterator[None]:
 
 
 def is_stop(error: BaseException) -> bool:
-    """Whether somebody has pressed Ctrl-C; DuckDB has a word of its own for it."""
+    """Whether somebody has pressed Ctrl-C; DuckDB has a word of its own for it, and so have compiled kernels."""
+    if isinstance(error, SystemError) and error.__cause__ is not None:
+        error = error.__cause__
     interrupted = isinstance(error, RuntimeError) and str(error) == "Query interrupted"
     return isinstance(error, KeyboardInterrupt) or interrupted
 

@@ -195,14 +195,13 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
             level = f"{span} of {each['of']}"
         meaning = each.get("name", "") if each.get("level") else ""
         rows.append((each["column"], each["role"], each["treatment"], level, meaning))
+    if facts["asked"]["steps"]:
+        brief = [row[:3] for row in rows]
+        return (Grid(("Column", "Role", "Treatment"), cut(brief)), *note_on(brief))
     blocks: list[Block] = [
         Grid(("Column", "Role", "Treatment", "Level", "Name of the level"), cut(rows), right=(3,)),
         *note_on(rows),
-        Text(
-            "Level 0 are the original values, and each level makes them coarser; the last one is the height of the "
-            "hierarchy.",
-            "note",
-        ),
+        Text("Level 0 is the original value; higher levels are coarser.", "note"),
     ]
     if done["flag"]:
         blocks.append(
@@ -246,6 +245,12 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
         f"Every promise was checked {where} by a verifier that shares no code with the search. What does not hold is "
         "never released."
     )
+    if facts["asked"]["steps"]:
+        text = "Every method checks on its own output what it promises. What does not hold is never released."
+        if not rows:
+            return (
+                Text("The methods promise no guarantee: they make an attack harder, and say by how much."),
+            )
     if facts["output"]["sha256"] is None:
         text += (
             " An engine holds the table. When it writes the release, what it has written is checked again, and put in "

@@ -29,7 +29,7 @@ from veil.report import check_certificate, collect_facts, content_digest, write_
 from veil.report.content.association import associations, codes_of, cramers_v
 from veil.report.content.disclosure import change, is_safe
 from veil.report.content.measured import Findings
-from veil.report.pages.blocks import Picture, Table, Text
+from veil.report.pages.blocks import Grid, Picture, Text
 from veil.report.pages.document import sections
 from veil.report.pages.html import html
 from veil.report.pages.measured import MOST_DRAWN
@@ -724,7 +724,7 @@ def test_every_row_of_a_table_fits_its_headings(found: dict[str, Any]) -> None:
     for each in (found, odd("local recoding")[1], odd("a population")[1]):
         for section in sections(each):
             for block in section.blocks:
-                if isinstance(block, Table):
+                if isinstance(block, Grid):
                     assert {len(row) for row in block.rows} <= {len(block.headings)}
 
 

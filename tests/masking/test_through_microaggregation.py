@@ -59,7 +59,7 @@ def test_joined_groups_are_close_and_those_of_the_twin(rows, k, t, closeness):
     shown = made.table["age"].to_pylist()
     assert min(Counter(shown).values()) >= k
     assert max(earth_movers_distances(shown, table["pay"], closeness == "ordered")) <= Fraction(str(t))
-    assert all(finding.holds for finding in made.findings)
+    assert all(finding.holds for finding in made.verification.findings)
     assert made.table["pay"].to_pylist() == table["pay"]
     assert shown == pytest.approx(joined_means(table["age"], table["pay"], k, Fraction(str(t)), closeness))
 
@@ -194,7 +194,7 @@ def test_bucketized_t_closeness_holds_on_what_is_published(t, rows, more, simila
             outcome(method, table)
         return
     made = outcome(method, table)
-    assert all(finding.holds for finding in made.findings)
+    assert all(finding.holds for finding in made.verification.findings)
     assert made.table["age"].to_pylist() == table["age"]
     if release == "swapping":
         assert made.table.column_names == ["pay", "age"]
@@ -223,7 +223,9 @@ def test_soria_comas_table_7_5():
         inside[row["group"]][row["c"]] += 1
     assert sorted(sorted(held.values()) for held in inside.values()) == [[1, 1, 2]] * 3
     assert set().union(*inside.values()) == {"[0, 3]", "[4, 7]", "[8, 11]"}
-    assert str(made.findings[1]) == "holds: largest ratio of shares of 'c' at most 2 (found: 3/2)"
+    assert (
+        str(made.verification.findings[1]) == "holds: largest ratio of shares of 'c' at most 2 (found: 3/2)"
+    )
 
 
 def test_groups_are_similar_if_asked():
@@ -248,7 +250,7 @@ def test_partitioning_by_confidential_attributes(rows, k, columns, release):
     k = min(k, len(rows))
     table = {"row": list(range(len(rows))), "pay": [r[0] for r in rows], "tax": [r[1] for r in rows]}
     made = outcome(ConfidentialAttributePartitioning(columns, k, release), table)
-    assert all(finding.holds for finding in made.findings)
+    assert all(finding.holds for finding in made.verification.findings)
     after = made.table.to_pydict() if release == "swapping" else made.apart["confidential"].to_pydict()
     before = list(zip(*(table[name] for name in columns), strict=True))
     assert holds_the_same(before, list(zip(*(after[name] for name in columns), strict=True)))

@@ -68,8 +68,8 @@ def test_records_become_k_anonymous_and_keep_their_means(method, rows, k):
     assert min(Counter(zip(after["x"], after["y"], strict=True)).values()) >= k
     for name in "xy":
         assert math.fsum(after[name]) == pytest.approx(sum(table[name]), rel=1e-9, abs=1e-3)
-    assert all(finding.holds for finding in made.findings)
-    assert made.findings[0].promise == f"{k}-anonymity in 'x', 'y'"
+    assert all(finding.holds for finding in made.verification.findings)
+    assert made.verification.findings[0].promise == f"{k}-anonymity in 'x', 'y'"
     assert made.facts["smallest group"] >= k
 
 
@@ -89,7 +89,7 @@ def test_individual_ranking_makes_every_column_k_anonymous_alone(rows, k, sizes)
         # A larger value never becomes a smaller one.
         pairs = sorted(zip(table[name], after, strict=True))
         assert all(one[1] <= other[1] for one, other in itertools.pairwise(pairs) if one[0] < other[0])
-    assert [finding.promise for finding in made.findings] == [
+    assert [finding.promise for finding in made.verification.findings] == [
         f"{k}-anonymity in 'x' alone",
         f"{k}-anonymity in 'y' alone",
     ]

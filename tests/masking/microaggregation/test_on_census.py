@@ -48,7 +48,7 @@ def values(table: pa.Table, names=None) -> np.ndarray:
 
 def masked(method, seed=0) -> pa.Table:
     made = method.mask(census(), Randomness.for_testing(seed))
-    assert all(finding.holds for finding in made.findings), made.findings
+    assert all(finding.holds for finding in made.verification.findings), made.verification.findings
     return made.table
 
 
@@ -76,7 +76,7 @@ def test_soria_comas_mdav_columns_of_tables_6_1_and_6_5(k, error, linked, varian
     assert after.mean(axis=1) == pytest.approx(before.mean(axis=1))
     varied = np.abs(after.var(axis=1) - before.var(axis=1)) / before.var(axis=1)
     assert varied.round(4).tolist() == variances
-    assert made.findings[0].holds
+    assert made.verification.findings[0].holds
 
 
 def record_linkage(before: np.ndarray, after: np.ndarray) -> float:
@@ -242,7 +242,7 @@ def test_t_closeness_through_microaggregation(closeness):
     for t in (0.4, 0.2, 0.1):
         method = TClosenessThroughMicroaggregation(("FEDTAX", "POTHVAL", "INTVAL"), 5, "FICA", t, closeness)
         made = method.mask(census(), Randomness())
-        assert all(finding.holds for finding in made.findings)
+        assert all(finding.holds for finding in made.verification.findings)
         groups.append(made.facts["groups"])
     assert groups == sorted(groups, reverse=True)
 
@@ -255,4 +255,4 @@ def test_groups_by_the_confidential_attribute(t, k, release):
         ConfidentialAttributePartitioning("FICA", k, release),
     ):
         made = method.mask(census(), Randomness())
-        assert all(finding.holds for finding in made.findings)
+        assert all(finding.holds for finding in made.verification.findings)

@@ -60,7 +60,9 @@ def test_six_patients_of_lefevre_dewitt_and_ramakrishnan_2006() -> None:
     # Ages: two intervals of 2 and one of 3 of the 4 ages. Zip codes: 1, 1 and 2 of 3.
     age, zipcode = ((2 + 3 + 2) / 3 / 4 - 1 / 4) / (3 / 4), ((1 + 1 + 2) / 3 / 3 - 1 / 3) / (2 / 3)
     assert outcome.facts["loss"] == pytest.approx(((1 + age) * (1 + zipcode)) ** 0.5 - 1)
-    assert [str(finding) for finding in outcome.findings] == ["holds: 2-anonymity (found: k = 2)"]
+    assert [str(finding) for finding in outcome.verification.findings] == [
+        "holds: 2-anonymity (found: k = 2)"
+    ]
 
 
 # --- against the twin -----------------------------------------------------------------------------

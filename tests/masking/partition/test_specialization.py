@@ -44,7 +44,9 @@ def test_labels_of_one_column_may_stand_on_different_levels() -> None:
     assert outcome.table["job"].to_pylist() == ["engineer"] * 3 + ["lawyer"] * 3 + ["artist"] * 3
     assert outcome.facts["specializations"] == 2
     assert outcome.facts["classes"] == 3
-    assert [str(finding) for finding in outcome.findings] == ["holds: 2-anonymity (found: k = 3)"]
+    assert [str(finding) for finding in outcome.verification.findings] == [
+        "holds: 2-anonymity (found: k = 3)"
+    ]
 
 
 def test_a_target_decides_what_is_kept() -> None:

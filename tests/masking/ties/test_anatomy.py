@@ -72,8 +72,8 @@ def test_no_value_makes_up_more_than_its_share_of_a_group(values, l, seed):
     made = outcome(Anatomy("ill", l), table, seed)
     groups = made.table["group"].to_pylist()
     inside = values_of(made.apart["confidential"], "ill")
-    assert all(finding.holds for finding in made.findings)
-    assert len(made.findings) == 2
+    assert all(finding.holds for finding in made.verification.findings)
+    assert len(made.verification.findings) == 2
     for group, held in inside.items():
         rows = [row for row in range(len(values)) if groups[row] == group]
         assert Counter(held) == Counter(table["ill"][row] for row in rows)
@@ -92,7 +92,7 @@ def test_confidential_columns_stay_together():
     made = outcome(Anatomy(["ill", "cost"], 2), table)
     pairs = [(row["ill"], row["cost"]) for row in made.apart["confidential"].to_pylist()]
     assert holds_the_same(pairs, list(zip(table["ill"], table["cost"], strict=True)))
-    assert len(made.findings) == 1
+    assert len(made.verification.findings) == 1
 
 
 def test_which_records_get_together_is_left_to_chance():

@@ -42,7 +42,7 @@ def test_every_column_keeps_its_values_and_others_are_untouched(method, rows, k)
     assert after["public"] == table["public"]
     for name in "xy":
         assert holds_the_same(table[name], after[name])
-    assert all(finding.holds for finding in made.findings)
+    assert all(finding.holds for finding in made.verification.findings)
     assert made.facts["smallest group"] >= k
 
 
@@ -67,7 +67,7 @@ def test_values_move_among_records_that_are_alike():
 def test_k_by_column():
     table = {"x": list(range(8)), "y": list(range(8))}
     made = outcome(IndividualRankingSwapping(["x", "y"], {"x": 2, "y": 8}), table)
-    assert [finding.promise[:30] for finding in made.findings] == [
+    assert [finding.promise[:30] for finding in made.verification.findings] == [
         "probabilistic 2-anonymity of '",
         "probabilistic 8-anonymity of '",
     ]

@@ -100,7 +100,7 @@ def test_the_finding_measures_ranks_between_blocks_of_equal_values():
     assert _farthest(place, np.array([1, 0, 2, 3, 4])) == 0
     assert _farthest(place, np.array([2, 1, 0, 3, 4])) == 1
     assert _farthest(place, np.array([4, 1, 2, 3, 0])) == 2
-    assert outcome(RankSwapping("a", 100), {"a": [1, 2, 3]}).findings[0].holds
+    assert outcome(RankSwapping("a", 100), {"a": [1, 2, 3]}).verification.findings[0].holds
 
 
 def test_text_and_dates_have_ranks_too():

@@ -19,7 +19,6 @@ from veil.outcome.written import Written
 from veil.tables import Csv, output_format, write
 from veil.tables.arrow import only_used_categories
 from veil.tables.csv.writer import write_csv
-from veil.tables.frames import PandasFrame
 
 
 def as_frame(outcome: Outcome) -> Any:
@@ -29,13 +28,10 @@ def as_frame(outcome: Outcome) -> Any:
         return source.expression(outcome)
     if outcome.statement is None:
         return source.restore(outcome.table, outcome.rows)
-    # Differential privacy: neither an index nor a column of the frame that came in tells who was drawn.
-    frame = source.frame
-    if frame is None:
+    # Differential privacy: that a column is as it was would tell of the rows that were not drawn.
+    if source.frame is None:
         return only_used_categories(outcome.table)
-    if isinstance(frame, PandasFrame):
-        frame = PandasFrame(frame.frame.iloc[: outcome.table.num_rows].reset_index(drop=True))
-    return frame.from_arrow(outcome.table, frozenset(), None)
+    return source.frame.from_arrow(outcome.table, frozenset())
 
 
 def save(

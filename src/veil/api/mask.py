@@ -19,6 +19,7 @@ from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
 from veil.tables import Format, Source, read
+from veil.tables.arrow import in_new_memory
 from veil.utility.step import Step, summarize
 from veil.verification.outcome import verified
 
@@ -97,6 +98,7 @@ def _of_step(findings: Iterable[Finding], method: Method, number: int | None) ->
 
 def _mask(source: Source, methods: list[Method], randomness: Randomness, progress: Progress) -> Outcome:
     """Apply one method after the other, each to what the one before has made."""
+    source.check_index()
     table = source.table
     rows: NDArray[np.int64] | None = None
     steps: list[Step] = []
@@ -125,7 +127,7 @@ def _mask(source: Source, methods: list[Method], randomness: Randomness, progres
     return Outcome(
         source,
         tuple(methods),
-        table,
+        in_new_memory(table),
         rows=rows,
         apart=apart,
         secret=frozenset(secret),

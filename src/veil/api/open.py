@@ -51,7 +51,9 @@ def open_for_plan(
 
         return for_plan(relation, plan, progress)
 
-    return open_source(source, format, engine, condense)
+    opened = open_source(source, format, engine, condense)
+    opened.check_index()
+    return opened
 
 
 def find_relation(

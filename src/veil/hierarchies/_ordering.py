@@ -70,7 +70,10 @@ class Ordering(Builder):
             turn, start = cycle(sizes), 0
             while start < len(units):
                 group = next(turn)
-                grouped.append([index for unit in units[start : start + group.size] for index in unit])
+                members_of = [index for unit in units[start : start + group.size] for index in unit]
+                if self.order == "data":  # the order of the rows is nobody's business
+                    members_of.sort(key=ranks.__getitem__)
+                grouped.append(members_of)
                 start += group.size
                 members = Members(
                     [texts[index] for index in grouped[-1]],

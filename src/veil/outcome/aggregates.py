@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError
 from veil.tables.columns import Floats, Groups, encode_values, is_quantity, whole_numbers
-from veil.tables.text import canonical_text
+from veil.tables.text import canonical_text, sorted_places
 
 Integers = NDArray[np.int64]
 Aggregate = Literal["centroid", "mean", "geometric mean", "median", "mode", "interval", "set"]
@@ -31,7 +31,7 @@ def aggregate_groups(
     exp(mean(ln(v + 1))) - 1, so that 0 has one. The median of an even number of values lies halfway between both
     in the middle; categories with an order have one only if both agree, else the aggregate is missing. Of equally
     frequent values, the mode is the one that the column shows first. An interval is the text "[least, most]" and
-    a set the text "{a, b}", in order of first appearance in the column.
+    a set the text "{a, b}", in the order of the values.
 
     Means and medians of numbers are floats, unless `keep_type` asks to round them, a half up, to what the column
     holds. Those of dates and times are always rounded.
@@ -198,10 +198,22 @@ def _intervals(column: pa.ChunkedArray, groups: Groups, name: str) -> pa.Array:
 
 def _sets(column: pa.ChunkedArray, groups: Groups, name: str) -> pa.Array:
     values, group, code, _ = _histogram(column, groups)
-    texts = np.array(canonical_text(values, column=name), object)[code]
+    # In an order that follows from the values: that of the rows would tell who has which.
+    ordered = np.lexsort((_ranks(values, name)[code], group))
+    texts = np.array(canonical_text(values, column=name), object)[code[ordered]]
     bounds = np.searchsorted(group, np.arange(int(groups.max(initial=-1)) + 2))
     labels = ["{" + ", ".join(texts[start:end]) + "}" for start, end in itertools.pairwise(bounds)]
     return pa.array(labels, pa.string(), mask=np.diff(bounds) == 0)
+
+
+def _ranks(values: pa.Array, name: str) -> Integers:
+    """The place of each value in the order of their type, or of their texts if that has none."""
+    kind = values.type
+    if pa.types.is_boolean(kind):
+        values = values.cast(pa.int8())
+    elif not (is_quantity(kind) or pa.types.is_string(kind)):
+        values = pa.array(canonical_text(values, column=name), pa.string())
+    return np.argsort(sorted_places(values))
 
 
 def _histogram(column: pa.ChunkedArray, groups: Groups) -> tuple[pa.Array, Integers, Integers, Integers]:

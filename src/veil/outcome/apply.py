@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from veil.classes.encoding import Levels
 from veil.plan.prepare import Prepared
 from veil.published.flag import free_flag
-from veil.tables.arrow import dictionary_encoded
+from veil.tables.arrow import dictionary_encoded, in_new_memory
 
 
 def apply_levels(
@@ -57,10 +57,11 @@ def apply_levels(
     stay = np.ones(table.num_rows, np.bool_) if prepared.subset is None else prepared.subset
     if plan.suppressed_rows == "drop":
         stay = stay & ~suppressed
-    if stay.all():
-        return result, None, flag
-    rows = np.flatnonzero(stay)
-    return result.take(pa.array(rows)), rows, flag
+    rows = None if stay.all() else np.flatnonzero(stay)
+    if rows is not None:
+        result = result.take(pa.array(rows))
+    # What an engine holds is never handed out from here.
+    return result if prepared.weights is not None else in_new_memory(result), rows, flag
 
 
 def _generalize(

@@ -15,6 +15,7 @@ from veil.outcome.apply import apply_levels, blank_cells
 from veil.outcome.outcome import Outcome, Part, prepared_part
 from veil.plan.prepare import Prepared
 from veil.published.flag import free_flag
+from veil.tables.arrow import in_new_memory
 from veil.tables.columns import is_text
 from veil.tables.source import Source
 
@@ -25,7 +26,7 @@ def assemble(source: Source, prepared: Prepared, parts: Sequence[Part], hidden: 
     return Outcome(
         source,
         prepared.plan,
-        table,
+        table if prepared.weights is not None else in_new_memory(table),
         weights=prepared.weights_of(rows),
         rows=rows,
         hidden=hidden,

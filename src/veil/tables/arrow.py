@@ -21,6 +21,19 @@ def normalize(table: pa.Table) -> pa.Table:
     return pa.table(columns, names=table.column_names)
 
 
+def in_new_memory(table: pa.Table) -> pa.Table:
+    """Return the same cells in memory of their own, in one piece.
+
+    What is blank in a table of Arrow may still stand in the memory below it, and is written to some files: a blank cell
+    is a bit, beside a value that nobody cleared. Of what is returned here, only the cells are left.
+    """
+    columns = []
+    for column in table.columns:
+        chunks = [chunk.take(pa.array(np.arange(len(chunk)))) for chunk in column.chunks]
+        columns.append(pa.chunked_array(chunks, column.type))
+    return pa.table(columns, names=table.column_names).combine_chunks()
+
+
 def only_used_categories(table: pa.Table) -> pa.Table:
     """Return the table with its dictionary-encoded columns encoded anew.
 
@@ -141,8 +154,11 @@ def _normalize_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
         pa.types.is_large_string(kind.value_type) or pa.types.is_string_view(kind.value_type)
     ):
         return column.cast(pa.dictionary(kind.index_type, pa.string(), kind.ordered))
-    if pa.types.is_floating(kind) and pc.any(pc.is_nan(column)).as_py():
-        return pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+    if pa.types.is_floating(kind) and not pa.types.is_float16(kind):
+        # 0.0 and -0.0 are one number, and what is counted as one is published as one.
+        column = with_one_zero(column)
+        if pc.any(pc.is_nan(column)).as_py():
+            return pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
     return column
 
 

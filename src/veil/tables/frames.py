@@ -1,8 +1,8 @@
 """Dataframes to Arrow and back, one library a class.
 
 No dataframe library is imported here: whoever hands over a frame has imported its library already.
-A column that was not changed comes back as the very column of the frame that came in, so that it keeps
-what Arrow has no word for (the dtype, the Python objects in an object column, an enumeration).
+What comes back is built anew from an Arrow table: of the frame that came in, only its kind and the types of its columns
+are asked for. No memory, index, object, attribute or category of it is passed on.
 """
 
 from __future__ import annotations
@@ -14,13 +14,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from veil.errors import InputError
 from veil.tables.arrow import only_used_categories
-
-Rows = npt.NDArray[np.int64]
 
 
 class Frame(Protocol):
@@ -29,11 +26,14 @@ class Frame(Protocol):
     def to_arrow(self) -> pa.Table:
         """Return the frame as a table, with text as column names."""
 
-    def from_arrow(self, table: pa.Table, unchanged: Set[str], rows: Rows | None) -> Any:
-        """Return `table` as a frame of this kind.
+    def from_arrow(self, table: pa.Table, unchanged: Set[str]) -> Any:
+        """Return `table` as a new frame of this kind.
 
-        `unchanged` names the columns to take from this frame, `rows` the rows that are left of it.
+        `unchanged` names the columns whose values are those of this frame, so that they get its types.
         """
+
+    def check_index(self) -> None:
+        """Refuse a frame with an index that would be lost, or tell what must not be told."""
 
 
 def frame_of(source: Any) -> tuple[str, Frame] | None:
@@ -70,16 +70,16 @@ class ArrowFrame:
     def to_arrow(self) -> pa.Table:
         return self.frame
 
-    def from_arrow(self, table: pa.Table, unchanged: Set[str], rows: Rows | None) -> pa.Table:
-        columns = []
-        for name in table.column_names:
-            column = table.column(name)
-            if name in unchanged and rows is None:
-                column = self.frame.column(name)
-            elif name in unchanged:
-                column = _take(self.frame.column(name), rows)
-            columns.append(column)
+    def from_arrow(self, table: pa.Table, unchanged: Set[str]) -> pa.Table:
+        kinds = self.frame.schema
+        columns = [
+            _cast(table.column(name), kinds.field(name).type) if name in unchanged else table.column(name)
+            for name in table.column_names
+        ]
         return only_used_categories(pa.table(columns, names=table.column_names))
+
+    def check_index(self) -> None:
+        pass
 
 
 @dataclass(frozen=True)
@@ -104,24 +104,25 @@ class PolarsFrame:
                 ) from None
         return self.frame.to_arrow()
 
-    def from_arrow(self, table: pa.Table, unchanged: Set[str], rows: Rows | None) -> Any:
+    def from_arrow(self, table: pa.Table, unchanged: Set[str]) -> Any:
         import polars as pl
 
-        changed = [name for name in table.column_names if name not in unchanged]
-        made: Any = pl.from_arrow(only_used_categories(table.select(changed))) if changed else {}
-        columns = []
-        for name in table.column_names:
-            if name not in unchanged:
-                columns.append(made[name])
-            else:
-                columns.append(self.frame[name] if rows is None else self.frame[name].gather(rows))
-        out = pl.DataFrame(columns)
+        out: Any = pl.from_arrow(only_used_categories(table))
+        for name in unchanged:
+            kind: Any = self.frame.schema[name]
+            if isinstance(kind, pl.Enum):
+                used = set(out[name].unique().to_list())
+                kind = pl.Enum([each for each in kind.categories if each in used])
+            out = out.with_columns(out[name].cast(kind))
         return out.lazy() if self.lazy else out
+
+    def check_index(self) -> None:
+        pass
 
 
 @dataclass(frozen=True)
 class PandasFrame:
-    """A pandas frame. Its index is not a column; rows that are kept keep their labels."""
+    """A pandas frame. Its index is not a column, and a release gets a new one."""
 
     frame: Any
 
@@ -136,27 +137,41 @@ class PandasFrame:
                 raise self._unusable(number, name, error) from None
         return pa.table(columns, names=names)
 
-    def from_arrow(self, table: pa.Table, unchanged: Set[str], rows: Rows | None) -> Any:
+    def from_arrow(self, table: pa.Table, unchanged: Set[str]) -> Any:
         import pandas as pd
 
         place = {name: number for number, name in enumerate(self._names())}
         table = only_used_categories(table)
-        index = self.frame.index if rows is None else self.frame.index.take(rows)
         columns: dict[int, Any] = {}
         for number, name in enumerate(table.column_names):
-            old = self.frame.iloc[:, place[name]] if name in place else None
-            if old is None or name not in unchanged:
-                array = _pandas_array(table.column(name), None if old is None else old.dtype)
-            else:
-                array = old.array if rows is None else old.array.take(rows)
-                if rows is not None and isinstance(array, pd.Categorical):
-                    array = array.remove_unused_categories()
+            dtype = self.frame.dtypes.iloc[place[name]] if name in place else None
+            make = _same_array if name in unchanged else _pandas_array
+            array = make(table.column(name), dtype)
             # The dtype is said, or pandas looks at the objects and may choose another.
-            columns[number] = pd.Series(array, index=index, dtype=array.dtype)
-        out = pd.DataFrame(columns, index=index)
-        labels = [self.frame.columns[place[name]] if name in place else name for name in table.column_names]
-        out.columns = pd.Index(labels, name=self.frame.columns.name)
+            columns[number] = pd.Series(array, dtype=array.dtype)
+        out = pd.DataFrame(columns, index=pd.RangeIndex(table.num_rows))
+        out.columns = pd.Index(
+            [self._label(place[name]) if name in place else name for name in table.column_names]
+        )
         return out
+
+    def check_index(self) -> None:
+        import pandas as pd
+
+        index = self.frame.index
+        if isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1):
+            return
+        named = [str(each) for each in index.names if each is not None]
+        about = f" ({', '.join(map(repr, named))})" if named else ""
+        raise InputError(
+            f"the pandas frame has an index{about}, and a release has none: it would tell who is who, or which rows are "
+            "missing. Make it a column with df.reset_index(), or drop it with df.reset_index(drop=True)"
+        )
+
+    def _label(self, number: int) -> Any:
+        """The label of a column, as a plain text or number."""
+        label = self.frame.columns[number]
+        return str(label) if isinstance(label, str) else label
 
     def _names(self) -> list[str]:
         """Column labels that are not text (numbers, dates) go by their text; the release has them again."""
@@ -183,6 +198,28 @@ class PandasFrame:
         )
 
 
+def _same_array(column: pa.ChunkedArray, dtype: Any) -> Any:
+    """Return a column whose values are as they were, with the dtype it had."""
+    import pandas as pd
+
+    if isinstance(dtype, pd.ArrowDtype):
+        return pd.arrays.ArrowExtensionArray(_cast(column, dtype.pyarrow_dtype))
+    if isinstance(dtype, pd.CategoricalDtype):
+        values = column.to_pandas()
+        used = set(values.dropna().unique())
+        return pd.Categorical(
+            values, [each for each in dtype.categories if each in used], ordered=dtype.ordered
+        )
+    if hasattr(dtype, "__from_arrow__"):
+        return dtype.__from_arrow__(column)
+    if dtype == np.dtype(object):
+        made = np.empty(len(column), object)
+        for at, value in enumerate(column.to_pylist()):
+            made[at] = value
+        return pd.Series(made, dtype=object).array
+    return column.to_pandas().astype(dtype).array
+
+
 def _pandas_array(column: pa.ChunkedArray, dtype: Any) -> Any:
     """Return a changed column as close to the dtype it had as its new values allow."""
     import pandas as pd
@@ -204,10 +241,9 @@ def _pandas_array(column: pa.ChunkedArray, dtype: Any) -> Any:
     return column.to_pandas().array
 
 
-def _take(column: pa.ChunkedArray, rows: Rows | None) -> pa.ChunkedArray:
-    if pa.types.is_string_view(column.type):  # Arrow cannot pick from these
-        return column.cast(pa.large_string()).take(pa.array(rows)).cast(column.type)
-    return column.take(pa.array(rows))
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Give a column a type that its values had; Arrow casts nothing to the type of nothing at all."""
+    return pa.chunked_array([pa.nulls(len(column))]) if pa.types.is_null(kind) else column.cast(kind)
 
 
 def _is_series(source: Any) -> bool:

@@ -38,6 +38,11 @@ class Source:
     weights: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     columns: tuple[str, ...] | None = None
 
+    def check_index(self) -> None:
+        """Refuse a frame with an index, which a release cannot have."""
+        if self.frame is not None:
+            self.frame.check_index()
+
     @property
     def records(self) -> int:
         """Number of records."""
@@ -49,13 +54,13 @@ class Source:
         """Return `table` as the kind of frame that was read; a pyarrow table if that was a file.
 
         `rows` says which rows of the source the rows of `table` come from (positions, or a mask) where
-        some were dropped. Columns that equal their original keep its dtype; pandas rows keep their index.
+        some were dropped. Columns that equal their original keep its dtype; nothing else of the frame is passed on.
         """
         picked = self._pick_rows(table, rows)
         if self.frame is None:
             return only_used_categories(table)
         unchanged = {name for name in table.column_names if self._is_unchanged(name, table, picked)}
-        return self.frame.from_arrow(table, unchanged, picked)
+        return self.frame.from_arrow(table, unchanged)
 
     def _pick_rows(self, table: pa.Table, rows: Any) -> npt.NDArray[np.int64] | None:
         if rows is None:

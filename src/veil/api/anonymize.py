@@ -157,8 +157,7 @@ def anonymize(
             else:
                 outcome = _by_search(opened, plan, threads, cancel, shown)
             if local is not None:
-                shown.phase("recoding")
-                outcome = recode(outcome, local, threads=threads, progress=False, cancel=cancel)
+                outcome = recode(outcome, local, threads=threads, progress=shown, cancel=cancel)
         shown.phase("verifying")
         return Release(verified(outcome))
 

@@ -117,8 +117,11 @@ class Shown(Progress):
 
 
 @contextmanager
-def following(wanted: ProgressLike) -> Iterator[Progress]:
+def following(wanted: ProgressLike | Progress) -> Iterator[Progress]:
     """Choose how to tell about progress: to a function, on the terminal (None: if there is one), or not at all."""
+    if isinstance(wanted, Progress):  # what a caller follows already, and ends itself
+        yield wanted
+        return
     if callable(wanted):
         progress: Progress = Reported(wanted)
     elif wanted or (wanted is None and sys.stderr.isatty()):

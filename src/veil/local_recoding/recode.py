@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.base.progress import following
+from veil.base.progress import Progress, ProgressLike, following
 from veil.classes.encoding import Levels
 from veil.errors import ParameterError, PlanError
 from veil.lattice.evaluator import Evaluator
@@ -47,7 +47,7 @@ def recode(
     *,
     time_limit: float | None = None,
     threads: int | None = None,
-    progress: bool | Callable[[str, int, int, str], None] | None = None,
+    progress: ProgressLike | Progress = None,
     cancel: Callable[[], bool] | None = None,
 ) -> Outcome:
     """Transform the suppressed records of an outcome again; see `Release.local_recoding`.
@@ -106,7 +106,7 @@ def recode(
             if not recoded and made.hopeless:
                 ending = made.failure
                 break
-        shown.phase("applying and verifying")
+        shown.phase("applying")
         return dataclasses.replace(
             assemble(outcome.source, made.prepared, made.parts, made.hidden),
             passes=tuple(made.passes),

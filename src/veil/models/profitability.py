@@ -26,7 +26,7 @@ from veil.models.subset import SubsetField
 from veil.published.finding import Finding
 from veil.published.table import Published
 from veil.quality.cover import fields, place
-from veil.quality.payout import Money, PublisherPayout, _Payout
+from veil.quality.payout import Money, PayoutMeasure, PublisherPayout
 from veil.tables import canonical_text
 from veil.tables.columns import encode_values
 
@@ -252,7 +252,7 @@ class _Profit:
     def __init__(self, sample: Sample, model: Profitability) -> None:
         self.model, self.encoding = model, sample.encoding
         payout = model._payout().bind(sample)
-        assert isinstance(payout, _Payout)
+        assert isinstance(payout, PayoutMeasure)
         self.payout, self.cover = payout, payout.cover
         self.domains = [decimal_fraction(hierarchy.domain_size) for hierarchy in self.encoding.hierarchies]
         self.slack = self._slack()

@@ -19,14 +19,14 @@ from veil.errors import InputError
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.tables.columns import (
     Encoded,
-    _frozen,
-    _number_keys,
     check_comparable,
     count_codes,
     encode_columns,
     encode_comparable,
     encode_values,
+    freeze,
     is_text,
+    number_rows,
 )
 
 Histograms = tuple[NDArray[np.int64], pa.Array, NDArray[np.int64]]
@@ -141,15 +141,15 @@ class Published:
         for name in self.names:
             values, codes = self.encode(name)
             if possible * len(values) >= 2**62:  # too many to tell apart in one integer: renumber
-                mixed, possible = _number_keys(mixed).astype(np.int64), mixed.size + 1
+                mixed, possible = number_rows(mixed).astype(np.int64), mixed.size + 1
             mixed = mixed * len(values) + codes[kept]
             possible *= len(values)
-        return _number_keys(mixed)
+        return number_rows(mixed)
 
     @functools.cached_property
     def sizes(self) -> NDArray[np.int64]:
         """Number of records in each class."""
-        return _frozen(count_codes(self.classes, 0, self._kept_weights))
+        return freeze(count_codes(self.classes, 0, self._kept_weights))
 
     @functools.cached_property
     def labels(self) -> pa.Table:
@@ -188,7 +188,7 @@ class Published:
                 count = np.diff(first, append=pairs.size)
             else:
                 count = np.add.reduceat(weights, first) if first.size else weights
-            self._histograms[attribute] = _frozen(number), values.take(pa.array(code)), _frozen(count)
+            self._histograms[attribute] = freeze(number), values.take(pa.array(code)), freeze(count)
         return self._histograms[attribute]
 
     @functools.cached_property

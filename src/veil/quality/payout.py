@@ -77,7 +77,7 @@ class PublisherPayout(QualityModel):
 
     def bind(self, sample: Sample) -> Measure:
         """Meet the model with the data."""
-        return _Payout(
+        return PayoutMeasure(
             sample,
             *factors(self.factor),
             benefit=self.benefit,
@@ -98,7 +98,7 @@ class PublisherPayout(QualityModel):
         return max(0, min(EVERYONE, math.ceil(gain / cost) - 1))
 
 
-class _Payout(Measure):
+class PayoutMeasure(Measure):
     """Entropy-based loss times a benefit, plus expected harm; without harm it is entropy-based loss itself.
 
     A record's loss is a sum over attributes, log(c_j * D_j) / log(D), so `Additive` bounds it by levels. A
@@ -188,7 +188,7 @@ class _Payout(Measure):
         return np.asarray(_log(np.maximum(distinct, 1.0)).sum(axis=0) * self.unit, np.float64)
 
 
-class _EntropyBased(_Payout):
+class _EntropyBased(PayoutMeasure):
     """A payout without harm, of one unit a record."""
 
     def class_losses(self, table: ClassTable) -> NDArray[np.float64]:

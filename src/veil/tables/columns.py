@@ -108,12 +108,13 @@ def _spell_lists(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.Array.from_buffers(pa.large_binary(), len(lists), content)])
 
 
-def _number_keys(keys: NDArray[np.int64]) -> NDArray[np.int32]:
+def number_rows(keys: NDArray[np.int64]) -> NDArray[np.int32]:
     """Number different integers in order of first appearance."""
     return np.array(pa.array(keys).dictionary_encode().indices, dtype=np.int32)
 
 
-def _frozen(array: NDArray[np.int64]) -> NDArray[np.int64]:
+def freeze(array: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the array itself, which nobody can write to any more."""
     array.flags.writeable = False
     return array
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from veil.errors import InputError, Say, Words
 from veil.tables.csv import dialect
-from veil.tables.csv.reader import _check_types, _names
+from veil.tables.csv.reader import check_types, column_names
 from veil.tables.csv.types import infer
 from veil.tables.formats import Csv, is_gzip
 from veil.tables.reading import check_readable
@@ -159,8 +159,8 @@ def _head(file: Path, format: Csv) -> _Head:
     separator = format.separator or dialect.detect_separator(sample, whole, format)
     format = dataclasses.replace(format, separator=separator, encoding=encoding)
     header = dialect.read_header(sample, format, file)
-    names = _names(header.fields, format, file)
-    _check_types(names, format, file)
+    names = column_names(header.fields, format, file)
+    check_types(names, format, file)
     _check_quotes(file, sample, format)
     skip = header.line - 1 if format.header else format.skip
     return _Head(format, names, skip, _line_end(sample, format))

@@ -33,15 +33,16 @@ def read_csv(path: Path, format: Csv) -> tuple[pa.Table, Csv]:
         # Possibly a quote that never closes, which the parser would take for the start of a long field.
         _raise(faults.explain(data, None, format, path))
     header = dialect.read_header(sample, format, path)
-    names = _names(header.fields, format, path)
-    _check_types(names, format, path)
+    names = column_names(header.fields, format, path)
+    check_types(names, format, path)
     if re.compile(b"." if len(names) == 1 else b"[^\r\n]", re.DOTALL).search(data, header.body) is None:
         raise InputError(f"{path}: a header but no rows. The table should hold at least one row")
     texts = _parse(data, header.body, len(names), quotes > 0, format, path)
     return _convert_types(texts, names, format, path)
 
 
-def _names(first: Sequence[str], format: Csv, path: Path) -> list[str]:
+def column_names(first: Sequence[str], format: Csv, path: Path) -> list[str]:
+    """Return the names of the columns, as the format gives them or as the first record says."""
     if format.columns is not None:
         if len(format.columns) != len(first):
             raise InputError(
@@ -65,7 +66,8 @@ def _names(first: Sequence[str], format: Csv, path: Path) -> list[str]:
     return names
 
 
-def _check_types(names: list[str], format: Csv, path: Path) -> None:
+def check_types(names: list[str], format: Csv, path: Path) -> None:
+    """Refuse types of columns that are not there."""
     for name in format.types:
         if name not in names:
             raise InputError(

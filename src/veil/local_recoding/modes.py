@@ -11,10 +11,11 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from veil.base.declare import declared
+from veil.base.exact import decimal_fraction
 from veil.errors import PlanError
 from veil.plan.plan import Plan
 from veil.quality import QualityModel
-from veil.quality.factors import Factor, exact
+from veil.quality.factors import Factor
 
 
 class Ask(NamedTuple):
@@ -65,10 +66,10 @@ class Iterative(Mode):
     kind: Literal["Iterative"] = Field(default="Iterative", repr=False, kw_only=True)
 
     def passes(self) -> Generator[Ask, int, None]:
-        factor = exact(self.factor)
+        factor = decimal_fraction(self.factor)
         for _ in range(self.iterations):
             if not (yield Ask(float(factor))):
-                factor += exact(self.adaptation)
+                factor += decimal_fraction(self.adaptation)
                 if not self.adaptation or factor > 1:
                     return
 
@@ -147,7 +148,7 @@ def with_factor(quality: QualityModel, factor: float | None) -> QualityModel:
 def _decimal_towards(number: Fraction, end: float) -> float:
     """Return the nearest float whose decimal digits are a number between this one and `end`."""
     found = float(number)
-    while (exact(found) > number) != (end > number) and exact(found) != number:
+    while (decimal_fraction(found) > number) != (end > number) and decimal_fraction(found) != number:
         found = math.nextafter(found, end)
     return found
 

@@ -26,6 +26,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.base.exact import decimal_fraction
 from veil.base.progress import Progress, ProgressLike, following
 from veil.classes.encoding import Levels
 from veil.errors import ParameterError, PlanError
@@ -36,7 +37,6 @@ from veil.models.base import PrivacyModel, SampleCriterion
 from veil.outcome.assemble import assemble
 from veil.outcome.outcome import Outcome, Part, Pass, prepared_part
 from veil.plan.prepare import Prepared
-from veil.quality.factors import exact
 from veil.tables.source import Source
 from veil.verification.recoded import verify_models_by_part
 
@@ -172,7 +172,7 @@ class _Recoding:
         quality = with_factor(plan.quality, ask.factor)
         evaluator = Evaluator(some.sample, self.models, quality, plan.suppression_limit)
         if ask.share is not None:
-            wanted = math.ceil(exact(ask.share) * self.prepared.sample.records)
+            wanted = math.ceil(decimal_fraction(ask.share) * self.prepared.sample.records)
             evaluator.allowed = self.left - min(self.left, wanted)
         limits = Limits(min(plan.seconds, seconds), plan.check_limit or math.inf, cancelled)
         found = Search(evaluator, some.minimum, some.maximum, limits=limits, threads=threads).run(

@@ -11,12 +11,13 @@ from pydantic import Field
 
 from veil.base.compiled import kernel
 from veil.base.declare import declared
+from veil.base.exact import decimal_fraction
 from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.errors import PlanError, did_you_mean
 from veil.quality.base import Measure, Node, QualityModel, Score
-from veil.quality.factors import Factor, exact, exact_factors
+from veil.quality.factors import Factor, exact_factors
 
 
 @declared(kind_of=QualityModel)
@@ -88,7 +89,7 @@ class _Classification(Measure):
                 raise PlanError(f"response {name!r} is no column that the sample carries.{hint}")
         inner = [names.index(name) for name in responses if name in names]
         distinct = {j: _distinct(sample, j) for j in inner}
-        f = exact(factor)
+        f = decimal_fraction(factor)
         unit = f.denominator * math.lcm(*(max(1, counts[0] - 1) for counts in distinct.values()))
         s, g = (int(each * unit) for each in exact_factors(factor))
         self.suppressed, self.tie, self.minority = int(f * unit), s, g

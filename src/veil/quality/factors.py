@@ -7,6 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from veil.base.exact import decimal_fraction
+
 Factor = Annotated[
     float,
     Field(
@@ -24,22 +26,13 @@ Monotone = Annotated[
 ]
 
 
-def exact(number: float) -> Fraction:
-    """Return the decimal number a user wrote, not its binary neighbour.
-
-    >>> exact(0.1)
-    Fraction(1, 10)
-    """
-    return Fraction(str(number))
-
-
 def exact_factors(factor: float) -> tuple[Fraction, Fraction]:
     """Return the weight of suppression and the weight of generalization.
 
     >>> exact_factors(0.3), exact_factors(0.7)
     ((Fraction(3, 5), Fraction(1, 1)), (Fraction(1, 1), Fraction(3, 5)))
     """
-    given = exact(factor)
+    given = decimal_fraction(factor)
     return min(2 * given, Fraction(1)), min(2 - 2 * given, Fraction(1))
 
 

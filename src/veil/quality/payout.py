@@ -11,6 +11,7 @@ from pydantic import Field
 
 from veil.base.compiled import kernel
 from veil.base.declare import declared
+from veil.base.exact import decimal_fraction
 from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
@@ -19,7 +20,7 @@ from veil.quality.additive import Additive
 from veil.quality.aggregate import comparable
 from veil.quality.base import NO_BOUND, Measure, Node, QualityModel, Score
 from veil.quality.cover import Cover, fields, place
-from veil.quality.factors import Factor, exact, factors
+from veil.quality.factors import Factor, factors
 from veil.quality.summing import sum_in_any_order
 
 Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -92,7 +93,7 @@ class PublisherPayout(QualityModel):
         >>> PublisherPayout(adversary_gain=300, cost=4).largest_attacked_class()
         74
         """
-        gain, cost = exact(self.adversary_gain), exact(self.cost)
+        gain, cost = decimal_fraction(self.adversary_gain), decimal_fraction(self.cost)
         if cost == 0:
             return EVERYONE if gain > 0 else 0
         return max(0, min(EVERYONE, math.ceil(gain / cost) - 1))

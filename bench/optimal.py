@@ -35,10 +35,12 @@ from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimal import Optimal
 from veil.lattice.search import Search
 from veil.models import KAnonymity
+from veil.outcome.generalize import Choice, generalize
 from veil.plan.plan import Plan
 from veil.plan.prepare import prepare
 from veil.quality import AverageClassSize, Loss
 from veil.tables import Csv, read, write
+from veil.verification.outcome import verified
 
 SHARED = Path(os.environ.get("VEIL_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 REAL = {
@@ -123,9 +125,11 @@ def measure(name: str, repeat: int) -> None:
                       f"{target if target is not None else '-':>10}  {len(found.space.evaluated):7}   "
                       f"{found.best.score[0]:.9g}  {found.best.levels}")  # fmt: skip
         release, (apply_time, *_) = clock(
-            lambda: Release(source, prepared, evaluator, found, found.best.levels)
+            lambda: Release(
+                verified(generalize(source, prepared, Choice(found.best.levels, found, evaluator)))
+            )
         )
-        _, (write_time, *_) = clock(lambda: release.save(folder / "release.csv"))
+        _, (write_time, *_) = clock(lambda: release.save(folder / "release.csv", overwrite=True))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"  apply and verify {apply_time:.3f} s · write {write_time:.3f} s · peak memory {peak:,.0f} MB"
               + (f" (the generator alone: {generated_peak:,.0f} MB)" if generated_peak else ""))  # fmt: skip

@@ -169,6 +169,25 @@ def test_an_index_is_refused_with_the_way_out(index: Any) -> None:
         assert (released.index.start, released.index.step, released.index.name) == (0, 1, None)
 
 
+# --- what an engine holds ---------------------------------------------------------------------------
+
+
+def test_no_suppressed_value_is_among_the_categories_of_what_an_engine_holds() -> None:
+    ibis = pytest.importorskip("ibis")
+    held = ibis.duckdb.connect().create_table("people", people())
+    release = veil.anonymize(held, **plan())
+    assert release.suppressed == 1
+    assert found_in(_buffers(release.arrow.combine_chunks())) == []
+    assert "Zwirbelingen" not in str(
+        [
+            chunk.dictionary
+            for column in release.arrow.columns
+            for chunk in column.chunks
+            if pa.types.is_dictionary(chunk.type)
+        ]
+    )
+
+
 # --- the order of members ---------------------------------------------------------------------------
 
 

@@ -25,6 +25,7 @@ from veil.plan.plan import Plan
 from veil.published.finding import Verification
 from veil.risk.before_and_after import risks_of
 from veil.risk.reidentification import Risk
+from veil.tables.arrow import only_used_categories
 from veil.verification.outcome import verified
 
 if TYPE_CHECKING:
@@ -53,10 +54,10 @@ class Release:
         """The anonymized table, as the kind of frame that came in; what an engine holds, as its expression."""
         return as_frame(self.outcome)
 
-    @property
+    @functools.cached_property
     def arrow(self) -> pa.Table:
         """The anonymized table as Veil has it in memory: of what an engine holds, each combination of cells once."""
-        return self.outcome.table
+        return only_used_categories(self.outcome.table)
 
     @property
     def apart(self) -> dict[str, pa.Table]:

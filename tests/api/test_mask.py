@@ -46,13 +46,15 @@ def test_the_frame_that_comes_out_is_the_kind_that_went_in(make):
     assert made.arrow.to_pydict()["income"] == [1.5, 2.5, 2.0, 5.0]
 
 
-def test_pandas_rows_keep_their_labels_through_samples():
-    frame = pd.DataFrame(COLUMNS, index=["a", "b", "c", "d"])
+def test_rows_are_found_again_through_samples_and_the_frame_has_a_new_index():
+    frame = pd.DataFrame(COLUMNS)
     made = mask(frame, [RandomSampling(size=3), Rounding("age", 10), RandomSampling(size=2)])
-    assert len(made.table) == 2
-    for label, row in made.table.iterrows():
-        assert row["name"] == frame.loc[label, "name"]
-        assert row["age"] == round(frame.loc[label, "age"] / 10) * 10
+    assert made.table.index.tolist() == [0, 1]
+    for origin, (_, row) in zip(made.outcome.rows, made.table.iterrows(), strict=True):
+        assert row["name"] == frame.loc[origin, "name"]
+        assert row["age"] == round(frame.loc[origin, "age"] / 10) * 10
+    with pytest.raises(InputError, match="has an index, and a release has none"):
+        mask(frame.set_index("name"), RandomSampling(size=3))
 
 
 def test_categories_stay_categories():

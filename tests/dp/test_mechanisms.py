@@ -174,7 +174,7 @@ def test_one_half_belongs_to_the_second_of_two_equals(then, place):
     choice.add(0, Fraction(1, 3))
     choice.add(1, Fraction(1, 3))
     assert choice.draw() == place
-    assert source.draw >= 5  # not before a digit other than 0 has come
+    assert source.drawn >= 5  # not before a digit other than 0 has come
 
 
 def test_the_quick_answer_is_the_thorough_one():

@@ -254,7 +254,7 @@ class KWard(Multivariate):
 
     >>> table = pa.table({"age": [20, 41, 24, 47, 46]})
     >>> KWard("age", 2, aggregate="set").mask(table, Randomness()).table["age"].to_pylist()
-    ['{20, 24}', '{41, 47, 46}', '{20, 24}', '{41, 47, 46}', '{41, 47, 46}']
+    ['{20, 24}', '{41, 46, 47}', '{20, 24}', '{41, 46, 47}', '{41, 46, 47}']
     """
 
     kind: Literal["KWard"] = Field(default="KWard", repr=False, kw_only=True)

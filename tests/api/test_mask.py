@@ -53,7 +53,7 @@ def test_rows_are_found_again_through_samples_and_the_frame_has_a_new_index():
     for origin, (_, row) in zip(made.outcome.rows, made.table.iterrows(), strict=True):
         assert row["name"] == frame.loc[origin, "name"]
         assert row["age"] == round(frame.loc[origin, "age"] / 10) * 10
-    with pytest.raises(InputError, match="has an index, and a release has none"):
+    with pytest.raises(InputError, match="has an index .'name'., and a release has none"):
         mask(frame.set_index("name"), RandomSampling(size=3))
 
 

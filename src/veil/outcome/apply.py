@@ -59,7 +59,7 @@ def apply_levels(
         stay = stay & ~suppressed
     rows = None if stay.all() else np.flatnonzero(stay)
     if rows is not None:
-        result = result.take(pa.array(rows))
+        return result.take(pa.array(rows)).combine_chunks(), rows, flag
     # What an engine holds is never handed out from here.
     return result if prepared.weights is not None else in_new_memory(result), rows, flag
 

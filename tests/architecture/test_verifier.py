@@ -197,7 +197,7 @@ def test_nor_while_a_table_is_verified_by_itself(monkeypatch: pytest.MonkeyPatch
 
 
 def call_a_function() -> None:
-    factors.exact(0.1)
+    factors.exact_factors(0.1)
 
 
 def call_a_kernel() -> None:
@@ -205,7 +205,7 @@ def call_a_kernel() -> None:
 
 
 @pytest.mark.parametrize(
-    ("peek", "seen"), [(call_a_function, "quality: exact"), (call_a_kernel, "quality: _sum")]
+    ("peek", "seen"), [(call_a_function, "quality: exact_factors"), (call_a_kernel, "quality: _sum")]
 )
 def test_a_verifier_that_asks_the_engine_is_noticed(
     peek: Callable[[], None], seen: str, monkeypatch: pytest.MonkeyPatch

@@ -612,7 +612,7 @@ def test_progress_is_told() -> None:
     )
     assert ("recoding, pass 1", 6, 8) in told
     assert ("recoding, pass 2", 8, 8) in told
-    assert told[-1][0] == "applying and verifying"
+    assert told[-1][0] == "applying"
 
 
 # --- tables ---------------------------------------------------------------------------------------

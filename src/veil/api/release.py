@@ -255,7 +255,6 @@ class Release:
         path: str | Path,
         *,
         for_the_data_holder: bool = False,
-        overwrite: bool = True,
         progress: ProgressLike = None,
     ) -> Path:
         """Write a report: one self-contained HTML file, PDF or JSON, by the ending of the name.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import TypeAlias
 
 import numpy as np
@@ -52,7 +52,8 @@ def apply_levels(
         if rows is not None:
             columns[name] = columns[name].take(pa.array(rows))
     known = {*position, *plan.microaggregated}
-    columns, flag = blank_rows(columns, suppressed if rows is None else suppressed[rows], plan, known)
+    hidden = suppressed if rows is None else suppressed[rows]
+    columns, flag = blank_rows(columns, hidden, plan, known, table.column_names)
     if prepared.weights is None:
         columns = {name: _decode_column(each) if name in known else each for name, each in columns.items()}
     result = pa.table(columns)
@@ -75,11 +76,16 @@ def rows_out(
 
 
 def blank_rows(
-    columns: dict[str, Column], hidden: NDArray[np.bool_], plan: Plan, known: Set[str]
+    columns: dict[str, Column],
+    hidden: NDArray[np.bool_],
+    plan: Plan,
+    known: Set[str],
+    names: Sequence[str],
 ) -> tuple[dict[str, Column], str | None]:
     """Blank the suppressed rows: every cell, or those of the columns an attacker may know.
 
-    Also return the name of the column that was added to tell which rows are suppressed, if another row looks the same.
+    Also return the name of the column that was added to tell which rows are suppressed, if another row looks the same:
+    one that is not among the names of the input.
     """
     if hidden.any():
         columns = {
@@ -90,7 +96,7 @@ def blank_rows(
         }
     if plan.suppressed_rows != "blank" or not _another_looks_blank(columns, hidden, plan.marker):
         return columns, None
-    flag = free_flag(columns)
+    flag = free_flag(names)
     return {**columns, flag: pa.array(hidden)}, flag
 
 

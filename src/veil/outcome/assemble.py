@@ -59,7 +59,8 @@ def _put_together(
         if name in prepared.encoding.names and name not in plan.microaggregated:
             chunks = _of_one_type(prepared, prepared.encoding.names.index(name), pieces, chunks)
         columns[name] = _join_chunks(chunks).take(pa.array(order))
-    columns, flag = blank_rows(columns, hidden if rows is None else hidden[rows], plan, known)
+    gone = hidden if rows is None else hidden[rows]
+    columns, flag = blank_rows(columns, gone, plan, known, prepared.table.column_names)
     return pa.table(columns), rows, flag
 
 

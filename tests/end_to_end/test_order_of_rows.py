@@ -152,7 +152,9 @@ def neighbours_tell(shown: list[Any], truth: list[Any]) -> float:
 
 def test_neighbours_tell_nothing_of_suppressed_ages() -> None:
     """adult sorted by country and age: read off the neighbours, nearly all suppressed labels were right."""
-    adult = realdata.source("adult").table.to_pandas().sort_values(["native-country", "age"], ignore_index=True)
+    adult = (
+        realdata.source("adult").table.to_pandas().sort_values(["native-country", "age"], ignore_index=True)
+    )
     columns = ["sex", "age", "race"]
     plan = {
         "quasi_identifiers": realdata.hierarchies("adult", columns),

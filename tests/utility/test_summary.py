@@ -19,6 +19,7 @@ from veil import hierarchies as h
 from veil import quality as q
 from veil.base.randomness import Randomness
 from veil.dp.safepub import SafePub
+from veil.errors import PlanError
 from veil.local_recoding import FastIterative
 from veil.models import DeltaPresence
 from veil.models.subset import Rows
@@ -289,3 +290,17 @@ def test_adult_agrees_with_the_scores_of_the_search():
     assert found.quality.discernibility.value == release.measures()["discernibility"]
     assert found.suppressed == release.suppressed
     assert 0 < found.queries.median < 1
+
+
+def test_numbers_that_are_codes_of_categories_are_classified():
+    coded = pa.table({"job": ["a", "b"] * 20, "ill": [0, 7] * 20, "pay": [1.0, 2.0] * 20})
+    light: dict[str, Any] = {"targets": ["ill", "pay"], "folds": 3, "trees": 3, "queries": 0}
+    found = compare(coded, coded, "job", categories="ill", **light)
+    assert {each.target for each in found.classification} == {"ill"}
+    assert {each.target for each in found.regression} == {"pay"}
+    assert [one.value for one in found.classification[0].released.classes] == ["0", "7"]
+    assert not compare(coded, coded, "job", **light).classification
+    with pytest.raises(
+        PlanError, match="`categories` names 'il', which is none of the targets. Did you mean 'ill'"
+    ):
+        compare(coded, coded, "job", categories=["il"], **light)

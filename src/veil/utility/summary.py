@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.errors import PlanError
+from veil.errors import PlanError, did_you_mean
 from veil.outcome.outcome import outcome_of
 from veil.tables.columns import is_number
 from veil.utility.classifiers import Classification, classification
@@ -135,6 +135,7 @@ def compare(
     rows: Any = None,
     marker: str | None = "*",
     targets: str | Iterable[str] = (),
+    categories: str | Iterable[str] = (),
     queries: int = 1000,
     folds: int = 10,
     trees: int = 30,
@@ -161,6 +162,8 @@ def compare(
     targets
         Columns to predict from the quasi-identifiers: numbers by regression, anything else by classification. Needs
         scikit-learn.
+    categories
+        Those among the targets whose numbers are codes of categories, and are classified.
     queries
         Random count queries to ask; 0 for none.
     folds, trees, seed, threads
@@ -193,7 +196,7 @@ def compare(
             rows = made.rows
         comparison = Comparison(original, released, quasi_identifiers, rows=rows, marker=marker)
     return measure_utility(
-        comparison, targets=targets, queries=queries, folds=folds, trees=trees, listwise=listwise,
+        comparison, targets=targets, categories=categories, queries=queries, folds=folds, trees=trees, listwise=listwise,
         max_values=max_values, seed=seed, threads=threads,
     )  # fmt: skip
 
@@ -217,6 +220,7 @@ def measure_utility(
     comparison: Comparison,
     *,
     targets: str | Iterable[str] = (),
+    categories: str | Iterable[str] = (),
     queries: int = 1000,
     folds: int = 10,
     trees: int = 30,
@@ -228,9 +232,16 @@ def measure_utility(
     """Measured everything about a comparison; parameters are those of `compare`."""
     learned: list[Classification] = []
     regressed: list[Regression] = []
-    for target in [targets] if isinstance(targets, str) else targets:
+    named = [targets] if isinstance(targets, str) else list(targets)
+    coded = [categories] if isinstance(categories, str) else list(categories)
+    for name in coded:
+        if name not in named:
+            raise PlanError(
+                f"`categories` names {name!r}, which is none of the targets.{did_you_mean(name, named)}"
+            )
+    for target in named:
         comparison.require(target)
-        if is_number(comparison.original[target].type):
+        if is_number(comparison.original[target].type) and target not in coded:
             regressed += regression(comparison, target, folds=folds, trees=trees, seed=seed, threads=threads)
         else:
             learned += classification(

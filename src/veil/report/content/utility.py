@@ -292,7 +292,7 @@ def _changes(found: ColumnPreservation) -> dict[str, float | None]:
 
 
 def _two_digits(value: float | None) -> float | None:
-    return None if value is None else round(value, 2)
+    return None if value is None else round(value, 2) + 0.0  # never -0.0
 
 
 def _plain(found: Statistics) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from veil.errors import PlanError, did_you_mean
 from veil.outcome.outcome import outcome_of
 from veil.tables.columns import is_number
 from veil.utility.classifiers import Classification, classification
-from veil.utility.comparison import Comparison
+from veil.utility.comparison import Comparison, sampling_fraction_of
 from veil.utility.distributions import Distribution, Frequencies, distribution
 from veil.utility.numbers_kept import Preservation, preservation
 from veil.utility.quality import Quality, class_sizes, quality_measures
@@ -134,6 +134,7 @@ def compare(
     *,
     rows: Any = None,
     marker: str | None = "*",
+    sampling_fraction: float | None = None,
     targets: str | Iterable[str] = (),
     categories: str | Iterable[str] = (),
     queries: int = 1000,
@@ -159,6 +160,9 @@ def compare(
         tables have the same rows in the same order.
     marker
         Text of suppressed cells.
+    sampling_fraction
+        Chance of each original record to be in the released table, if that was drawn at random: counts are divided by
+        it. Of a release it is known.
     targets
         Columns to predict from the quasi-identifiers: numbers by regression, anything else by classification. Needs
         scikit-learn.
@@ -192,9 +196,17 @@ def compare(
         made = outcome_of(released)
         if quasi_identifiers is None:
             quasi_identifiers = () if made is None else made.quasi_identifiers
-        if rows is None and made is not None:
-            rows = made.rows
-        comparison = Comparison(original, released, quasi_identifiers, rows=rows, marker=marker)
+        if made is not None:
+            rows = made.rows if rows is None else rows
+            sampling_fraction = sampling_fraction_of(made) if sampling_fraction is None else sampling_fraction
+        comparison = Comparison(
+            original,
+            released,
+            quasi_identifiers,
+            rows=rows,
+            marker=marker,
+            sampling_fraction=1.0 if sampling_fraction is None else sampling_fraction,
+        )
     return measure_utility(
         comparison, targets=targets, categories=categories, queries=queries, folds=folds, trees=trees, listwise=listwise,
         max_values=max_values, seed=seed, threads=threads,

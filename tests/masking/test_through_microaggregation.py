@@ -288,7 +288,8 @@ def released_groups(method, ages, buckets):
     except NoSolutionError:
         return None
     assert all(finding.holds for finding in made.verification.findings)
-    return made.table["group"].to_pylist()
+    numbers = made.table["group"].to_pylist()
+    return [list(dict.fromkeys(numbers)).index(number) for number in numbers]  # which are drawn at random
 
 
 def within_factor(groups, buckets, t):

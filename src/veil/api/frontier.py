@@ -201,8 +201,8 @@ def frontier(
     risk, utility
         The figures that decide what is best: one of "highest", "average", "at_risk", "uniques", and for differential
         privacy "epsilon"; by default "average", or "epsilon" if all plans are differentially private, whose promise the
-        sizes of classes say nothing about. And one of "granularity", "intensity", "entropy", "squared_error", "discernibility", "class_size", "ambiguity",
-        "record_error", "sse_sst", "released".
+        sizes of classes say nothing about. And one of "granularity", "intensity", "entropy", "squared_error",
+        "discernibility", "class_size", "ambiguity", "record_error", "sse_sst", "released".
     risks, utilities
         Further figures by name: functions of a release, and of a `Comparison`.
     threads

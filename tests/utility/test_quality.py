@@ -120,6 +120,19 @@ def test_a_release_without_any_record_has_lost_everything_that_can_be_lost(case:
         assert measure.value == pytest.approx(measure.maximum)
 
 
+def test_nothing_is_left_of_a_column_that_is_all_blank():
+    """Some values become `*` sooner than others, which gave an intensity of 34 % and an entropy of 37.5 %."""
+    paths = [["a", "*", "*", "*"], ["b", "b or c", "*", "*"], ["c", "b or c", "*", "*"], ["d", "d", "d", "*"]]
+    before = pa.table({"x": ["a", "b", "c", "d"] * 2, "y": list("stuvwxyz")})
+    for blank in (["*"] * 8, pa.nulls(8, pa.string())):
+        after = before.set_column(0, "x", pa.array(blank))
+        found = quality_measures(Comparison(before, after, {"x": h.table(paths), "y": h.suppression()}))
+        for measure in ("granularity", "intensity", "entropy", "squared_error"):
+            assert getattr(found.attributes[0], measure).quality == 0
+            assert getattr(found.attributes[1], measure).quality == 1
+        assert found.attributes[0].missings == 1
+
+
 @pytest.mark.parametrize("levels", [(0, 0, 0), (1, 0, 1), (1, 1, 1), (2, 0, 3), (1, 1, 3)])
 def test_measures_agree_with_the_scores_of_the_search(levels):
     """Two roads to the same numbers: from the classes during the search, from the cells of both tables here."""

@@ -58,6 +58,12 @@ def safepub_of(plan: Plan) -> SafePub | None:
                 f"SafePub cannot be combined with {model}: what that model suppresses would tell of records that are "
                 "not published. KAnonymity is the only other model that it goes with"
             )
+    if plan.choose_by != "all columns":
+        raise PlanError(
+            "SafePub chooses its transformation at random, which tells next to nothing: leave it (",
+            Say("choose_by", "all columns"),
+            ")",
+        )
     for name in (*plan.sensitive, *plan.insensitive):
         _refuse_column(name)
     for name in plan.microaggregated:

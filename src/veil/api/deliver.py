@@ -28,10 +28,10 @@ def as_frame(outcome: Outcome) -> Any:
         return source.expression(outcome)
     if outcome.statement is None:
         return source.restore(outcome.table, outcome.rows)
-    # Differential privacy: that a column is as it was would tell of the rows that were not drawn.
+    # Differential privacy: that a column is as it was, or of which type, would tell of the rows that were not drawn.
     if source.frame is None:
         return only_used_categories(outcome.table)
-    return source.frame.from_arrow(outcome.table, frozenset())
+    return source.frame.from_arrow(outcome.table, None)
 
 
 def save(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from veil.base.progress import Progress, following
 from veil.base.randomness import Randomness
+from veil.dp.safepub import SafePub
 from veil.engines.condense import Condensed, condense
 from veil.engines.copy import bring_over, is_brought
 from veil.engines.draw import draw_rows, store_rows
@@ -136,6 +137,9 @@ def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -
             "table into memory"
         )
     _check_models(relation, plan)
+    if relation.scan is not None and any(isinstance(model, SafePub) for model in plan.models):
+        # Types that are found from all records would tell of one: texts of files stay what they are.
+        relation = replace(relation, scan=replace(relation.scan, texts=()))
     read = [*columns_read(plan, relation.table.columns), *_columns_of_subsets(plan)]
     check_columns(relation, read)
     return condensed_source(bring_over(*_columns_for_release(relation, plan, read), progress), read)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -16,7 +17,7 @@ from veil.tables import columnar, excel
 from veil.tables.arrow import normalize, only_used_categories
 from veil.tables.csv.reader import read_csv
 from veil.tables.formats import Csv, Excel, Format, Parquet, format_of
-from veil.tables.frames import Frame, check_names, frame_of
+from veil.tables.frames import Frame, PandasFrame, check_names, frame_of
 
 Kind = Literal["pandas", "polars", "pyarrow", "file", "engine"]
 
@@ -37,6 +38,8 @@ class Source:
     frame: Frame | None = field(default=None, repr=False)
     weights: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     columns: tuple[str, ...] | None = None
+    declared: Format | None = None
+    """What the caller said of the format, without what was found from the content of the file."""
 
     def check_index(self) -> None:
         """Refuse a frame with an index, which a release cannot have."""
@@ -47,6 +50,17 @@ class Source:
     def records(self) -> int:
         """Number of records."""
         return int(self.table.num_rows if self.weights is None else self.weights.sum())
+
+    def cell_by_cell(self, names: Iterable[str]) -> pa.Table:
+        """Return the table with some columns in a form that no cell gets from what other records hold.
+
+        Where types are found from all records, in CSV and Excel files and of Python objects, cells are text.
+        """
+        if self.path is not None and isinstance(self.format, Csv | Excel):
+            return _read_file(self.path, self.format, as_text=True).table
+        if isinstance(self.frame, PandasFrame):
+            return self.frame.objects_as_text(self.table, names)
+        return self.table
 
     def restore(
         self, table: pa.Table, rows: npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_] | None = None
@@ -114,17 +128,17 @@ def read(source: Any, *, format: Format | None = None) -> Source:
     return Source(_check_table(table, "the table"), cast("Kind", kind), frame=frame)
 
 
-def _read_file(path: Path, format: Format | None) -> Source:
+def _read_file(path: Path, format: Format | None, *, as_text: bool = False) -> Source:
     chosen: Format = format if format is not None else format_of(path)
     if isinstance(chosen, Csv):
-        table, chosen = read_csv(path, chosen)
+        table, chosen = read_csv(path, chosen, as_text=as_text)
     elif isinstance(chosen, Excel):
-        table, chosen = excel.read_excel(path, chosen)
+        table, chosen = excel.read_excel(path, chosen, as_text=as_text)
     elif isinstance(chosen, Parquet):
         table = columnar.read_parquet(path)
     else:
         table = columnar.read_feather(path)
-    return Source(_check_table(table, str(path)), "file", path, chosen)
+    return Source(_check_table(table, str(path)), "file", path, chosen, declared=format)
 
 
 def _check_table(table: pa.Table, where: str) -> pa.Table:

@@ -123,7 +123,11 @@ CASES: dict[str, tuple[str, Callable[[Path], Any], Callable[[Path], Any]]] = {
         of_polars(*["7"] * MANY, dtype=pl.Enum(["7"])),
         of_polars(*["7"] * MANY, "odd", dtype=pl.Enum(["odd", "7"])),
     ),
-    "polars numbers": ("7", of_polars(*[7] * MANY, dtype=pl.Int8), of_polars(*[7] * MANY, 7.5, dtype=pl.Float64)),
+    "polars numbers": (
+        "7",
+        of_polars(*[7] * MANY, dtype=pl.Int8),
+        of_polars(*[7] * MANY, 7.5, dtype=pl.Float64),
+    ),
     "Arrow dictionaries": ("7", of_arrow(coded(*["7"] * MANY)), of_arrow(coded("odd", *["7"] * MANY))),
     "Arrow chunks": ("7", of_arrow(coded(*["7"] * MANY)), of_arrow(coded(*["7"] * MANY), coded("odd"))),
 }

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from veil.cli import files, show
-from veil.dp.accountant import Accountant, beside
+from veil.dp.accountant import Accountant, beside, fingerprint
 from veil.errors import InputError, PlanError
-
-
-def fingerprint(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 def open_budget(data: Path, file: Path | None = None) -> Accountant:

@@ -127,6 +127,8 @@ def publish(
     for name in source.columns or source.table.column_names:
         if plan.role_of(name) == "insensitive":
             _refuse_column(name)
+    if accountant is not None:
+        accountant.check_data(source)
     chance = randomness or Randomness()
     records = int(source.table.num_rows if source.weights is None else source.weights.sum())
     model = model.for_records(records)
@@ -156,7 +158,12 @@ def publish(
             raise PlanError(
                 "nobody knows what a search as published costs: an accountant cannot account for it"
             )
-        accountant.spend(f"release by {model}", model.epsilon, model.budgets().delta)
+        accountant.spend(
+            f"release by {model}",
+            model.epsilon,
+            model.budgets().delta,
+            alone=model.acquisition_sampling is not None,
+        )
     if source.kind == "engine":
         levels, walk = mechanism.choose(chance)
         sample = cast("Drawable", source).draw(mechanism.beta, chance)
@@ -217,7 +224,7 @@ class Mechanism:
         self.minimum, self.maximum, self.final_share = minimum, maximum, final_share
         self.records = records or int(self.codes[0].size)
         self.budgets = model.budgets(self.records)
-        self.beta = model.parameters(self.records).beta
+        self.beta = model.parameters(self.records).drawn
         self.smallest = smallest or model.parameters(self.records).k
         self.whole = whole or Sample(encoding, list(codes))
         self.fixed = None if model.generalization is None else self._check_levels(model.generalization)

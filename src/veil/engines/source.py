@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from veil.base.randomness import Randomness
 from veil.dp.safepub import SafePub
 from veil.engines.condense import Condensed, condense
 from veil.engines.copy import bring_over, is_brought
+from veil.engines.database import Database
 from veil.engines.draw import draw_rows, store_rows
 from veil.engines.held import EngineHeld
 from veil.engines.relation import Relation, check_columns, no_rows
@@ -34,6 +36,7 @@ from veil.plan.prepare import Prepared, columns_read
 from veil.published.flag import flags_among, free_flag
 from veil.published.table import Published
 from veil.tables.formats import Parquet
+from veil.tables.source import file_digest
 
 if TYPE_CHECKING:
     import ibis
@@ -69,6 +72,16 @@ class EngineSource(EngineHeld):
     def expression(self, outcome: Outcome) -> Any:
         relation, transform = self._rows(outcome)
         return relation.restore(transform(relation.table))
+
+    def fingerprint(self) -> str | None:
+        """Return the SHA-256 of one file, of those of several, or of the place of a table in a database."""
+        relation = self.relation.original
+        if relation.scan is not None:
+            digests = [file_digest(Path(file)) for file in relation.scan.files]
+            return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+        if isinstance(relation.location, Database):
+            return hashlib.sha256(str(relation.location).encode()).hexdigest()
+        return None
 
     def class_sizes(self, names: list[str]) -> NDArray[np.int64]:
         return Published(self.table, names, untouched=True, weights=self.weights).sizes

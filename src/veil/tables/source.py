@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,7 +16,8 @@ import pyarrow as pa
 
 from veil.errors import InputError
 from veil.tables import columnar, excel
-from veil.tables.arrow import normalize, only_used_categories
+from veil.tables.arrow import dictionary_encoded, normalize, only_used_categories
+from veil.tables.columns import is_list
 from veil.tables.csv.reader import read_csv
 from veil.tables.formats import Csv, Excel, Format, Parquet, format_of
 from veil.tables.frames import Frame, PandasFrame, check_names, frame_of
@@ -50,6 +53,21 @@ class Source:
     def records(self) -> int:
         """Number of records."""
         return int(self.table.num_rows if self.weights is None else self.weights.sum())
+
+    def fingerprint(self) -> str | None:
+        """Return the SHA-256 of the file, or of names and cells of a frame; None where an engine cannot tell."""
+        if self.path is not None:
+            return file_digest(self.path)
+        digest = hashlib.sha256()
+        for name in self.table.column_names:
+            column = self.table[name]
+            if is_list(column.type):  # which Arrow cannot encode
+                digest.update(json.dumps([name, column.to_pylist()], default=str).encode())
+                continue
+            values, codes = dictionary_encoded(column)
+            digest.update(json.dumps([name, len(codes), values.to_pylist()], default=str).encode())
+            digest.update(codes.astype("<i4").tobytes())
+        return digest.hexdigest()
 
     def cell_by_cell(self, names: Iterable[str]) -> pa.Table:
         """Return the table with some columns in a form that no cell gets from what other records hold.
@@ -100,6 +118,15 @@ class Source:
         if before.type != after.type:
             return False
         return bool(after.equals(before if rows is None else before.take(pa.array(rows))))
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 def read(source: Any, *, format: Format | None = None) -> Source:

@@ -28,7 +28,9 @@ def as_frame(outcome: Outcome) -> Any:
     if isinstance(source, EngineHeld):
         return source.expression(outcome)
     if outcome.statement is None:
-        return source.restore(outcome.table, outcome.rows)
+        costly = [method for method in outcome.methods if method.local_epsilon is not None]
+        drawn = [name for method in costly for name in method.column_names]
+        return source.restore(outcome.table, outcome.rows, drawn=drawn)
     # Differential privacy: that a column is as it was, or of which type, would tell of the rows that were not drawn.
     if source.frame is None:
         return only_used_categories(outcome.table)

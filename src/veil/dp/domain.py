@@ -51,7 +51,7 @@ def _spellings(text: str, point: str) -> Iterator[str]:
     """Yield the ways to spell a cell, the given one first: by the text alone, never by what other cells hold.
 
     >>> list(_spellings("1.50", ".")), list(_spellings("2024-01-31 00:00:00", "."))
-    (['1.50', '1.5'], ['2024-01-31 00:00:00', '2024-01-31T00:00:00', '2024-01-31'])
+    (['1.50', '1.50', '1.5'], ['2024-01-31 00:00:00', '2024-01-31T00:00:00', '2024-01-31'])
     """
     yield text
     number = _NUMBER.fullmatch(text.replace(point, "."))

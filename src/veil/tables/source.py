@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -81,17 +81,23 @@ class Source:
         return self.table
 
     def restore(
-        self, table: pa.Table, rows: npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_] | None = None
+        self,
+        table: pa.Table,
+        rows: npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_] | None = None,
+        *,
+        drawn: Collection[str] = (),
     ) -> Any:
         """Return `table` as the kind of frame that was read; a pyarrow table if that was a file.
 
         `rows` says which rows of the source the rows of `table` come from (positions, or a mask) where
         some were dropped. Columns that equal their original keep its dtype; nothing else of the frame is passed on.
+        Of columns that were `drawn` at random nobody learns by the dtype whether they do.
         """
         picked = self._pick_rows(table, rows)
         if self.frame is None:
             return only_used_categories(table)
-        unchanged = {name for name in table.column_names if self._is_unchanged(name, table, picked)}
+        names = [name for name in table.column_names if name not in drawn]
+        unchanged = {name for name in names if self._is_unchanged(name, table, picked)}
         return self.frame.from_arrow(table, unchanged)
 
     def _pick_rows(self, table: pa.Table, rows: Any) -> npt.NDArray[np.int64] | None:

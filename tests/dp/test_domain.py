@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 import veil
 from veil import SafePub
 from veil import hierarchies as h
-from veil.dp.domain import _spellings, in_domain
+from veil.dp.domain import _form, in_domain
 from veil.errors import HierarchyError
 from veil.hierarchies import Hierarchy
 from veil.report import collect_facts
@@ -128,10 +128,15 @@ CASES: dict[str, tuple[str, Callable[[Path], Any], Callable[[Path], Any]]] = {
         of_polars(*[7] * MANY, dtype=pl.Int8),
         of_polars(*[7] * MANY, 7.5, dtype=pl.Float64),
     ),
+    "Arrow decimals and more places": (
+        "1.5",
+        of_arrow(pa.array([Decimal("1.5")] * MANY)),
+        of_arrow(pa.array([Decimal("1.5")] * MANY + [Decimal("7.55")])),
+    ),
     "Arrow dictionaries": ("7", of_arrow(coded(*["7"] * MANY)), of_arrow(coded("odd", *["7"] * MANY))),
     "Arrow chunks": ("7", of_arrow(coded(*["7"] * MANY)), of_arrow(coded(*["7"] * MANY), coded("odd"))),
 }
-DOMAIN = ["7", "7.5", "300", "1.5", "1.50", "true", "2024-01-31", "2024-01-31T12:00:00", "odd", ""]
+DOMAIN = ["7", "7.5", "300", "1.5", "1.50", "7.55", "true", "2024-01-31", "2024-01-31T12:00:00", "odd", ""]
 HIERARCHY = h.table([[value, "*"] for value in DOMAIN]).with_missing()
 PLAN = {"quasi_identifiers": {"value": HIERARCHY}, "models": SafePub(1, 1e-2, generalization={"value": 0})}
 
@@ -266,9 +271,26 @@ def test_a_cell_is_spelled_by_itself(tmp_path_factory, cells, further):
     assert spelled(*cells, further)[:-1] == alone
 
 
-def test_ways_to_spell_a_cell():
-    assert list(_spellings("7,50", ","))[-1] == "7.5"
-    assert "7.5" not in _spellings("7,50", ".")
-    assert list(_spellings("02139.0", ".")) == ["02139.0"]  # no number: an identifier
-    assert list(_spellings("2024-01-31 00:00:00", "."))[-1] == "2024-01-31"
-    assert list(_spellings("2024-01-31T12:00:00Z", "."))[-1] == "2024-01-31T12:00:00+00:00"
+@pytest.mark.parametrize("listed", [["1.5", "1.50"], ["1.50", "1.5"], ["1.50"]])
+def test_numbers_and_days_have_one_spelling_whatever_their_type(listed):
+    """One more place of one decimal, or one hour of one day, gives another type to all."""
+    hierarchy = {"x": Hierarchy.from_rows([[each, "*"] for each in [*listed, "2024-01-31"]])}
+    half, day = Decimal("1.5"), dt.date(2024, 1, 31)
+    for one in (
+        pa.array([half]),
+        pa.array([half, Decimal("1.25")]),
+        pa.array([1.5]),
+        pa.array([1.5], pa.float32()),
+    ):
+        assert in_domain(read(pa.table({"x": one})), hierarchy).table["x"][0].as_py() == listed[0]
+    for one in (pa.array([day]), pa.array([DAY, NOON]), pa.array([DAY], pa.timestamp("ns"))):
+        assert in_domain(read(pa.table({"x": one})), hierarchy).table["x"][0].as_py() == "2024-01-31"
+
+
+def test_the_form_of_a_cell():
+    assert _form("7,50", ",") == "7.5"
+    assert _form("7,50", ".") == "7,50"
+    assert _form("-0.10", ".") == "-0.1"
+    assert _form("02139.0", ".") == "02139.0"  # no number: an identifier
+    assert _form("2024-01-31 00:00:00", ".") == "2024-01-31"
+    assert _form("2024-01-31T12:00:00.000Z", ".") == "2024-01-31T12:00:00+00:00"

@@ -255,6 +255,18 @@ def test_a_large_sample_is_drawn_from_once_more():
     assert binomtest(sum(drawn), 15_000, 0.8).pvalue > 1e-9
 
 
+def test_there_is_no_order_of_the_input_and_no_key(tmp_path):
+    with pytest.raises(PlanError, match="with SafePub, rows leave in a random order"):
+        released(people(), order="input")
+    release = released(people())
+    with pytest.raises(PlanError, match="a differentially private release has no key"):
+        _ = release.key
+    (tmp_path / "apart").mkdir()
+    with pytest.raises(PlanError, match="a differentially private release has no key"):
+        release.save(tmp_path / "release.csv", key=tmp_path / "apart" / "key.csv")
+    assert not (tmp_path / "release.csv").exists()
+
+
 def test_the_transformation_cannot_be_changed_afterwards():
     release = released(people())
     with pytest.raises(PlanError, match="cannot be changed afterwards"):

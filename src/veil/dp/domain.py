@@ -8,7 +8,6 @@ spelled by itself, looked up in the hierarchy, and goes on as the text that the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pyarrow as pa
@@ -16,10 +15,11 @@ import pyarrow as pa
 from veil.hierarchies import Hierarchy
 from veil.tables import Csv, Source
 from veil.tables.arrow import dictionary_encoded
+from veil.tables.columns import is_text
 from veil.tables.text import canonical_text
 
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))[.]([0-9]+)")
-_TIMESTAMP = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.]0+)?(Z?)")
+_MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.]0+)?(Z?)")
 
 
 def in_domain(source: Source, hierarchies: dict[str, Hierarchy]) -> Source:
@@ -36,30 +36,32 @@ def in_domain(source: Source, hierarchies: dict[str, Hierarchy]) -> Source:
     point = source.format.decimal if isinstance(source.format, Csv) else "."
     table = source.cell_by_cell(there)
     for name, hierarchy in there.items():
-        listed = set(hierarchy.labels[0])
         values, codes = dictionary_encoded(table[name])
-        texts = [
-            text if text is None else next((each for each in _spellings(text, point) if each in listed), text)
-            for text in canonical_text(values, column=name)
+        texts = canonical_text(values, column=name)
+        listed = [label for label in hierarchy.labels[0] if label is not None]
+        # Of values that the hierarchy spells in several ways, the first way is that of numbers and dates.
+        known = {_form(label, "."): label for label in reversed(listed)}
+        # A text is what it is. What has a type may owe it to others: 1.5 and 1.50 are one decimal.
+        exact = set(listed) if is_text(values.type) else set()
+        labels = [
+            text if text is None or text in exact else known.get(_form(text, point), text) for text in texts
         ]
-        column = pa.array(texts, pa.string()).take(pa.array(codes))
+        column = pa.array(labels, pa.string()).take(pa.array(codes))
         table = table.set_column(table.column_names.index(name), name, column)
     return replace(source, table=table, format=source.declared)
 
 
-def _spellings(text: str, point: str) -> Iterator[str]:
-    """Yield the ways to spell a cell, the given one first: by the text alone, never by what other cells hold.
+def _form(text: str, point: str) -> str:
+    """Return the one form of numbers and moments that can be spelled in several, by the text alone.
 
-    >>> list(_spellings("1.50", ".")), list(_spellings("2024-01-31 00:00:00", "."))
-    (['1.50', '1.50', '1.5'], ['2024-01-31 00:00:00', '2024-01-31T00:00:00', '2024-01-31'])
+    >>> _form("1,50", ","), _form("7", "."), _form("2024-01-31 00:00:00", "."), _form("02139.0", ".")
+    ('1.5', '7', '2024-01-31', '02139.0')
     """
-    yield text
     number = _NUMBER.fullmatch(text.replace(point, "."))
     if number is not None:
-        yield f"{number[1]}.{number[2]}"
-        yield f"{number[1]}.{number[2]}".rstrip("0").rstrip(".")
-    moment = _TIMESTAMP.fullmatch(text)
+        return f"{number[1]}.{number[2]}".rstrip("0").rstrip(".")
+    moment = _MOMENT.fullmatch(text)
     if moment is not None:
-        yield f"{moment[1]}T{moment[2]}" + ("+00:00" if moment[3] else "")
-        if moment[2] == "00:00:00" and not moment[3]:
-            yield moment[1]
+        day, time, zone = moment.groups()
+        return day if time == "00:00:00" and not zone else f"{day}T{time}" + ("+00:00" if zone else "")
+    return text

@@ -35,7 +35,7 @@ that j of n records are drawn and γ = 1 - (1 - β) e^-ε:
    larger α, β is as without a sample. This needs a scheme that was fixed without looking at the table, since a search
    looks at the very sample that is to protect (the second gap in `veil.dp.walk`); and it holds for one release alone.
    Two releases share the coins that were tossed for the table, so that their budgets do not add up: a record that is
-   alone in its class is left out of a fine release, and missing from the difference to a coarse one.
+   alone in its class is left out of a fine release, and seen in the difference to a coarse one.
 
 β is a rational number, so that it can be drawn with exactly: 1 - e^-ε where that is rational (ε = ln 2: one
 half), and otherwise 1 - e^-ε rounded down to 64 binary digits, which 1 allows. Everything above then holds

@@ -44,14 +44,14 @@ class RandomizedResponse(Method):
     *What is promised.* Whatever answer is published, it is at most e^ε times as likely for one true value as for any
     other: ε is the logarithm of the largest ratio within a column of the matrix. Nobody needs to be trusted with the
     draws of others. The promise is about the value of this column: that somebody is in the table, and what else it
-    shows of them, is not covered, nor is what a step before has made of several people's values. Several columns of one person tell more: their ε add up, and an account is charged
-    with the sum.
+    shows of them, is not covered, nor is what a step before has made of several people's values. Several columns of one
+    person tell more: their ε add up, and an account is charged with the sum.
 
     The categories are declared and not taken from the data: which ones occur would tell of somebody. A value that is
     none of them, or missing, is refused. The released column is text. `estimate` returns unbiased shares.
 
-    >>> told = RandomizedResponse("smokes", ["yes", "no"], matrix=[[0.75, 0.25], [0.25, 0.75]])
-    >>> told.local_epsilon, RandomizedResponse("smokes", ["yes", "no"], "ln(3)").transitions == told.transitions
+    >>> coin = RandomizedResponse("smokes", ["yes", "no"], matrix=[[0.75, 0.25], [0.25, 0.75]])
+    >>> coin.local_epsilon, RandomizedResponse("smokes", ["yes", "no"], "ln(3)").transitions == coin.transitions
     ('ln(3)', True)
     """
 

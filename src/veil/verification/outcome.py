@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from fractions import Fraction
 
+from veil.base.exact import largest_count
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Verification
 from veil.verification.recoded import verify_recoded
@@ -28,7 +28,7 @@ def _verify(outcome: Outcome) -> Verification:
         return outcome.verification
     if outcome.recoding is not None:
         # Who has passed the limit knowingly need not be told again.
-        limit = int(Fraction(str(plan.suppression_limit)) * prepared.sample.records)
+        limit = largest_count(plan.suppression_limit, prepared.sample.records)
         return verify_recoded(outcome, None if outcome.over_limit else limit)
     return verify_release(
         prepared.table,

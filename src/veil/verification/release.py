@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from veil.base.exact import largest_count
 from veil.base.wording import plural
 from veil.hierarchies import Hierarchy
 from veil.models import PrivacyModel
@@ -178,7 +178,7 @@ def _verify_limit(published: Published, nothing: Sequence[NDArray[np.bool_]], pl
     records, weights = published.baseline_records, published.weights
     count = int(suppressed.sum() if weights is None else weights[suppressed].sum())
     count += records - published.records
-    allowed = int(Fraction(str(plan.suppression_limit)) * records)
+    allowed = largest_count(plan.suppression_limit, records)
     what = plural(allowed, "record is", "records are")
     return Finding(f"at most {what} suppressed", count <= allowed, str(count))
 

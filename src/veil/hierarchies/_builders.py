@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy.typing as npt
 import pyarrow as pa
@@ -25,7 +25,14 @@ class Builds(Protocol):
 
 
 class Builder:
-    """Base of all declared builders, which recipes name by their `kind`."""
+    """Base of all declared builders, which recipes name by their `kind`.
+
+    `reads_data` says what a builder takes from the values of the column, beyond what each value becomes by itself: None
+    if nothing. Reports list it, because it may tell of records that are not published. A builder that does not say
+    so is taken for one that reads everything.
+    """
+
+    reads_data: ClassVar[str | None] = "whatever it reads"
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Make the hierarchy for the distinct `values` of a column, given how often each occurs."""

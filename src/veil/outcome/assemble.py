@@ -22,6 +22,7 @@ from veil.tables.source import Source
 
 def assemble(source: Source, prepared: Prepared, parts: Sequence[Part], hidden: NDArray[np.bool_]) -> Outcome:
     """Generalize each part to its levels, put the rows in their order, and blank those that are hidden."""
+    prepared = prepared.named_by(parts)
     table, rows, flag = _put_together(prepared, parts, hidden)
     return Outcome(
         source,

@@ -86,6 +86,8 @@ def generalize(source: Source, prepared: Prepared, choice: Choice) -> Outcome:
     if prepared.subset is not None:
         hidden &= prepared.subset
     kept = ~hidden if prepared.subset is None else ~hidden & prepared.subset
+    parts = (Part(levels, np.flatnonzero(kept)),)
+    prepared = prepared.named_by(parts)
     table, rows, flag = apply_levels(prepared, levels, groups, hidden)
     value = evaluator.measure.score(node)
     return Outcome(
@@ -96,7 +98,7 @@ def generalize(source: Source, prepared: Prepared, choice: Choice) -> Outcome:
         rows=rows,
         hidden=hidden,
         flag=flag,
-        parts=(Part(levels, np.flatnonzero(kept)),),
+        parts=parts,
         prepared=prepared,
         facts={"ending": choice.found.ending},
         over_limit=node.tally.suppressed > evaluator.allowed,

@@ -61,7 +61,9 @@ class Auto(Builder):
     few: Annotated[int, Field(ge=1, description="up to so many distinct values are simply suppressed")] = 5
     kind: Literal["auto"] = Field(default="auto", repr=False, kw_only=True)
 
-    reads_data: ClassVar[str | None] = "the kind of its hierarchy and the widths of intervals"
+    reads_data: ClassVar[str | None] = (
+        "the kind of hierarchy and the widths of intervals follow from all values"
+    )
 
     def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
         """Nothing: no parameter names a value."""

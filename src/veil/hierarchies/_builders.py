@@ -32,7 +32,7 @@ class Builder:
     so is taken for one that reads everything.
     """
 
-    reads_data: ClassVar[str | None] = "whatever it reads"
+    reads_data: ClassVar[str | None] = "the builder does not say what it reads"
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Make the hierarchy for the distinct `values` of a column, given how often each occurs."""
@@ -46,6 +46,14 @@ class Builder:
         """
         given = spell_value(self).items()
         return {name: set(leaves(each, keys=True)) for name, each in given if name != "kind"}
+
+
+def reads_data(builder: Builds) -> str | None:
+    """Say what a builder, or a hierarchy that is there already, takes from the values of a column; None if nothing."""
+    found: str | None = (
+        None if isinstance(builder, Hierarchy) else getattr(builder, "reads_data", Builder.reads_data)
+    )
+    return found
 
 
 def named_ends(builder: Builder, parameters: Iterable[str], shown: Shown) -> Mapping[str, set[str]]:

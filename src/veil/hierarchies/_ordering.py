@@ -55,7 +55,9 @@ class Ordering(Builder):
     label: Annotated[LabelChoice, Field(description="label of a group")] = Label("set")
     kind: Literal["ordering"] = Field(default="ordering", repr=False, kw_only=True)
 
-    reads_data: ClassVar[str | None] = "groups and their labels, of published values"
+    reads_data: ClassVar[str | None] = (
+        "groups are cut out of all values, and labels made of the published ones"
+    )
 
     def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
         """The order, if it lists values."""

@@ -44,7 +44,7 @@ class Priority(Builder):
     )
     kind: Literal["priority"] = Field(default="priority", repr=False, kw_only=True)
 
-    reads_data: ClassVar[str | None] = "which values stay longest"
+    reads_data: ClassVar[str | None] = "how often values occur decides which stay longest"
 
     def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
         """Priorities of single values."""

@@ -49,7 +49,9 @@ class Redaction(Builder):
     measured: Annotated[bool, Field(description="take alphabet, length and domain from the data")] = False
     kind: Literal["redaction"] = Field(default="redaction", repr=False, kw_only=True)
 
-    reads_data: ClassVar[str | None] = "the length of labels, which is that of the longest published value"
+    reads_data: ClassVar[str | None] = (
+        "their length is that of the longest published value, and the number of levels that of the longest one"
+    )
 
     @model_validator(mode="after")
     def _check_domain(self) -> Redaction:

@@ -56,10 +56,8 @@ def apply_levels(
     if prepared.weights is None:
         columns = {name: _decode_column(each) if name in known else each for name, each in columns.items()}
     result = pa.table(columns)
-    # Rows that were picked are in new memory already, and what an engine holds is never handed out from here.
-    if rows is not None or prepared.weights is not None:
-        return result.combine_chunks(), rows, flag
-    return in_new_memory(result), rows, flag
+    # What an engine holds is never handed out from here; whatever is, has nothing below its blank cells.
+    return result.combine_chunks() if prepared.weights is not None else in_new_memory(result), rows, flag
 
 
 def rows_out(

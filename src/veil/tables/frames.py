@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from veil.errors import InputError
 from veil.tables.arrow import only_used_categories
+from veil.tables.forms import as_type
 
 
 class Frame(Protocol):
@@ -73,7 +74,7 @@ class ArrowFrame:
     def from_arrow(self, table: pa.Table, unchanged: Set[str]) -> pa.Table:
         kinds = self.frame.schema
         columns = [
-            _cast(table.column(name), kinds.field(name).type) if name in unchanged else table.column(name)
+            as_type(table.column(name), kinds.field(name).type) if name in unchanged else table.column(name)
             for name in table.column_names
         ]
         return only_used_categories(pa.table(columns, names=table.column_names))
@@ -203,7 +204,7 @@ def _same_array(column: pa.ChunkedArray, dtype: Any) -> Any:
     import pandas as pd
 
     if isinstance(dtype, pd.ArrowDtype):
-        return pd.arrays.ArrowExtensionArray(_cast(column, dtype.pyarrow_dtype))
+        return pd.arrays.ArrowExtensionArray(as_type(column, dtype.pyarrow_dtype))
     if isinstance(dtype, pd.CategoricalDtype):
         values = column.to_pandas()
         used = set(values.dropna().unique())
@@ -239,11 +240,6 @@ def _pandas_array(column: pa.ChunkedArray, dtype: Any) -> Any:
             name = "boolean" if pa.types.is_boolean(kind) else str(kind).replace("i", "I").replace("u", "U")
             return cast("Any", pd.api.types.pandas_dtype(name)).__from_arrow__(column)
     return column.to_pandas().array
-
-
-def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Give a column a type that its values had; Arrow casts nothing to the type of nothing at all."""
-    return pa.chunked_array([pa.nulls(len(column))]) if pa.types.is_null(kind) else column.cast(kind)
 
 
 def _is_series(source: Any) -> bool:

@@ -18,7 +18,7 @@ from veil.hierarchies import Hierarchy
 from veil.plan.plan import Plan
 from veil.tables.arrow import dictionary_encoded, with_one_zero
 from veil.tables.columns import check_comparable, count_codes, is_list
-from veil.tables.text import sorted_places
+from veil.tables.text import canonical_text, sorted_places
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +139,7 @@ def encode(
     column: pa.ChunkedArray, builder: Any, name: str, weights: NDArray[np.int64] | None
 ) -> tuple[Hierarchy, NDArray[np.int32]]:
     """Build the hierarchy of a column, and code its cells by it."""
+    canonical_text(pa.array([], column.type), column=name)  # refuses what has no text form
     values, indices = dictionary_encoded(column)
     counts = count_codes(indices, len(values), weights)
     hierarchy = builder.build(values, counts, name)

@@ -100,7 +100,9 @@ def _plain(array: pa.Array) -> pa.Array:
 
 def _numbers(array: pa.Array) -> pa.Array:
     kind = array.type
-    wide = array.cast(pa.float32()) if pa.types.is_float16(kind) else array  # Arrow can do little with the short ones
+    wide = (
+        array.cast(pa.float32()) if pa.types.is_float16(kind) else array
+    )  # Arrow can do little with the short ones
     wide = pc.add(wide, pa.scalar(0.0, wide.type))  # which has one zero
     if pc.any(pc.is_nan(wide)).as_py():
         wide = pc.if_else(pc.is_nan(wide), pa.scalar(None, wide.type), wide)
@@ -128,7 +130,9 @@ def _storage(array: pa.ExtensionArray) -> pa.Array:
     if kind == pa.bool8():
         return array.cast(pa.bool_())
     plain = _plain(array.storage)
-    return pa.ExtensionArray.from_storage(kind, plain) if plain.type == array.storage.type else plain
+    if isinstance(kind, pa.JsonType) or plain.type != array.storage.type:
+        return plain
+    return pa.ExtensionArray.from_storage(kind, plain)
 
 
 def _with_items(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:

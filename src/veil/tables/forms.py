@@ -93,7 +93,9 @@ def _plain(array: pa.Array) -> pa.Array:
         return pa.StructArray.from_arrays(fields, names=[each.name for each in kind], mask=_missing(array))
     if pa.types.is_nested(kind):
         if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
-            array = array.cast(pa.large_list(kind.value_type))
+            lengths = np.array(pc.fill_null(pc.list_value_length(array), 0), dtype=np.int64)
+            offsets = pa.array(np.append(0, np.cumsum(lengths)))
+            return pa.LargeListArray.from_arrays(offsets, _plain(array.flatten()), mask=_missing(array))
         return _with_items(array.take(pa.array(np.arange(len(array)))), _plain)
     return array
 

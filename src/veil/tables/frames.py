@@ -205,7 +205,7 @@ def _arrow_array(column: Any, name: str) -> pa.Array:
         else:
             categories = pa.Array.from_pandas(listed)
         return pa.DictionaryArray.from_arrays(
-            pa.array(codes, mask=codes < 0), categories, ordered=column.cat.ordered
+            pa.array(codes.astype(np.int32), mask=codes < 0), categories, ordered=column.cat.ordered
         )
     return pa.Array.from_pandas(column)
 

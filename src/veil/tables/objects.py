@@ -61,7 +61,12 @@ def from_objects(values: Sequence[Any], missing: Sequence[bool], name: str) -> p
         raise _mixed(cells, name)
     if "time" in kinds:
         cells = _times(cells, name)
-    return pa.array(cells, from_pandas=True)
+    made = pa.array(cells, from_pandas=True)
+    if pa.types.is_decimal128(
+        made.type
+    ):  # as wide as can be: how long the longest one is, its type would tell
+        return made.cast(pa.decimal128(38, made.type.scale))
+    return made
 
 
 def _kind(given: type) -> str:

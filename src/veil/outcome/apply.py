@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import TypeAlias
 
 import numpy as np
@@ -33,9 +33,27 @@ def apply_levels(
     Of a condensed table, which may have millions of rows, quasi-identifiers stay dictionary-encoded.
     """
     plan, table = prepared.plan, prepared.table
-    position = {name: j for j, name in enumerate(prepared.encoding.names)}
     stay = np.ones(table.num_rows, np.bool_) if prepared.subset is None else prepared.subset
     rows = rows_out(stay, suppressed, plan, shuffle=shuffle)
+    columns = generalize_columns(prepared, levels, groups, suppressed)
+    if rows is not None:
+        columns = {name: column.take(pa.array(rows)) for name, column in columns.items()}
+    known = {*prepared.encoding.names, *plan.microaggregated}
+    hidden = suppressed if rows is None else suppressed[rows]
+    columns, flag = blank_rows(columns, hidden, plan, known, table.column_names)
+    if prepared.weights is None:
+        columns = {name: decode_column(each) if name in known else each for name, each in columns.items()}
+    result = pa.table(columns)
+    # What an engine holds is never handed out from here; whatever is, has nothing below its blank cells.
+    return result.combine_chunks() if prepared.weights is not None else in_new_memory(result), rows, flag
+
+
+def generalize_columns(
+    prepared: Prepared, levels: Levels, groups: NDArray[np.int32], suppressed: NDArray[np.bool_]
+) -> dict[str, Column]:
+    """Return the columns of the output for all records; aggregates are those of records that are not suppressed."""
+    plan, table = prepared.plan, prepared.table
+    position = {name: j for j, name in enumerate(prepared.encoding.names)}
     columns: dict[str, Column] = {}
     for name in table.column_names:
         role = plan.role_of(name)
@@ -49,15 +67,7 @@ def apply_levels(
             columns[name] = _generalize(prepared, position[name], levels[position[name]], table[name])
         else:
             columns[name] = table[name]
-        if rows is not None:
-            columns[name] = columns[name].take(pa.array(rows))
-    known = {*position, *plan.microaggregated}
-    columns, flag = blank_rows(columns, suppressed if rows is None else suppressed[rows], plan, known)
-    if prepared.weights is None:
-        columns = {name: _decode_column(each) if name in known else each for name, each in columns.items()}
-    result = pa.table(columns)
-    # What an engine holds is never handed out from here; whatever is, has nothing below its blank cells.
-    return result.combine_chunks() if prepared.weights is not None else in_new_memory(result), rows, flag
+    return columns
 
 
 def rows_out(
@@ -73,11 +83,16 @@ def rows_out(
 
 
 def blank_rows(
-    columns: dict[str, Column], hidden: NDArray[np.bool_], plan: Plan, known: Set[str]
+    columns: dict[str, Column],
+    hidden: NDArray[np.bool_],
+    plan: Plan,
+    known: Set[str],
+    names: Sequence[str],
 ) -> tuple[dict[str, Column], str | None]:
     """Blank the suppressed rows: every cell, or those of the columns an attacker may know.
 
-    Also return the name of the column that was added to tell which rows are suppressed, if another row looks the same.
+    Also return the name of the column that was added to tell which rows are suppressed, if another row looks the same:
+    one that is not among the names of the input.
     """
     if hidden.any():
         columns = {
@@ -88,7 +103,7 @@ def blank_rows(
         }
     if plan.suppressed_rows != "blank" or not _another_looks_blank(columns, hidden, plan.marker):
         return columns, None
-    flag = free_flag(columns)
+    flag = free_flag(names)
     return {**columns, flag: pa.array(hidden)}, flag
 
 
@@ -129,7 +144,7 @@ def _aggregate(
     found = aggregate_groups(
         column.filter(pa.array(released)), numbers[groups[released]], how, name, keep_type=True
     )
-    found = _decode_column(found)
+    found = decode_column(found)
     rows = numbers[groups]
     return found.take(pa.array(rows, mask=rows < 0))
 
@@ -138,7 +153,10 @@ def blank_cells(column: Column, hidden: NDArray[np.bool_], marker: str | None) -
     """Blank some cells of a column: the marker in text, a missing value in anything else."""
     blank = _blank(column.type, marker)
     if not pa.types.is_dictionary(column.type):
-        return pc.if_else(pa.array(hidden), blank, column)
+        if blank.is_valid:
+            return pc.if_else(pa.array(hidden), blank, column)
+        # Taking nothing leaves nothing below the blank cell, as choosing between two would.
+        return column.take(pa.array(np.arange(len(column)), mask=hidden))
     chunked = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     values, codes = dictionary_encoded(chunked)
     values = pa.concat_arrays([values, pa.array([blank.as_py()], values.type)])
@@ -164,5 +182,6 @@ def _blank(kind: pa.DataType, marker: str | None) -> pa.Scalar:
     return pa.scalar(marker if pa.types.is_string(kind) or pa.types.is_large_string(kind) else None, kind)
 
 
-def _decode_column(column: Column) -> Column:
+def decode_column(column: Column) -> Column:
+    """Return the cells of a column instead of codes of them."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

@@ -183,6 +183,43 @@ def test_the_order_of_categories_does_not_tell_the_order_of_rows(kind: str, tmp_
     assert after == {("a", "b", "c", "d")}
 
 
+@pytest.mark.parametrize("kind", ["pyarrow", "pandas", "pandas, Arrow", "polars", "polars, Enum"])
+@pytest.mark.parametrize("rows", ["blank", "drop"])
+@pytest.mark.parametrize("marker", ["*", None])
+def test_the_category_of_a_suppressed_record_stays_behind(
+    kind: str, rows: Any, marker: Any, tmp_path: Path
+) -> None:
+    table = as_categories(kind, ["b", "a", "b"] * 3 + [SECRET], [SECRET, "b", "a", "*"])
+    ages = [30] * 9 + [103]
+    if isinstance(table, pa.Table):
+        table = table.set_column(0, "age", pa.array(ages))
+    else:
+        table = (
+            table.assign(age=ages)
+            if isinstance(table, pd.DataFrame)
+            else table.with_columns(age=pl.Series(ages))
+        )
+    made = anonymized(table, suppression_limit=0.1, suppressed_rows=rows, marker=marker)
+    assert made.suppressed == 1
+    assert SECRET not in str(made.arrow["ward"].chunk(0).dictionary.to_pylist())
+    blank = {marker} - {None} if rows == "blank" else set()
+    assert set(made.arrow["ward"].chunk(0).dictionary.to_pylist()) == {"a", "b"} | blank
+    if kind != "polars":
+        assert set(categories_of(made.table)) == {"a", "b"} | blank
+    made.save(tmp_path / "out.feather")
+    assert SECRET.encode() not in content(tmp_path / "out.feather")
+
+
+def test_nothing_stands_below_the_missing_structure_of_a_suppressed_record() -> None:
+    table = pa.table({"age": [30] * 9 + [103], "place": [{"town": "Ulm"}] * 9 + [{"town": SECRET}]})
+    made = anonymized(table, suppression_limit=0.1)
+    assert made.suppressed == 1
+    for each in (made.arrow, made.table):
+        held = b"".join(part.to_pybytes() for part in each["place"].chunk(0).buffers() if part is not None)
+        assert b"Ulm" in held
+        assert SECRET.encode() not in held
+
+
 def test_an_order_that_categories_were_given_stays() -> None:
     frame = pd.DataFrame(
         {"age": [30] * 4, "ward": pd.Categorical(["low", "high"] * 2, ["low", "mid", "high"], ordered=True)}

@@ -139,7 +139,7 @@ def encode(
     column: pa.ChunkedArray, builder: Any, name: str, weights: NDArray[np.int64] | None
 ) -> tuple[Hierarchy, NDArray[np.int32]]:
     """Build the hierarchy of a column, and code its cells by it."""
-    canonical_text(pa.array([], column.type), column=name)  # refuses what has no text form
+    canonical_text(pa.nulls(0, column.type), column=name)  # refuses what has no text form
     values, indices = dictionary_encoded(column)
     counts = count_codes(indices, len(values), weights)
     hierarchy = builder.build(values, counts, name)

@@ -28,10 +28,11 @@ def in_new_memory(table: pa.Table) -> pa.Table:
     """Return the same cells in memory of their own, in one piece.
 
     What is blank in a table of Arrow may still stand in the memory below it, and is written to some files: a blank cell
-    is a bit, beside a value that nobody cleared. Of what is returned here, only the cells are left.
+    is a bit, beside a value that nobody cleared. Of what is returned here, only the cells are left, and of categories
+    only those that cells have.
     """
     columns = []
-    for column in table.columns:
+    for column in only_used_categories(table).columns:
         columns.append(pa.chunked_array([copied(chunk) for chunk in column.chunks], column.type))
     return pa.table(columns, names=table.column_names).combine_chunks()
 

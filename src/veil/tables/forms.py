@@ -26,7 +26,7 @@ def one_form(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     if _is_plain(column.type):
         return column
     try:
-        kind = _plain(pa.array([], column.type)).type
+        kind = _plain(pa.nulls(0, column.type)).type
         return pa.chunked_array([_plain(chunk) for chunk in column.chunks], kind)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
         raise InputError(

@@ -195,13 +195,13 @@ def _arrow_array(column: Any, name: str) -> pa.Array:
     import pandas as pd
 
     if column.dtype == np.dtype(object):
-        return from_objects(column.tolist(), column.isna().tolist(), name)
+        return from_objects(column, name)
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes, listed = column.cat.codes.to_numpy(), column.cat.categories
         if isinstance(listed.dtype, pd.IntervalDtype | pd.PeriodDtype):  # as `pd.cut` makes them
             listed = listed.astype(str)
         if listed.dtype == np.dtype(object):
-            categories = from_objects(listed.tolist(), listed.isna().tolist(), name)
+            categories = from_objects(listed, name)
         else:
             categories = pa.Array.from_pandas(listed)
         return pa.DictionaryArray.from_arrays(
@@ -223,6 +223,8 @@ def _same_array(column: pa.ChunkedArray, dtype: Any) -> Any:
     if hasattr(dtype, "__from_arrow__"):
         return dtype.__from_arrow__(column)
     if dtype == np.dtype(object):
+        if pa.types.is_string(column.type):
+            return pd.Series(column.to_numpy(), dtype=object).array
         made = np.empty(len(column), object)
         for at, value in enumerate(column.to_pylist()):
             made[at] = value

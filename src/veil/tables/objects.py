@@ -41,19 +41,23 @@ _WAYS_OUT = {
 }
 
 
-def from_objects(values: Sequence[Any], missing: Sequence[bool], name: str) -> pa.Array:
-    """Make an Arrow array of Python objects, of which some are missing, all of one kind.
+def from_objects(column: Any, name: str) -> pa.Array:
+    """Make an Arrow array of a column or an index of pandas that holds Python objects, all of one kind.
 
-    >>> from_objects([dt.date(2020, 1, 31), None, dt.datetime(2020, 1, 31, 5)], [False, True, False], "seen").to_pylist()
+    >>> import pandas as pd
+    >>> seen = pd.Series([dt.date(2020, 1, 31), None, dt.datetime(2020, 1, 31, 5)], dtype=object)
+    >>> from_objects(seen, "seen").to_pylist()
     [datetime.datetime(2020, 1, 31, 0, 0), None, datetime.datetime(2020, 1, 31, 5, 0)]
-    >>> from_objects([1, True], [False, False], "x")
+    >>> from_objects(pd.Series([1, True], dtype=object), "x")
     Traceback (most recent call last):
     ...
     veil.errors.InputError: column 'x' mixes values of type int (first in row 1), bool (first in row 2). Turn them into one type, or drop it
     """
-    cells = [None if gone else value for value, gone in zip(values, missing, strict=True)]
-    types = {each: _kind(each) for each in set(map(type, cells)) - {type(None)}}
-    kinds = set(types.values())
+    cells: Sequence[Any] = column.to_numpy()
+    kinds = _kinds(cells)
+    if len(kinds) > 1:  # perhaps only ways to say that a value is missing
+        cells = [None if gone else each for each, gone in zip(cells, column.isna().tolist(), strict=True)]
+        kinds = _kinds(cells)
     for kind, way in _WAYS_OUT.items():
         if kind in kinds:
             raise InputError(f"column {name!r} holds {way}, or drop the column")
@@ -69,11 +73,16 @@ def from_objects(values: Sequence[Any], missing: Sequence[bool], name: str) -> p
     return made
 
 
+def _kinds(cells: Sequence[Any]) -> set[str]:
+    """The kinds of values there are, with those of missing ones that are not None."""
+    return {_kind(each) for each in set(map(type, cells)) - {type(None)}}
+
+
 def _kind(given: type) -> str:
     return next((kind for kind, types in _KINDS if issubclass(given, types)), given.__name__)
 
 
-def _times(cells: list[Any], name: str) -> list[Any]:
+def _times(cells: Sequence[Any], name: str) -> list[Any]:
     """Give times one zone, UTC if they have several, and dates the time of their midnight."""
     known = [each for each in cells if isinstance(each, dt.date)]
     zones = {each.tzinfo if isinstance(each, dt.datetime) else None for each in known}

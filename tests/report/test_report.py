@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from collections import Counter
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,19 @@ def test_the_transformation_is_told_with_its_names(release: Release, found: dict
         assert rows[name]["name"] == release.search.level_names[name]  # type: ignore[attr-defined]
     assert rows["name"]["treatment"] == "removed"
     assert rows["cost"]["treatment"] == "published as it is"
+
+
+def test_what_hierarchies_take_from_the_data_is_listed(tmp_path: Path) -> None:
+    table = pa.table(
+        {"age": [*range(30, 40)] * 3, "town": ["Ulm", "Bonn", "Köln"] * 10, "sex": ["f", "m"] * 15}
+    )
+    plan = {"age": h.ordering(5, label="interval"), "town": h.priority(), "sex": h.suppression()}
+    made = veil.anonymize(table, quasi_identifiers=plan, models=KAnonymity(2))
+    made.report(tmp_path / "report.html")
+    page = unescape((tmp_path / "report.html").read_text())
+    told = [name for name in plan if f"Labels of column '{name}' were made from the data" in page]
+    assert told == ["age", "town"]
+    assert collect_facts(made)["done"]["from_data"].keys() == {"age", "town"}
 
 
 def test_models_speak_for_themselves(found: dict[str, Any]) -> None:

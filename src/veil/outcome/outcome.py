@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.base.exact import decimal_fraction
+from veil.base.exact import largest_count
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.errors import InputError
@@ -239,7 +239,7 @@ class Outcome:
         if self.plan is None:
             return True
         records = self.records if self.prepared is None else self.prepared.sample.records
-        return self.suppressed <= int(decimal_fraction(self.plan.suppression_limit) * records)
+        return self.suppressed <= largest_count(self.plan.suppression_limit, records)
 
     @property
     def is_condensed(self) -> bool:

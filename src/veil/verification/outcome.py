@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from fractions import Fraction
 from typing import NoReturn
 
 import numpy as np
 
+from veil.base.exact import largest_count
 from veil.base.wording import plural
 from veil.errors import NoSolutionError, Say
 from veil.outcome.outcome import Outcome, without_rows
@@ -57,7 +57,7 @@ def _verify(outcome: Outcome) -> Verification:
         return outcome.verification
     if outcome.recoding is not None:
         # Who has passed the limit knowingly need not be told again.
-        limit = int(Fraction(str(plan.suppression_limit)) * prepared.sample.records)
+        limit = largest_count(plan.suppression_limit, prepared.sample.records)
         return verify_recoded(outcome, None if outcome.over_limit else limit)
     return verify_release(
         prepared.table,

@@ -11,6 +11,7 @@ from typing import Any
 from veil.base.describe import definition, parameters
 from veil.base.spell import spell_value
 from veil.base.version import __version__
+from veil.hierarchies import reads_data
 from veil.models.base import monotonicity
 from veil.outcome.generalize import Choice
 from veil.outcome.measures import measures_of
@@ -217,7 +218,7 @@ def treatment_of_columns(outcome: Outcome, private: bool) -> dict[str, Any]:
                 else _treatment_by_plan(outcome, name)
             )
         )
-    made: dict[str, Any] = {"columns": columns, "flag": outcome.flag}
+    made: dict[str, Any] = {"columns": columns, "flag": outcome.flag, "from_data": _read_from_data(outcome)}
     if private or outcome.plan is None or not (outcome.recoding or outcome.passes):
         return made
     prepared, names = outcome.prepared, outcome.quasi_identifiers
@@ -233,6 +234,13 @@ def treatment_of_columns(outcome: Outcome, private: bool) -> dict[str, Any]:
         ]
     made["passes"] = len(outcome.passes)
     return made
+
+
+def _read_from_data(outcome: Outcome) -> dict[str, str]:
+    """Say of each generalized column what its hierarchy takes from the data."""
+    builders = {} if outcome.plan is None else outcome.plan.quasi_identifiers
+    read = {name: reads_data(each) for name, each in builders.items()}
+    return {name: what for name, what in read.items() if what is not None}
 
 
 def _treatment_by_plan(outcome: Outcome, name: str) -> dict[str, Any]:

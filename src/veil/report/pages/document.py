@@ -216,6 +216,10 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
         *note_on(rows),
         Text("Level 0 is the original value; higher levels are coarser.", "note"),
     ]
+    blocks += [
+        Text(f"Labels of column {name!r} were made from the data: {what}.")
+        for name, what in done["from_data"].items()
+    ]
     if done["flag"]:
         blocks.append(
             Text(

@@ -17,12 +17,13 @@ def verified(outcome: Outcome) -> Outcome:
     Methods that are no generalization to levels of the lattice check their output themselves, as only they know what
     they promise.
     """
-    checked = dataclasses.replace(outcome, verification=_verify(outcome))
+    checked = dataclasses.replace(outcome, verification=verify_outcome(outcome))
     checked.verification.require()
     return checked
 
 
-def _verify(outcome: Outcome) -> Verification:
+def verify_outcome(outcome: Outcome) -> Verification:
+    """Check each promise of an outcome on its table, beside the input."""
     plan, prepared = outcome.plan, outcome.prepared
     if plan is None or prepared is None:
         return outcome.verification

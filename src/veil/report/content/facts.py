@@ -181,14 +181,15 @@ def spell_out(spec: dict[str, Any]) -> str:
     """Write a model as people write it.
 
     >>> spell_out({"kind": "KAnonymity", "k": 5}), spell_out({"kind": "Rows", "withheld": {"values": 3}})
-    ('KAnonymity(k = 5)', 'Rows(withheld)')
+    ('KAnonymity(k = 5)', 'Rows(3 values withheld)')
     """
     parts = []
     for name, value in spec.items():
         if name == "kind":
             continue
         if name == "withheld":
-            parts.append("withheld")
+            numbers = [f"{number:,} {what}" for what, number in value.items()]
+            parts.append(" ".join([*numbers, "withheld"]))
         elif isinstance(value, dict):
             inner = spell_out({"kind": "", **value}) if "kind" not in value else spell_out(value)
             parts.append(f"{name} = {inner}")

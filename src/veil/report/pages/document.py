@@ -295,7 +295,7 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
         Heading("Recipe"),
         Text(
             "The plan as a recipe file. Where it lists original values (hierarchies written down value by value, "
-            "research subsets), they are withheld here: their number and SHA-256 stand in their place.",
+            "research subsets), they are withheld here, and their number stands in their place.",
             "note",
         ),
         Code(facts["recipe_text"]),

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from veil.api.targets import Together, check_targets
 from veil.base.progress import ProgressLike
 from veil.engines.held import EngineHeld
-from veil.errors import OutputError, PlanError
+from veil.errors import OutputError, PlanError, Say
 from veil.outcome.outcome import Outcome
 from veil.outcome.written import Written
 from veil.tables import Csv, output_format, write
@@ -34,11 +35,28 @@ def as_frame(outcome: Outcome) -> Any:
     return source.frame.from_arrow(outcome.table, frozenset())
 
 
+def key_of(outcome: Outcome) -> Any:
+    """Return which row of the input each row of the release is, as the kind of frame that came in."""
+    if outcome.is_condensed:
+        raise PlanError(
+            "an engine holds this table, and rows of it have no numbers: keep a column of pseudonyms to join by, or say ",
+            Say("order", "input"),
+        )
+    key = _key(outcome)
+    frame = outcome.source.frame
+    return key if frame is None else frame.from_arrow(key, frozenset())
+
+
+def _key(outcome: Outcome) -> pa.Table:
+    return pa.table({"release row": np.arange(outcome.table.num_rows), "input row": outcome.origins})
+
+
 def save(
     outcome: Outcome,
     target: Any,
     *,
     apart: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     progress: ProgressLike = None,
     **options: Any,
@@ -47,6 +65,8 @@ def save(
     if isinstance(outcome.source, EngineHeld):
         if apart is not None:
             raise PlanError("an engine keeps nothing apart: leave `apart` out")
+        if key is not None:
+            key_of(outcome)  # says why there is none
         return outcome.source.write(outcome, target, overwrite=overwrite, progress=progress, **options)
     if options:
         raise PlanError(
@@ -54,14 +74,22 @@ def save(
         )
     path = Path(target)
     format = output_format(path, outcome.source.format)
+    tables = dict(outcome.apart) if apart is not None else {}
     places = [] if apart is None else _places(outcome, Path(apart), path)
+    if key is not None:
+        if Path(key).resolve().parent == path.resolve().parent:
+            raise OutputError(
+                f"{key}: the release goes into this folder, and its key must not. Choose another one"
+            )
+        places.append(Path(key))
+        tables["key"] = _key(outcome)
     kept = [] if outcome.source.path is None else [outcome.source.path]
     check_targets(
         {"release": path, **{place.name: place for place in places}}, keep=kept, overwrite=overwrite
     )
     with Together() as files:
         # What is apart first: a release whose key is lost cannot be undone.
-        for place, table in zip(places, outcome.apart.values(), strict=False):
+        for place, table in zip(places, tables.values(), strict=True):
             with files.making(place, 0o600) as made, made.open("wb") as file:
                 write_csv(table, file, Csv())
         with files.making(path) as made:

@@ -30,7 +30,7 @@ from veil.verification.outcome import verified
 
 if TYPE_CHECKING:
     from veil.local_recoding import Mode
-    from veil.report import Plots
+    from veil.report import Plots, PrivateKey
     from veil.utility import Utility
     from veil.utility.step import Step
 
@@ -285,11 +285,16 @@ class Release:
         private = self.statement is not None and not for_the_data_holder
         return write_report(self.outcome, Path(path), private=private, progress=progress)
 
-    def certificate(self, path: str | Path) -> Path:
-        """Write a certificate (JSON) by which recipients can check the table: see `veil.report.check_certificate`."""
+    def certificate(
+        self, path: str | Path, *, sign: PrivateKey | str | os.PathLike[str] | None = None
+    ) -> Path:
+        """Write a certificate (JSON) by which recipients can check the table: `veil.verify(table, certificate=…)`.
+
+        `sign` is the private key of whoever vouches for it, or its file (`veil keys new`).
+        """
         from veil.report import write_certificate
 
-        return write_certificate(self.outcome, Path(path))
+        return write_certificate(self.outcome, Path(path), sign=sign)
 
     @functools.cached_property
     def plot(self) -> Plots:

@@ -52,6 +52,7 @@ def run(
     output: AnyPlace | None = None,
     report: AnyPath | None = None,
     certificate: AnyPath | None = None,
+    sign: AnyPath | None = None,
     apart: AnyPath | None = None,
     save_recipe: AnyPath | None = None,
     overwrite: bool = False,
@@ -66,7 +67,7 @@ def run(
     ----------
     recipe
         A `veil.Recipe` or a masking recipe, or the path of one.
-    input, format, output, report, certificate, apart, engine
+    input, format, output, report, certificate, sign, apart, engine
         Instead of what the recipe says. Paths start at the working directory, those of the recipe at its folder.
     save_recipe
         Where to write down, with the rest, the recipe of all this.
@@ -98,6 +99,7 @@ def run(
         output=target_place(os.fspath(output)) if isinstance(output, str | os.PathLike) else output,
         report=_path(report),
         certificate=_path(certificate),
+        sign=_path(sign),
         apart=_path(apart),
         save_recipe=_path(save_recipe),
         overwrite=overwrite,
@@ -120,6 +122,7 @@ class Job:
     output: str | Database
     report: Path | None = None
     certificate: Path | None = None
+    sign: Path | None = None
     apart: Path | None = None
     save_recipe: Path | None = None
     overwrite: bool = False
@@ -139,7 +142,7 @@ class Job:
     @property
     def files_read(self) -> list[Path]:
         """Files that are read, and must not be written over; what an engine reads, it looks after itself."""
-        places = (self.input, self.recipe.file)
+        places = (self.input, self.recipe.file, self.sign)
         return [place for place in places if isinstance(place, Path) and not place.is_dir()]
 
 
@@ -162,6 +165,7 @@ def settle(
     output: str | Database | None = None,
     report: Path | None = None,
     certificate: Path | None = None,
+    sign: Path | None = None,
     apart: Path | None = None,
     save_recipe: Path | None = None,
     overwrite: bool = False,
@@ -191,6 +195,7 @@ def settle(
         target,
         report=report or recipe.report_path,
         certificate=certificate or recipe.certificate_path,
+        sign=sign or recipe.sign_path,
         apart=apart,
         save_recipe=save_recipe,
         overwrite=overwrite or recipe.overwrite,
@@ -282,6 +287,17 @@ def _check(job: Job, relation: Relation | None) -> None:
             require("Reports as PDF", "reportlab", "matplotlib", extra="report")
     if job.certificate is not None:
         check_ending(job.certificate, "certificate", CERTIFICATES)
+    if job.sign is not None:
+        if job.certificate is None and job.report is None:
+            raise PlanError(
+                "there is nothing to sign: ",
+                Say("sign"),
+                " goes with ",
+                Say("certificate"),
+                " or ",
+                Say("report"),
+            )
+        _key(job)  # which may be lacking, or locked
     if release is not None:
         _check_beside(release.resolve(), targets)
     if isinstance(job.recipe, MaskingRecipe):
@@ -366,7 +382,7 @@ def _write(made: Release, job: Job, relation: Relation | None, progress: Progres
                 _write_report(made, job, path, progress)
         if job.certificate is not None:
             with files.making(job.certificate) as path:
-                made.certificate(path)
+                made.certificate(path, sign=_key(job))
         if job.save_recipe is not None:
             with files.making(job.save_recipe) as path:
                 path.write_text(
@@ -395,7 +411,17 @@ def _write_report(made: Release, job: Job, path: Path, progress: ProgressLike) -
         progress=progress,
         table=Path(job.output).name if isinstance(job.output, str) else None,
         certificate=None if job.certificate is None else job.certificate.name,
+        sign=_key(job),
     )
+
+
+def _key(job: Job) -> Any:
+    """Read the key that signs the certificate, if one does."""
+    if job.sign is None:
+        return None
+    from veil.report import PrivateKey
+
+    return PrivateKey.read(job.sign)
 
 
 def _recipe_of(job: Job) -> Recipe:
@@ -408,6 +434,7 @@ def _recipe_of(job: Job) -> Recipe:
         output=job.output,
         report=job.report,
         certificate=job.certificate,
+        sign=job.sign,
         overwrite=job.overwrite,
         engine=job.engine,
         local_recoding=job.recipe.local_recoding,

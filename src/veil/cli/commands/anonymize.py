@@ -22,6 +22,7 @@ from veil.cli.base import (
     Quiet,
     Reading,
     Report,
+    Sign,
     Temporary,
     Threads,
     command,
@@ -49,6 +50,7 @@ def anonymize_table(
     output: AnyOutput = None,
     report: Report = None,
     certificate: Certificate = None,
+    sign: Sign = None,
     overwrite: Overwrite = False,
     format: Reading = None,
     local_recoding: Annotated[
@@ -115,6 +117,7 @@ def anonymize_table(
         output=output,
         report=report,
         certificate=certificate,
+        sign=sign,
         save_recipe=save_recipe,
         overwrite=overwrite,
         engine=engine_of(engine and engine.value, memory, temporary),

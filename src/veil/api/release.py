@@ -273,17 +273,16 @@ class Release:
     ) -> Path:
         """Write a report: one self-contained HTML file, PDF or JSON, by the ending of the name.
 
-        No original value of a suppressed or generalized cell is in it. It is for the data holder all the same, as it
-        tells how often things occur in the input and holds the SHA-256 of it; recipients get the `certificate`.
-
-        Of a differentially private release, it tells what the released table tells and nothing else about the records
-        it was made from, so that it is as private as the table. With `for_the_data_holder` it holds all exact figures,
-        which the promise of differential privacy does not cover.
+        No figure in it changes with sensitive or kept cells of suppressed records, and that of a differentially private
+        release tells only what the released table tells. With `for_the_data_holder` it holds all exact figures and the
+        SHA-256 of the input: publish the table, not that report.
         """
         from veil.report import write_report
 
         private = self.statement is not None and not for_the_data_holder
-        return write_report(self.outcome, Path(path), private=private, progress=progress)
+        return write_report(
+            self.outcome, Path(path), private=private, exact=for_the_data_holder, progress=progress
+        )
 
     def certificate(
         self, path: str | Path, *, sign: PrivateKey | str | os.PathLike[str] | None = None

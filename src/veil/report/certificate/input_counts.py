@@ -24,6 +24,7 @@ import pyarrow as pa
 from veil.errors import VeilError
 from veil.outcome.outcome import Outcome
 from veil.published.table import Published
+from veil.report.content.disclosure import hides_records
 from veil.tables.columns import count_codes, encode_comparable, is_text
 from veil.tables.text import canonical_text
 from veil.verification.outside import Input
@@ -34,7 +35,7 @@ def tellable_input(outcome: Outcome) -> Input:
     chosen = any(model.subset is not None for model in outcome.models)
     if outcome.statement is not None:
         return Input(chosen=chosen)
-    if outcome.plan is None or not _suppresses(outcome):
+    if outcome.plan is None or not hides_records(outcome):
         return Input(whole=True, records=outcome.published.records, chosen=chosen)
     if outcome.plan.suppressed_rows != "drop":
         known = Input(records=outcome.published.records, chosen=chosen)
@@ -53,13 +54,6 @@ def tellable_input(outcome: Outcome) -> Input:
     if counts is None:
         return known
     return Input(records=_records(outcome), counts=counts, chosen=chosen)
-
-
-def _suppresses(outcome: Outcome) -> bool:
-    """Whether there are records whose sensitive cells the table does not show."""
-    if outcome.published.suppressed_records:
-        return True
-    return outcome.published.records < _records(outcome)
 
 
 def _records(outcome: Outcome) -> int:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -38,13 +38,32 @@ def as_frame(outcome: Outcome) -> Any:
 def key_of(outcome: Outcome) -> Any:
     """Return which row of the input each row of the release is, as the kind of frame that came in."""
     if outcome.is_condensed:
-        raise PlanError(
-            "an engine holds this table, and rows of it have no numbers: keep a column of pseudonyms to join by, or say ",
-            Say("order", "input"),
-        )
+        refuse_key()
     key = _key(outcome)
     frame = outcome.source.frame
     return key if frame is None else frame.from_arrow(key, frozenset())
+
+
+def refuse_key() -> NoReturn:
+    """Say why there is no key to a table that an engine holds."""
+    raise PlanError(
+        "an engine holds this table, and rows of it have no numbers: keep a column of pseudonyms to join by, or say ",
+        Say("order", "input"),
+    )
+
+
+def check_key(key: Path, target: Path) -> None:
+    """Refuse a key beside the release."""
+    if key.resolve().parent == target.resolve().parent:
+        raise OutputError(
+            f"{key}: the release goes into this folder, and its key must not. Choose another one"
+        )
+
+
+def write_key(outcome: Outcome, path: Path) -> None:
+    """Write which row of the input each row of the release is."""
+    with path.open("wb") as file:
+        write_csv(_key(outcome), file, Csv())
 
 
 def _key(outcome: Outcome) -> pa.Table:
@@ -66,7 +85,7 @@ def save(
         if apart is not None:
             raise PlanError("an engine keeps nothing apart: leave `apart` out")
         if key is not None:
-            key_of(outcome)  # says why there is none
+            refuse_key()
         return outcome.source.write(outcome, target, overwrite=overwrite, progress=progress, **options)
     if options:
         raise PlanError(
@@ -77,10 +96,7 @@ def save(
     tables = dict(outcome.apart) if apart is not None else {}
     places = [] if apart is None else _places(outcome, Path(apart), path)
     if key is not None:
-        if Path(key).resolve().parent == path.resolve().parent:
-            raise OutputError(
-                f"{key}: the release goes into this folder, and its key must not. Choose another one"
-            )
+        check_key(Path(key), path)
         places.append(Path(key))
         tables["key"] = _key(outcome)
     kept = [] if outcome.source.path is None else [outcome.source.path]

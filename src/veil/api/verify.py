@@ -11,7 +11,7 @@ from veil.errors import PlanError, Say
 from veil.outcome.outcome import outcome_of
 from veil.plan.plan import Plan
 from veil.published.finding import Verification
-from veil.published.flag import flags_among
+from veil.published.flag import find_flag
 from veil.published.table import Published
 from veil.tables import Format, Source
 from veil.verification.outcome import verify_outcome
@@ -86,8 +86,7 @@ def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine
         if name not in table.column_names:
             plan.check_columns(columns)
     assigned = {name for names in plan.roles.values() for name in names}
-    flags = flags_among(table.column_names, assigned)
-    flag = flags[0] if flags else None
+    flag = find_flag(table, assigned)
     published = Published(
         table, list(plan.roles["quasi-identifying"]), marker=plan.marker, flag=flag, weights=found.weights
     )

@@ -129,6 +129,13 @@ Sign = Annotated[
         help="Sign the certificate with this private key: [cyan]veil keys new[/cyan].",
     ),
 ]
+Key = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Where to keep which row of the input each row of the release is (.csv), in another folder.",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]
 Reading = Annotated[
     str | None,

@@ -17,6 +17,7 @@ from veil.cli.base import (
     AnyOutput,
     Certificate,
     Engine,
+    Key,
     Memory,
     Overwrite,
     Quiet,
@@ -51,6 +52,7 @@ def anonymize_table(
     report: Report = None,
     certificate: Certificate = None,
     sign: Sign = None,
+    key: Key = None,
     overwrite: Overwrite = False,
     format: Reading = None,
     local_recoding: Annotated[
@@ -118,6 +120,7 @@ def anonymize_table(
         report=report,
         certificate=certificate,
         sign=sign,
+        key=key,
         save_recipe=save_recipe,
         overwrite=overwrite,
         engine=engine_of(engine and engine.value, memory, temporary),

@@ -12,6 +12,7 @@ from veil.cli.base import (
     RELEASE,
     Certificate,
     Input,
+    Key,
     Output,
     Overwrite,
     Quiet,
@@ -40,6 +41,11 @@ def mask_table(
             metavar="FOLDER", help="Where to keep what does not go with the release, as pseudonyms."
         ),
     ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(metavar="random|input", help="Order of the rows: random, or as they came in."),
+    ] = None,
+    key: Key = None,
     report: Report = None,
     certificate: Certificate = None,
     sign: Sign = None,
@@ -73,6 +79,8 @@ def mask_table(
         format=format,
         output=output,
         apart=apart,
+        order=order,
+        key=key,
         report=report,
         certificate=certificate,
         sign=sign,

@@ -93,6 +93,14 @@ def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any
         for each in outcome.verification.findings
         if each.promise not in {every.promise for every in kept}
     ]
+    if not promises["models"] and not promises["stated"]:
+        promises["stated"] = [
+            {
+                "promise": f"{type(method).__name__} of {', '.join(map(repr, method.column_names))}",
+                "found": "done",
+            }
+            for method in outcome.methods
+        ]
     return [_spell(each.promise, each) for each in kept]
 
 

@@ -101,7 +101,8 @@ def test_the_fingerprint_survives_writing_and_reading(
     table: pa.Table, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("tables")
-    known = content_digest(read(table).table)
+    table = read(table).table  # where -0.0 is 0.0
+    known = content_digest(table)
     for name in ("t.csv", "t.parquet"):
         write(table, folder / name)
         back = read(folder / name).table

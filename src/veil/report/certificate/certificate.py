@@ -127,9 +127,10 @@ def roles_of(outcome: Outcome) -> dict[str, list[str]]:
     else:
         made = {str(role): list(names) for role, names in outcome.plan.roles.items()}
     named = {name for names in made.values() for name in names}
-    made["insensitive"] += [
-        name for name in outcome.kept_columns if name not in named and outcome.role_of(name) == "insensitive"
-    ]
+    # A mask may add columns, such as the groups of Anatomy; a plan adds a flag alone, which has no role.
+    added = outcome.table.column_names if outcome.plan is None and not outcome.is_condensed else []
+    published = dict.fromkeys([*outcome.kept_columns, *added])
+    made["insensitive"] += [name for name in published if name not in named]
     return {role: names for role, names in made.items() if names}
 
 

@@ -65,8 +65,6 @@ def _column(column: pa.ChunkedArray, name: str) -> str:
 
 
 def _spell_column(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    if pa.types.is_floating(column.type):
-        column = pc.add(column, pa.scalar(0, column.type))  # -0.0 is 0.0, as in a file that is read back
     try:
         return spell(column, name)
     except OutputError:

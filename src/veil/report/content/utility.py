@@ -143,9 +143,8 @@ class Worth:
         """Return the statistics of a released column; the mode only if there is one alone."""
         made = _plain(found.after)
         values, codes = encode_values(self.outcome.table[found.column])
-        if found.column in self.outcome.published.names:
-            codes = codes[~self.outcome.published.suppressed]
-        counts = np.where(pc.is_valid(values), count_codes(codes, len(values), None), 0)
+        shown = codes[~self.outcome.published.suppressed]
+        counts = np.where(pc.is_valid(values), count_codes(shown, len(values), None), 0)
         if np.count_nonzero(counts == counts.max(initial=0)) > 1:
             made.pop("mode", None)
         return made

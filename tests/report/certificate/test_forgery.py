@@ -277,4 +277,4 @@ def test_a_guess_of_the_subset_cannot_be_tried(tmp_path: Path) -> None:
 def test_the_number_of_what_is_withheld_stays() -> None:
     spec = certificate_of(withheld_release([0, 1]))["promises"]["models"]
     assert spec[0]["subset"] == {"kind": "Rows", "withheld": {"rows": 2}}
-    assert spec[1]["order"] == {"withheld": {"values": 3}}
+    assert spec[1]["order"] == ["flu", "cold"]

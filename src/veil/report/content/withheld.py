@@ -115,7 +115,9 @@ def _spell_model(model: PrivacyModel, released: pa.Table) -> dict[str, Any]:
     reading = lists or "hierarchy" in spec
     shown = _shown_values(released, getattr(model, "attribute", None)) if reading else set()
     for name, members in lists.items():
-        if not members <= shown | set(released.column_names):
+        if name == "order" and members & shown:
+            spec[name] = [each for each in spec[name] if each in shown]  # whose order is all that matters
+        elif not members <= shown | set(released.column_names):
             spec[name] = {"withheld": {"values": len(members)}}
     if isinstance(spec.get("hierarchy"), Mapping):
         builder = getattr(model, "hierarchy", None)

@@ -121,6 +121,14 @@ Certificate = Annotated[
         metavar="FILE", help="Where to write what recipients need to check the promises themselves (.json)."
     ),
 ]
+Sign = Annotated[
+    Path | None,
+    typer.Option(
+        "--sign",
+        metavar="KEY",
+        help="Sign the certificate with this private key: [cyan]veil keys new[/cyan].",
+    ),
+]
 Key = Annotated[
     Path | None,
     typer.Option(

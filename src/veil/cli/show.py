@@ -138,10 +138,13 @@ def _distance(search: SearchResult) -> str:
 
 
 def verification(console: Console, found: Verification, of: str = "the output") -> None:
-    """Show every promise with what was found."""
+    """Show what was not checked, and every promise with what was found."""
+    if found.not_checked:
+        told = Text(f"NOT CHECKED: {printable('; '.join(found.not_checked))}", "yellow")
+        console.print(told, soft_wrap=True)
+    styles = {"holds": "green", "BROKEN": "bold red", "not checked": "yellow"}
     rows = [
-        (Text("holds", "green") if each.holds else Text("BROKEN", "bold red"), each.promise, each.measured)
-        for each in found.findings
+        (Text(each.verdict, styles[each.verdict]), each.promise, each.measured) for each in found.findings
     ]
     console.print(table(f"Verification of {of}", ("", "promise", "found"), rows))
 

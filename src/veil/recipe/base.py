@@ -50,6 +50,13 @@ class Located(BaseModel):
     certificate: Annotated[
         CertificatePath | None, Field(description="where a certificate for recipients is written to (.json)")
     ] = None
+    sign: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            description="file of the private key that signs the certificate; relative to the recipe",
+        ),
+    ] = None
 
     known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (INPUTS,)
     """The kinds of things that may stand in the recipe, for hints where a parameter is misspelled."""
@@ -173,6 +180,11 @@ class Located(BaseModel):
     def certificate_path(self) -> Path | None:
         """Where the certificate is written to."""
         return None if self.certificate is None else self.locate(self.certificate)
+
+    @property
+    def sign_path(self) -> Path | None:
+        """Where the key is that signs the certificate."""
+        return None if self.sign is None else self.locate(self.sign)
 
 
 def _spell_option(way: Say) -> str:

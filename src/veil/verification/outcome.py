@@ -22,8 +22,9 @@ def verified(outcome: Outcome) -> Outcome:
     Methods that are no generalization to levels of the lattice check their output themselves, as only they know what
     they promise.
     """
-    checked = dataclasses.replace(outcome, verification=_verify(outcome))
-    if not checked.verification.holds and _shows_suppressed(outcome) and _verify(without_rows(outcome)).holds:
+    checked = dataclasses.replace(outcome, verification=verify_outcome(outcome))
+    shows = not checked.verification.holds and _shows_suppressed(outcome)
+    if shows and verify_outcome(without_rows(outcome)).holds:
         _refuse_cells(checked)
     checked.verification.require()
     return checked
@@ -51,7 +52,8 @@ def _refuse_cells(outcome: Outcome) -> NoReturn:
     )
 
 
-def _verify(outcome: Outcome) -> Verification:
+def verify_outcome(outcome: Outcome) -> Verification:
+    """Check each promise of an outcome on its table, beside the input."""
     plan, prepared = outcome.plan, outcome.prepared
     if plan is None or prepared is None:
         return outcome.verification

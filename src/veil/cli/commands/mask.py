@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 
 from veil.cli import startup
-from veil.cli.base import RELEASE, Certificate, Input, Key, Output, Overwrite, Quiet, Reading, Report, command
+from veil.cli.base import (
+    RELEASE,
+    Certificate,
+    Input,
+    Key,
+    Output,
+    Overwrite,
+    Quiet,
+    Reading,
+    Report,
+    Sign,
+    command,
+)
 
 
 @command(RELEASE, "mask")
@@ -43,6 +55,7 @@ def mask_table(
     ] = None,
     report: Report = None,
     certificate: Certificate = None,
+    sign: Sign = None,
     overwrite: Overwrite = False,
     format: Reading = None,
     quiet: Quiet = False,
@@ -78,6 +91,7 @@ def mask_table(
         budget=budget,
         report=report,
         certificate=certificate,
+        sign=sign,
         overwrite=overwrite,
         quiet=quiet,
     )

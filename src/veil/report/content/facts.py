@@ -20,6 +20,7 @@ from veil.plan.plan import Plan
 from veil.recipe.document import document_text
 from veil.report.certificate.certificate import certificate_of, roles_of
 from veil.report.certificate.digest import content_digest, file_digest
+from veil.report.content.disclosure import hides_records
 from veil.report.content.measured import Findings
 from veil.report.content.steps import describe_step, spell_step
 from veil.report.content.withheld import spell_models, spell_recipe
@@ -32,6 +33,7 @@ LEFT_OUT = (
     "the score, the risks and the utility compared with the input, and the SHA-256 of the input. "
     "The data holder gets them with report(…, for_the_data_holder=True)."
 )
+BESIDE_INPUT = "kept; by how much is not told, as that takes suppressed records"
 EXACT = (
     "This report holds exact figures about the original records, which the promise of differential privacy does not "
     "cover. It is for the data holder alone: publish the table, not the report."
@@ -39,7 +41,7 @@ EXACT = (
 
 
 def collect_facts(
-    release: object, *, private: bool | None = None, tell: Tell = lambda _: None
+    release: object, *, private: bool | None = None, exact: bool = False, tell: Tell = lambda _: None
 ) -> dict[str, Any]:
     """Collect everything a reader needs in order to understand, judge and repeat a release.
 
@@ -47,13 +49,16 @@ def collect_facts(
     ----------
     private
         Leave out every exact figure about the input. By default only for differentially private releases.
+    exact
+        Tell also what depends on sensitive and kept cells of suppressed records, and the SHA-256 of the input: for the
+        data holder alone.
     tell
         Called with the name of each phase.
     """
     outcome = require_outcome(release)
     is_dp = outcome.statement is not None
     private = is_dp if private is None else private
-    found = Findings(outcome, private=private)
+    found = Findings(outcome, private=private, exact=exact)
     tell("certificate")
     certificate = certificate_of(outcome)
     tell("risks")
@@ -69,10 +74,10 @@ def collect_facts(
         "private": private,
         "notice": None if not is_dp else LEFT_OUT if private else EXACT,
         "statement": outcome.statement,
-        "summary": _summary(outcome, private),
+        "summary": _summary(outcome, private, found.hides_search),
         "asked": _request(outcome),
         "done": treatment_of_columns(outcome, private),
-        "verification": _verification(outcome, certificate, private),
+        "verification": _verification(outcome, certificate, private, exact),
         "risks": risks,
         "utility": utility,
         "distributions": distributions,
@@ -80,7 +85,7 @@ def collect_facts(
         "space": found.space,
         "curve": found.curve,
         "versions": versions(),
-        "input": None if private else _input(outcome),
+        "input": None if private else _input(outcome, exact),
         "output": {
             "rows": outcome.published.records,
             "columns": len(certificate["content"]["columns"]),
@@ -107,7 +112,7 @@ def _recipe(outcome: Outcome) -> dict[str, Any]:
     return recipe
 
 
-def _summary(outcome: Outcome, private: bool) -> dict[str, Any]:
+def _summary(outcome: Outcome, private: bool, hides_search: bool) -> dict[str, Any]:
     sizes = outcome.published.sizes
     made: dict[str, Any] = {
         "released_rows": outcome.published.records,
@@ -128,12 +133,14 @@ def _summary(outcome: Outcome, private: bool) -> dict[str, Any]:
     }
     if isinstance(story, Choice):
         made |= {
-            "score": list(story.score) if isinstance(story.score, tuple) else story.score,
             "is_optimum": story.is_optimum,
             "proven_optimal": story.proven_optimal,
-            "gap": story.gap,
-            "nodes": {"all": story.found.space.size, "checked": len(story.found.space.evaluated)},
+            "gap": None if hides_search else story.gap,
         }
+        if outcome.plan is None or not (hides_search and outcome.plan.quality.attribute_names):
+            made["score"] = list(story.score) if isinstance(story.score, tuple) else story.score
+        if not hides_search:
+            made["nodes"] = {"all": story.found.space.size, "checked": len(story.found.space.evaluated)}
     else:
         made["measures"] = {name: float(value) for name, value in measures_of(outcome).items()}
     return made
@@ -184,14 +191,15 @@ def spell_out(spec: dict[str, Any]) -> str:
     """Write a model as people write it.
 
     >>> spell_out({"kind": "KAnonymity", "k": 5}), spell_out({"kind": "Rows", "withheld": {"values": 3}})
-    ('KAnonymity(k = 5)', 'Rows(withheld)')
+    ('KAnonymity(k = 5)', 'Rows(3 values withheld)')
     """
     parts = []
     for name, value in spec.items():
         if name == "kind":
             continue
         if name == "withheld":
-            parts.append("withheld")
+            numbers = [f"{number:,} {what}" for what, number in value.items()]
+            parts.append(" ".join([*numbers, "withheld"]))
         elif isinstance(value, dict):
             inner = spell_out({"kind": "", **value}) if "kind" not in value else spell_out(value)
             parts.append(f"{name} = {inner}")
@@ -285,11 +293,24 @@ def _generalization(hierarchy: Any, levels: list[int]) -> dict[str, Any]:
     return made
 
 
-def _verification(outcome: Outcome, certificate: dict[str, Any], private: bool) -> list[dict[str, Any]]:
-    """Every promise with what the independent check found; if private, what it found on the release alone."""
+def _verification(
+    outcome: Outcome, certificate: dict[str, Any], private: bool, exact: bool
+) -> list[dict[str, Any]]:
+    """Every promise with what the independent check found; if private, what it found on the release alone.
+
+    What a model finds by comparing with the input tells of suppressed records, unless recipients find the same.
+    """
     findings = outcome.verification.findings
     if not private:
-        return [{"promise": f.promise, "found": f.measured, "holds": f.holds} for f in findings]
+        told = [f.measured for f in findings]
+        if outcome.plan is not None and not exact and hides_records(outcome):
+            pairs = zip(outcome.models, certificate["found"], strict=True)
+            for at, (model, stated) in enumerate(pairs):
+                told[at] = stated["found"] or BESIDE_INPUT if model.compares_with else told[at]
+        return [
+            {"promise": f.promise, "found": measured, "holds": f.holds}
+            for f, measured in zip(findings, told, strict=True)
+        ]
     checked = [
         {"promise": each["promise"], "found": each["found"] or "not checked", "holds": True}
         for each in certificate["found"]
@@ -298,15 +319,16 @@ def _verification(outcome: Outcome, certificate: dict[str, Any], private: bool) 
     return checked + [{"promise": f.promise, "found": f.measured, "holds": f.holds} for f in identifying]
 
 
-def _input(outcome: Outcome) -> dict[str, Any]:
+def _input(outcome: Outcome, exact: bool) -> dict[str, Any]:
+    """What the input was; its fingerprints for the data holder alone, as guesses can be tried with them."""
     table, path = outcome.source.table, outcome.source.path
-    made: dict[str, Any] = {
-        "rows": outcome.records,
-        "columns": len(outcome.columns),
-        "sha256": None if outcome.is_condensed else content_digest(table),
-    }
+    made: dict[str, Any] = {"rows": outcome.records, "columns": len(outcome.columns)}
     if path is not None:
-        made |= {"file": path.name, "file_sha256": file_digest(path)}
+        made["file"] = path.name
+    if exact and not outcome.is_condensed:
+        made["sha256"] = content_digest(table)
+    if exact and path is not None:
+        made["file_sha256"] = file_digest(path)
     return made
 
 

@@ -109,9 +109,9 @@ def _what_happened(facts: dict[str, Any]) -> str:
     released = found["chosen"] - found["suppressed"]
     text = f"Of {plural(found['chosen'], 'record')}, {released:,} are released and {found['suppressed']:,} suppressed. "
     text += f"The released table fulfils: {promises}. "
-    if "score" not in found and found["ending"] is None:
+    if "is_optimum" not in found and found["ending"] is None:
         text += "Each part of the table was transformed by itself."
-    elif "score" not in found:
+    elif "is_optimum" not in found:
         text += "Suppressed records were transformed again, on their own, so that fewer stay suppressed."
     elif found["proven_optimal"]:
         text += "No other transformation of the search space loses less information."
@@ -289,9 +289,8 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
         if given.get("file_sha256"):
             rows.append(("SHA-256 of the input file", given["file_sha256"]))
         rows.append(("Input", f"{plural(given['rows'], 'row')}, {plural(given['columns'], 'column')}"))
-        rows.append(
-            ("SHA-256 of the content of the input", given["sha256"] or "not computed: an engine holds it")
-        )
+        if given.get("sha256"):
+            rows.append(("SHA-256 of the content of the input", given["sha256"]))
     out = facts["output"]
     rows.append(("Released table", f"{plural(out['rows'], 'row')}, {plural(out['columns'], 'column')}"))
     rows.append(
@@ -312,7 +311,7 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
         Heading("Recipe"),
         Text(
             "The plan as a recipe file. Where it lists original values (hierarchies written down value by value, "
-            "research subsets), they are withheld here: their number and SHA-256 stand in their place.",
+            "research subsets), they are withheld here, and their number stands in their place.",
             "note",
         ),
         Code(facts["recipe_text"]),
@@ -346,13 +345,18 @@ def _certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
                 (
                     each["promise"],
                     each["found"] or "–",
-                    "yes" if each["checkable"] else "no: that takes the original table",
+                    "yes" if each["checkable"] else "no: that takes more than the table",
                 )
                 for each in facts["certificate"]["found"]
             ),
         ),
         Text(
-            "It is no signature: it does not tell who made it. Give recipients the certificate, not this report.",
+            (
+                "It is signed. "
+                if "signature" in facts["certificate"]
+                else "It is not signed, so it does not tell who made it. "
+            )
+            + "Give recipients the certificate, not this report.",
             "note",
         ),
     )

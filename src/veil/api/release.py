@@ -24,6 +24,8 @@ from veil.outcome.written import Written
 from veil.plan.plan import Plan
 from veil.published.finding import Verification
 from veil.risk.before_and_after import risks_of
+from veil.risk.concerns.concern import Concern
+from veil.risk.concerns.look import acknowledge, concerns_of
 from veil.risk.reidentification import Risk
 from veil.tables.arrow import only_used_categories
 from veil.verification.outcome import verified
@@ -247,6 +249,28 @@ class Release:
         from veil.utility import utility_of
 
         return utility_of(self.outcome, **options)
+
+    @property
+    def concerns(self) -> tuple[Concern, ...]:
+        """What no model judges, each with the step that mends it; what nobody has acknowledged comes first."""
+        return concerns_of(self.outcome)
+
+    def acknowledge(self, *concerns: str | Concern) -> Release:
+        """Say that concerns are known and accepted, which report and certificate then tell.
+
+        >>> import pyarrow as pa, veil
+        >>> table = pa.table({"age": [30, 30, 40, 40], "diagnosis": ["flu", "cold", "flu", "cold"]})
+        >>> release = veil.anonymize(
+        ...     table, quasi_identifiers={"age": "suppression"}, sensitive="diagnosis", models=veil.KAnonymity(2)
+        ... )
+        >>> [each.key for each in release.concerns if each.kind == "no model"]
+        ['no model: diagnosis']
+        >>> release = release.acknowledge("no model: diagnosis")
+        >>> [each.acknowledged for each in release.concerns if each.kind == "no model"]
+        [True]
+        """
+        keys = [each.key if isinstance(each, Concern) else each for each in concerns]
+        return Release(acknowledge(self.outcome, keys))
 
     # --- reports ----------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ writes itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,6 +54,7 @@ def run(
     certificate: AnyPath | None = None,
     apart: AnyPath | None = None,
     save_recipe: AnyPath | None = None,
+    acknowledge: Iterable[str] = (),
     overwrite: bool = False,
     engine: Engine | None = None,
     threads: int | None = None,
@@ -70,6 +71,8 @@ def run(
         Instead of what the recipe says. Paths start at the working directory, those of the recipe at its folder.
     save_recipe
         Where to write down, with the rest, the recipe of all this.
+    acknowledge
+        Concerns about the release that are known and accepted, beside those of the recipe: see `Release.concerns`.
     overwrite
         Whether files that are there already are replaced, also if the recipe does not say so. What is read never is.
     threads, progress, accountant
@@ -100,6 +103,7 @@ def run(
         certificate=_path(certificate),
         apart=_path(apart),
         save_recipe=_path(save_recipe),
+        acknowledge=acknowledge,
         overwrite=overwrite,
         engine=engine,
     )
@@ -122,6 +126,7 @@ class Job:
     certificate: Path | None = None
     apart: Path | None = None
     save_recipe: Path | None = None
+    acknowledge: tuple[str, ...] = ()
     overwrite: bool = False
     engine: Engine = "auto"
 
@@ -164,6 +169,7 @@ def settle(
     certificate: Path | None = None,
     apart: Path | None = None,
     save_recipe: Path | None = None,
+    acknowledge: Iterable[str] = (),
     overwrite: bool = False,
     engine: Engine | None = None,
 ) -> Job:
@@ -193,6 +199,7 @@ def settle(
         certificate=certificate or recipe.certificate_path,
         apart=apart,
         save_recipe=save_recipe,
+        acknowledge=tuple(dict.fromkeys([*recipe.acknowledge, *acknowledge])),
         overwrite=overwrite or recipe.overwrite,
         engine=engine or "auto",
     )
@@ -227,6 +234,8 @@ def carry_out(
             made = _mask(job, job.recipe, progress)
         else:
             made = _anonymize(job, job.recipe, relation, threads, progress, accountant)
+        if job.acknowledge:
+            made = made.acknowledge(*job.acknowledge)
     return _write(made, job, relation, progress)
 
 
@@ -411,4 +420,5 @@ def _recipe_of(job: Job) -> Recipe:
         overwrite=job.overwrite,
         engine=job.engine,
         local_recoding=job.recipe.local_recoding,
+        acknowledge=job.acknowledge,
     )

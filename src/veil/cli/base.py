@@ -121,6 +121,14 @@ Certificate = Annotated[
         metavar="FILE", help="Where to write what recipients need to check the promises themselves (.json)."
     ),
 ]
+Acknowledge = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CONCERN",
+        help='Say that something is known and accepted of what is shown under "Before you sign", such as '
+        "[cyan]'no model: income'[/cyan]. Repeat for more.",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]
 Reading = Annotated[
     str | None,

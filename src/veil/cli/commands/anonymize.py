@@ -13,6 +13,7 @@ from veil.cli.base import (
     PLAN,
     RELEASE,
     RUNNING,
+    Acknowledge,
     AnyInput,
     AnyOutput,
     Certificate,
@@ -49,6 +50,7 @@ def anonymize_table(
     output: AnyOutput = None,
     report: Report = None,
     certificate: Certificate = None,
+    acknowledge: Acknowledge = None,
     overwrite: Overwrite = False,
     format: Reading = None,
     local_recoding: Annotated[
@@ -115,6 +117,7 @@ def anonymize_table(
         output=output,
         report=report,
         certificate=certificate,
+        acknowledge=acknowledge or (),
         save_recipe=save_recipe,
         overwrite=overwrite,
         engine=engine_of(engine and engine.value, memory, temporary),

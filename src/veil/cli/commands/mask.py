@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 
 from veil.cli import startup
-from veil.cli.base import RELEASE, Certificate, Input, Output, Overwrite, Quiet, Reading, Report, command
+from veil.cli.base import (
+    RELEASE,
+    Acknowledge,
+    Certificate,
+    Input,
+    Output,
+    Overwrite,
+    Quiet,
+    Reading,
+    Report,
+    command,
+)
 
 
 @command(RELEASE, "mask")
@@ -31,6 +42,7 @@ def mask_table(
     ] = None,
     report: Report = None,
     certificate: Certificate = None,
+    acknowledge: Acknowledge = None,
     overwrite: Overwrite = False,
     format: Reading = None,
     quiet: Quiet = False,
@@ -63,6 +75,7 @@ def mask_table(
         apart=apart,
         report=report,
         certificate=certificate,
+        acknowledge=acknowledge or (),
         overwrite=overwrite,
         quiet=quiet,
     )

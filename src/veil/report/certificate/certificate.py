@@ -33,6 +33,7 @@ from veil.published.flag import free_flag
 from veil.published.table import Published
 from veil.report.certificate.digest import column_digests, digest_of
 from veil.report.content.withheld import spell_models
+from veil.risk.concerns.look import acknowledged_by
 from veil.tables import atomic, read
 from veil.tables.arrow import normalize
 from veil.tables.frames import frame_of
@@ -70,6 +71,7 @@ def certificate_of(release: object) -> dict[str, Any]:
         "promises": promises,
         "found": found,
         "content": _content_of(outcome, table, flag),
+        "acknowledged": acknowledged_by(outcome),
     }
     if further := {name: each for name, each in outcome.apart.items() if name not in outcome.secret}:
         made["apart"] = {name: _fingerprint(normalize(each)) for name, each in further.items()}

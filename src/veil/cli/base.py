@@ -129,6 +129,13 @@ Acknowledge = Annotated[
         "[cyan]'no model: income'[/cyan]. Repeat for more.",
     ),
 ]
+Key = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Where to keep which row of the input each row of the release is (.csv), in another folder.",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]
 Reading = Annotated[
     str | None,

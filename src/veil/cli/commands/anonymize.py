@@ -18,6 +18,7 @@ from veil.cli.base import (
     AnyOutput,
     Certificate,
     Engine,
+    Key,
     Memory,
     Overwrite,
     Quiet,
@@ -51,6 +52,7 @@ def anonymize_table(
     report: Report = None,
     certificate: Certificate = None,
     acknowledge: Acknowledge = None,
+    key: Key = None,
     overwrite: Overwrite = False,
     format: Reading = None,
     local_recoding: Annotated[
@@ -118,6 +120,7 @@ def anonymize_table(
         report=report,
         certificate=certificate,
         acknowledge=acknowledge or (),
+        key=key,
         save_recipe=save_recipe,
         overwrite=overwrite,
         engine=engine_of(engine and engine.value, memory, temporary),

@@ -13,6 +13,7 @@ from veil.cli.base import (
     Acknowledge,
     Certificate,
     Input,
+    Key,
     Output,
     Overwrite,
     Quiet,
@@ -40,6 +41,11 @@ def mask_table(
             metavar="FOLDER", help="Where to keep what does not go with the release, as pseudonyms."
         ),
     ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(metavar="random|input", help="Order of the rows: random, or as they came in."),
+    ] = None,
+    key: Key = None,
     report: Report = None,
     certificate: Certificate = None,
     acknowledge: Acknowledge = None,
@@ -73,6 +79,8 @@ def mask_table(
         format=format,
         output=output,
         apart=apart,
+        order=order,
+        key=key,
         report=report,
         certificate=certificate,
         acknowledge=acknowledge or (),

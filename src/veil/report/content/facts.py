@@ -58,7 +58,10 @@ def collect_facts(
     tell("certificate")
     certificate = certificate_of(outcome)
     tell("what no model judges")
-    concerns = [dataclasses.asdict(each) | {"key": each.key} for each in concerns_of(outcome)]
+    concerns = [
+        dataclasses.asdict(each) | {"columns": list(each.columns), "key": each.key}
+        for each in concerns_of(outcome)
+    ]
     tell("risks")
     risks = found.risks
     tell("utility")
@@ -179,6 +182,7 @@ def _request_of_plan(plan: Plan) -> dict[str, Any]:
         "quality": {"kind": str(getattr(plan.quality, "kind", "")), "definition": _definition(plan.quality)},
         "suppression_limit": plan.suppression_limit,
         "suppressed_rows": plan.suppressed_rows,
+        "order": plan.order,
         "strategy": str(getattr(plan.strategy, "kind", type(plan.strategy).__name__)),
         "time_limit": plan.time_limit,
         "check_limit": plan.check_limit,

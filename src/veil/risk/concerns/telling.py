@@ -16,8 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.risk.concerns.concern import Concern, percent
-from veil.risk.concerns.view import SAMPLE, Codes, Rows, View, whole_groups
-from veil.tables.columns import encode_values, is_quantity, ranks
+from veil.risk.concerns.view import SAMPLE, Codes, Rows, View, can_be_compared, whole_groups
+from veil.tables.columns import encode_values, is_quantity, is_text, ranks
 
 TELLS = 0.5
 """Share of what is hidden from which on a column tells it: more is told than stays hidden."""
@@ -27,6 +27,9 @@ _LEAST_PAIRS = 20
 
 _LEAST_SHARE = 0.05
 """Share of the records that such pairs must be found for."""
+
+_NOT_BY_CHANCE = 8
+"""Rows that chance leaves in their order once in 40,320 times."""
 
 _FEW_VALUES = SAMPLE // 10
 """Different values of which a sample has several records each."""
@@ -129,8 +132,15 @@ def told_by_order(view: View) -> list[Concern]:
 
 
 def keeps_order(view: View) -> bool:
-    """Whether the rows of the release stand in the order of the input."""
-    return view.outcome.rows is None or bool((np.diff(view.outcome.rows) > 0).all())
+    """Whether the rows of the release stand in the order of the input, and not by chance."""
+    outcome = view.outcome
+    if outcome.plan is not None:
+        return outcome.plan.order == "input"
+    if outcome.is_condensed:
+        return False
+    return outcome.rows is None or (
+        outcome.rows.size >= _NOT_BY_CHANCE and bool((np.diff(outcome.rows) > 0).all())
+    )
 
 
 def _told_by_order(view: View) -> dict[str, float]:
@@ -179,7 +189,10 @@ def _hidden_columns(view: View, rows: Rows, shown: Rows | None, *, by_order: boo
         elif outcome.plan is not None and role == "quasi-identifying" and shown is not None:
             same = view.cells(name, shown).codes
         column = view.original(name, rows)
-        places = _ranks(ranks(column)[0]) if by_order or is_quantity(column.type) else None
+        if not can_be_compared(column.type):
+            continue
+        has_order = is_quantity(column.type) or (by_order and is_text(column.type))
+        places = _ranks(ranks(column)[0]) if has_order else None
         made.append(hide(name, encode_values(column)[1], places, same))
     return made
 

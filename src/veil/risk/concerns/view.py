@@ -81,7 +81,7 @@ class View:
             and name not in self.changed
             and name not in self.published.names
             and self.outcome.role_of(name) in ("sensitive", "insensitive")
-            and _can_be_compared(table[name].type)
+            and can_be_compared(table[name].type)
         ]
 
     @property
@@ -204,6 +204,7 @@ def whole_groups(groups: Codes, sizes: NDArray[np.int64], most: int = GROUPS) ->
     return chance.permutation(np.flatnonzero(wanted[groups]))
 
 
-def _can_be_compared(kind: pa.DataType) -> bool:
+def can_be_compared(kind: pa.DataType) -> bool:
+    """Whether values of a type can be told apart."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return not pa.types.is_nested(kind.value_type if is_list(kind) else kind)

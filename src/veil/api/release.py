@@ -24,8 +24,6 @@ from veil.outcome.written import Written
 from veil.plan.plan import Plan
 from veil.published.finding import Verification
 from veil.risk.before_and_after import risks_of
-from veil.risk.concerns.concern import Concern
-from veil.risk.concerns.look import acknowledge, concerns_of
 from veil.risk.reidentification import Risk
 from veil.tables.arrow import only_used_categories
 from veil.verification.outcome import verified
@@ -33,6 +31,7 @@ from veil.verification.outcome import verified
 if TYPE_CHECKING:
     from veil.local_recoding import Mode
     from veil.report import Plots
+    from veil.risk.concerns.concern import Concern
     from veil.utility import Utility
     from veil.utility.step import Step
 
@@ -267,6 +266,8 @@ class Release:
     @property
     def concerns(self) -> tuple[Concern, ...]:
         """What no model judges, each with the step that mends it; what nobody has acknowledged comes first."""
+        from veil.risk.concerns.look import concerns_of
+
         return concerns_of(self.outcome)
 
     def acknowledge(self, *concerns: str | Concern) -> Release:
@@ -283,7 +284,9 @@ class Release:
         >>> [each.acknowledged for each in release.concerns if each.kind == "no model"]
         [True]
         """
-        keys = [each.key if isinstance(each, Concern) else each for each in concerns]
+        from veil.risk.concerns.look import acknowledge
+
+        keys = [each if isinstance(each, str) else each.key for each in concerns]
         return Release(acknowledge(self.outcome, keys))
 
     # --- reports ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
 from veil.errors import ParameterError, Say
-from veil.outcome.outcome import Outcome
+from veil.outcome.outcome import Outcome, require_outcome
 from veil.risk.concerns.concern import KINDS, Concern
 from veil.risk.concerns.contents import telling_texts
 from veil.risk.concerns.telling import told_by_columns, told_by_order
@@ -19,8 +19,9 @@ _FOUND: WeakKeyDictionary[Outcome, tuple[Concern, ...]] = WeakKeyDictionary()
 """Terminal, report and certificate ask for the same."""
 
 
-def concerns_of(outcome: Outcome) -> tuple[Concern, ...]:
-    """Return what no model judges: what nobody has acknowledged first, and the gravest first in each part."""
+def concerns_of(release: object) -> tuple[Concern, ...]:
+    """Return what no model judges of a release: what nobody has acknowledged first, and the gravest first in each part."""
+    outcome = require_outcome(release)
     if outcome not in _FOUND:
         _FOUND[outcome] = _look(outcome)
     found = [

@@ -198,7 +198,7 @@ def sorted_release(order: Literal["random", "input"], **options: Any) -> Release
     )
     return veil.anonymize(
         table,
-        quasi_identifiers={"admission": h.dates("day", "month", "year"), "sex": h.suppression()},
+        quasi_identifiers={"admission": h.dates("month", "year"), "sex": h.suppression()},
         minimum_levels={"admission": 1},
         identifying="respondent",
         models=KAnonymity(5),

@@ -68,6 +68,12 @@ def test_the_fewest_people_of_a_class_are_counted() -> None:
     assert "the smallest has 6, one has 1 of these people" in found.statement
 
 
+def test_a_code_of_something_else_is_no_person() -> None:
+    table = visits(70, 1500).rename_columns(["occupation id", "age", "diagnosis"])
+    made = anonymized(table, identifying="occupation id")
+    assert concern(made, "several rows a person") is None
+
+
 def test_columns_that_say_nothing_any_more() -> None:
     table = pa.table({"sex": ["f", "m"] * 5, "age": list(range(10)), "same": ["x"] * 10})
     made = veil.anonymize(

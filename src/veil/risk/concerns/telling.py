@@ -114,7 +114,7 @@ def told_by_order(view: View) -> list[Concern]:
     outcome = view.outcome
     if not keeps_order(view) or outcome.table.num_rows < 2:
         return []
-    told = _told_by_order(view) if view.has_input else {}
+    told = _told_by_order(view) if view.has_input and view.weights is None else {}
     names = tuple(sorted(told, key=lambda each: -told[each]))
     if names:
         listed = ", ".join(f"{each!r} ({percent(told[each])})" for each in names[:5])

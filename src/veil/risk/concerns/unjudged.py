@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow.compute as pc
 
 from veil.risk.concerns.concern import Concern, percent, quoted
 from veil.risk.concerns.view import View, count_alone
@@ -13,6 +12,12 @@ from veil.tables.columns import encode_values, number_rows
 
 _PERSONS = ("identifier", "name", "social security", "health plan", "account", "email", "phone")
 """Columns that stand for a person, by what they are called."""
+
+_LIKENESS = 0.5
+"""How much of the name of such a column has to say so: "patient id", and not "occupation id"."""
+
+_MOST_ROWS = 100
+"""Rows for each value above which a value stands for something else than a person."""
 
 _REPEATED = 0.2
 """Share of records that share such a value with another from which on people have several rows; namesakes are fewer."""
@@ -70,12 +75,8 @@ def emptied(view: View) -> list[Concern]:
     for name in [*view.published.names, *view.kept]:
         if name in masked or view.glance(name).different > 1 or view.column(name).different > 1:
             continue
-        if not view.is_private:
-            if name not in outcome.original.column_names:
-                continue
-            before = outcome.original[name]
-            if before.null_count in (0, len(before)) and pc.count_distinct(before, mode="all").as_py() < 2:
-                continue
+        if not view.is_private and not _said_something(view, name):
+            continue
         names.append(name)
     if not names:
         return []
@@ -88,6 +89,12 @@ def emptied(view: View) -> list[Concern]:
             "generalized.",
         )
     ]
+
+
+def _said_something(view: View, name: str) -> bool:
+    """Whether a column of the input has several values."""
+    original = view.outcome.original
+    return name in original.column_names and len(encode_values(original[name])[0]) > 1
 
 
 def pseudonyms(view: View) -> list[Concern]:
@@ -119,16 +126,18 @@ def several_rows(view: View) -> list[Concern]:
     classes, sizes = view.published.classes, view.published.sizes
     made = []
     for name in view.outcome.original.column_names:
-        if name in view.published.names or match_name(name, _NAMES) is None:
+        likely = match_name(name, _NAMES)
+        if name in view.published.names or likely is None or likely[1] < _LIKENESS:
             continue
         some = encode_values(view.original(name, view.shown[view.sample]))[1]
         if np.bincount(some).max() < 2:
             continue
         _, people = encode_values(view.original(name, view.shown))
+        number = int(people.max()) + 1
         alone = count_alone(people.astype(np.int64))
-        if alone > (1 - _REPEATED) * view.records:
+        if alone > (1 - _REPEATED) * view.records or number * _MOST_ROWS < view.records:
             continue
-        pairs = number_rows(classes.astype(np.int64) * (int(people.max()) + 1) + people)
+        pairs = number_rows(classes.astype(np.int64) * number + people)
         first = np.zeros(int(pairs.max()) + 1, np.int32)
         first[pairs] = classes
         fewest = int(np.bincount(first, minlength=sizes.size).min())
@@ -138,7 +147,7 @@ def several_rows(view: View) -> list[Concern]:
             Concern(
                 "several rows a person",
                 (name,),
-                f"By {name!r}, {view.records:,} rows are of {int(people.max()) + 1:,} people: classes count rows, and where "
+                f"By {name!r}, {view.records:,} rows are of {number:,} people: classes count rows, and where "
                 f"the smallest has {int(sizes.min()):,}, one has {fewest:,} of these people.",
                 "Make one row of each person before you anonymize.",
             )

@@ -20,8 +20,9 @@ from veil.tables.columns import number_rows
 NEARLY_UNIQUE = 0.05
 """Share of records with a combination of values of their own from which on a set of columns singles people out.
 
-One in twenty, the share of records at risk that guidelines for the release of health data tolerate at most. Columns of
-categories stay far below it, keys and measurements lie far above."""
+A threshold of our own: columns of categories stay far below it (those of adult under 0.1 %), keys, survey weights and
+amounts lie far above.
+"""
 
 _MOST_COLUMNS = 6
 """Columns that are put together by twos and threes: those with the most different values."""

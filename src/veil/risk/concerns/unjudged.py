@@ -75,7 +75,7 @@ def emptied(view: View) -> list[Concern]:
     for name in [*view.published.names, *view.kept]:
         if name in masked or view.glance(name).different > 1 or view.column(name).different > 1:
             continue
-        if not view.is_private and not _said_something(view, name):
+        if view.has_input and not _said_something(view, name):
             continue
         names.append(name)
     if not names:
@@ -92,9 +92,10 @@ def emptied(view: View) -> list[Concern]:
 
 
 def _said_something(view: View, name: str) -> bool:
-    """Whether a column of the input has several values."""
-    original = view.outcome.original
-    return name in original.column_names and len(encode_values(original[name])[0]) > 1
+    """Whether a column has several values in the input, in records that are not suppressed: nothing is told of the others."""
+    if name not in view.outcome.original.column_names:
+        return False
+    return len(encode_values(view.original(name, view.shown))[0]) > 1
 
 
 def pseudonyms(view: View) -> list[Concern]:

@@ -31,6 +31,7 @@ from veil.verification.outcome import verified
 if TYPE_CHECKING:
     from veil.local_recoding import Mode
     from veil.report import Plots, PrivateKey
+    from veil.risk.concerns.concern import Concern
     from veil.utility import Utility
     from veil.utility.step import Step
 
@@ -261,6 +262,32 @@ class Release:
         from veil.utility import utility_of
 
         return utility_of(self.outcome, **options)
+
+    @property
+    def concerns(self) -> tuple[Concern, ...]:
+        """What no model judges, each with the step that mends it; what nobody has acknowledged comes first."""
+        from veil.risk.concerns.look import concerns_of
+
+        return concerns_of(self.outcome)
+
+    def acknowledge(self, *concerns: str | Concern) -> Release:
+        """Say that concerns are known and accepted, which report and certificate then tell.
+
+        >>> import pyarrow as pa, veil
+        >>> table = pa.table({"age": [30, 30, 40, 40], "diagnosis": ["flu", "cold", "flu", "cold"]})
+        >>> release = veil.anonymize(
+        ...     table, quasi_identifiers={"age": "suppression"}, sensitive="diagnosis", models=veil.KAnonymity(2)
+        ... )
+        >>> [each.key for each in release.concerns if each.kind == "no model"]
+        ['no model: diagnosis']
+        >>> release = release.acknowledge("no model: diagnosis")
+        >>> [each.acknowledged for each in release.concerns if each.kind == "no model"]
+        [True]
+        """
+        from veil.risk.concerns.look import acknowledge
+
+        keys = [each if isinstance(each, str) else each.key for each in concerns]
+        return Release(acknowledge(self.outcome, keys))
 
     # --- reports ----------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ writes itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -56,6 +56,7 @@ def run(
     apart: AnyPath | None = None,
     key: AnyPath | None = None,
     save_recipe: AnyPath | None = None,
+    acknowledge: Iterable[str] = (),
     overwrite: bool = False,
     engine: Engine | None = None,
     threads: int | None = None,
@@ -72,6 +73,8 @@ def run(
         Instead of what the recipe says. Paths start at the working directory, those of the recipe at its folder.
     save_recipe
         Where to write down, with the rest, the recipe of all this.
+    acknowledge
+        Concerns about the release that are known and accepted, beside those of the recipe: see `Release.concerns`.
     overwrite
         Whether files that are there already are replaced, also if the recipe does not say so. What is read never is.
     threads, progress, accountant
@@ -104,6 +107,7 @@ def run(
         apart=_path(apart),
         key=_path(key),
         save_recipe=_path(save_recipe),
+        acknowledge=acknowledge,
         overwrite=overwrite,
         engine=engine,
     )
@@ -128,6 +132,7 @@ class Job:
     apart: Path | None = None
     key: Path | None = None
     save_recipe: Path | None = None
+    acknowledge: tuple[str, ...] = ()
     overwrite: bool = False
     engine: Engine = "auto"
 
@@ -173,6 +178,7 @@ def settle(
     apart: Path | None = None,
     key: Path | None = None,
     save_recipe: Path | None = None,
+    acknowledge: Iterable[str] = (),
     overwrite: bool = False,
     engine: Engine | None = None,
 ) -> Job:
@@ -204,6 +210,7 @@ def settle(
         apart=apart,
         key=key or recipe.key_path,
         save_recipe=save_recipe,
+        acknowledge=tuple(dict.fromkeys([*recipe.acknowledge, *acknowledge])),
         overwrite=overwrite or recipe.overwrite,
         engine=engine or "auto",
     )
@@ -238,6 +245,8 @@ def carry_out(
             made = _mask(job, job.recipe, progress, accountant)
         else:
             made = _anonymize(job, job.recipe, relation, threads, progress, accountant)
+        if job.acknowledge:
+            made = made.acknowledge(*job.acknowledge)
     return _write(made, job, relation, progress)
 
 
@@ -461,4 +470,5 @@ def _recipe_of(job: Job) -> Recipe:
         overwrite=job.overwrite,
         engine=job.engine,
         local_recoding=job.recipe.local_recoding,
+        acknowledge=job.acknowledge,
     )

@@ -129,6 +129,14 @@ Sign = Annotated[
         help="Sign the certificate with this private key: [cyan]veil keys new[/cyan].",
     ),
 ]
+Acknowledge = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CONCERN",
+        help='Say that something is known and accepted of what is shown under "Before you sign", such as '
+        "[cyan]'no model: income'[/cyan]. Repeat for more.",
+    ),
+]
 Key = Annotated[
     Path | None,
     typer.Option(

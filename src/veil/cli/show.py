@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -127,6 +128,20 @@ def statement(console: Console, made: Release) -> None:
     if made.statement is not None:
         console.print(Text(made.statement))
         console.print(Text("The figures above are exact: publish the table, not them.", "yellow"))
+
+
+def concerns(console: Console, made: Release) -> None:
+    """Show what no model judges, and what of it somebody has acknowledged."""
+    found = made.concerns
+    open_ones = [each for each in found if not each.acknowledged]
+    if open_ones:
+        rows = [(Text(each.kind, "yellow"), each.statement, each.step) for each in open_ones]
+        console.print(table("Before you sign: no model judges this", ("", "found", "what mends it"), rows))
+        keys = [f"--acknowledge {shlex.quote(each.key)}" for each in open_ones]
+        console.print(Text("If it is known and accepted: " + printable(" ".join(keys))), soft_wrap=True)
+    if len(open_ones) < len(found):
+        known = "; ".join(each.key for each in found if each.acknowledged)
+        console.print(Text(f"Acknowledged: {printable(known)}"), soft_wrap=True)
 
 
 def _distance(search: SearchResult) -> str:

@@ -107,6 +107,8 @@ class Outcome:
         How suppressed records were transformed again, on their own; None if they were not.
     over_limit : bool
         Whether more records are suppressed than the plan allows, and somebody wanted it so.
+    acknowledged : tuple of str
+        Concerns about it that somebody has said to know and accept: see `veil.risk.concerns`.
     """
 
     source: Source
@@ -128,6 +130,7 @@ class Outcome:
     is_private: bool = True
     recoding: object = None
     over_limit: bool = False
+    acknowledged: tuple[str, ...] = ()
 
     # --- what was asked ---------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Self
 from urllib.parse import quote
 
 import pydantic
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
 from veil.base.declare import with_careful_numbers
 from veil.engines.database import Database
@@ -28,6 +28,13 @@ from veil.recipe.places import (
     is_folder,
 )
 from veil.tables import Format
+
+Acknowledged = Annotated[
+    tuple[str, ...],
+    BeforeValidator(
+        lambda value: (value,) if isinstance(value, str) else value, json_schema_input_type=str | list[str]
+    ),
+]
 
 
 class Located(BaseModel):
@@ -57,6 +64,13 @@ class Located(BaseModel):
             description="file of the private key that signs the certificate; relative to the recipe",
         ),
     ] = None
+
+    acknowledge: Annotated[
+        Acknowledged,
+        Field(
+            description="concerns about the release that are known and accepted, such as 'no model: income'"
+        ),
+    ] = ()
 
     known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (INPUTS,)
     """The kinds of things that may stand in the recipe, for hints where a parameter is misspelled."""

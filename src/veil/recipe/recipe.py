@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
@@ -164,6 +164,7 @@ class Recipe(_WithPlan):
         overwrite: bool = False,
         engine: Engine | Settings = "auto",
         local_recoding: LocalRecoding | None = None,
+        acknowledge: Sequence[str] = (),
     ) -> Recipe:
         """Write down a plan that was made in Python. Hierarchies given as tables are written out in full.
 
@@ -187,7 +188,8 @@ class Recipe(_WithPlan):
             fields["output"] = None if output is None else str(output)
         files = {"report": report, "certificate": certificate, "sign": sign, "key": key}
         fields |= {name: None if path is None else str(path) for name, path in files.items()}
-        return cls(overwrite=overwrite, engine=engine, local_recoding=local_recoding, **fields)
+        fields |= {"local_recoding": local_recoding, "acknowledge": tuple(acknowledge)}
+        return cls(overwrite=overwrite, engine=engine, **fields)
 
     def plan(self) -> Plan:
         """Return the plan, checked as a whole; hierarchy files are found from the folder of the recipe."""
@@ -243,7 +245,7 @@ class Recipe(_WithPlan):
                 ]
             elif name in ("quality", "strategy", "local_recoding"):
                 value = spell_value(value)
-            elif name == "identifying" and set(value.values()) == {"remove"}:
+            elif name == "acknowledge" or (name == "identifying" and set(value.values()) == {"remove"}):
                 value = list(value)
             made[name] = value
         return made

@@ -14,7 +14,7 @@ from veil.report.pages.html import html
 from veil.report.pages.pdf import pdf
 from veil.tables import atomic
 
-_PHASES = 7
+_PHASES = 8
 
 
 def write_report(

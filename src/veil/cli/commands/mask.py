@@ -10,6 +10,7 @@ import typer
 from veil.cli import startup
 from veil.cli.base import (
     RELEASE,
+    Acknowledge,
     Certificate,
     Input,
     Key,
@@ -56,6 +57,7 @@ def mask_table(
     report: Report = None,
     certificate: Certificate = None,
     sign: Sign = None,
+    acknowledge: Acknowledge = None,
     overwrite: Overwrite = False,
     format: Reading = None,
     quiet: Quiet = False,
@@ -92,6 +94,7 @@ def mask_table(
         report=report,
         certificate=certificate,
         sign=sign,
+        acknowledge=acknowledge or (),
         overwrite=overwrite,
         quiet=quiet,
     )

@@ -28,6 +28,7 @@ from veil.report.certificate.keys import AnyKey, PrivateKey
 from veil.report.certificate.promises import check_models, published_table
 from veil.report.certificate.signature import signed
 from veil.report.content.withheld import spell_models
+from veil.risk.concerns.look import acknowledged_by
 from veil.tables import atomic
 from veil.tables.arrow import normalize
 from veil.verification.outside import Input
@@ -60,6 +61,7 @@ def certificate_of(release: object, *, sign: PrivateKey | AnyKey | None = None) 
         "promises": promises,
         "found": found,
         "content": _content_of(outcome, table, flag),
+        "acknowledged": acknowledged_by(outcome),
     }
     if further := {name: each for name, each in outcome.apart.items() if name not in outcome.secret}:
         made["apart"] = {name: _fingerprint(normalize(each)) for name, each in further.items()}

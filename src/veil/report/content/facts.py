@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.metadata
 import platform
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from veil.report.content.disclosure import hides_records
 from veil.report.content.measured import Findings
 from veil.report.content.steps import describe_step, spell_step
 from veil.report.content.withheld import spell_models, spell_recipe
+from veil.risk.concerns.look import acknowledged_by, concerns_of
 
 Tell = Callable[[str], None]
 
@@ -61,6 +63,11 @@ def collect_facts(
     found = Findings(outcome, private=private, exact=exact)
     tell("certificate")
     certificate = certificate_of(outcome)
+    tell("what no model judges")
+    concerns = [
+        dataclasses.asdict(each) | {"columns": list(each.columns), "key": each.key}
+        for each in concerns_of(outcome)
+    ]
     tell("risks")
     risks = found.risks
     tell("utility")
@@ -74,6 +81,7 @@ def collect_facts(
         "private": private,
         "notice": None if not is_dp else LEFT_OUT if private else EXACT,
         "statement": outcome.statement,
+        "concerns": concerns,
         "summary": _summary(outcome, private, found.hides_search),
         "asked": _request(outcome),
         "done": treatment_of_columns(outcome, private),
@@ -103,12 +111,16 @@ def collect_facts(
 
 def _recipe(outcome: Outcome) -> dict[str, Any]:
     path = None if outcome.source.path is None else str(outcome.source.path)
+    recipe: dict[str, Any]
     if outcome.plan is None:
         steps = [spell_step(method, outcome.columns) for method in outcome.methods]
-        return {"input": path, "steps": steps} if path else {"steps": steps}
-    recipe = spell_recipe(outcome.plan, outcome.table, input=path, format=outcome.source.format)
+        recipe = {"input": path, "steps": steps} if path else {"steps": steps}
+    else:
+        recipe = spell_recipe(outcome.plan, outcome.table, input=path, format=outcome.source.format)
     if outcome.recoding is not None:
         recipe["local_recoding"] = spell_value(outcome.recoding)
+    if acknowledged := acknowledged_by(outcome):
+        recipe["acknowledge"] = acknowledged
     return recipe
 
 

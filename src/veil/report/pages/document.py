@@ -40,6 +40,7 @@ _ORDERS = {
 def sections(facts: dict[str, Any]) -> list[Section]:
     """Put the facts into words."""
     return [
+        Section("before", "Before you sign", _concerns(facts)),
         Section("summary", "Summary", _summary(facts)),
         Section(
             "asked", "What was asked", steps.request(facts) if facts["asked"]["steps"] else _request(facts)
@@ -53,6 +54,48 @@ def sections(facts: dict[str, Any]) -> list[Section]:
         Section("again", "How to do it again", _again(facts)),
         Section("certificate", "Certificate", _certificate(facts)),
     ]
+
+
+def _concerns(facts: dict[str, Any]) -> tuple[Block, ...]:
+    """What no model judges: what nobody has acknowledged, then the rest."""
+    found = facts["concerns"]
+    if not found:
+        return (Text(_NO_CONCERN),)
+    blocks: list[Block] = [Text(_CONCERNS)]
+    for acknowledged, title in ((False, "Open"), (True, "Acknowledged")):
+        rows: list[tuple[str | Cell, ...]] = [
+            (Cell(each["kind"], "" if acknowledged else "bad"), each["statement"], each["step"])
+            for each in found
+            if each["acknowledged"] == acknowledged
+        ]
+        if rows:
+            blocks += [
+                Heading(title),
+                Grid(("", "What was found", "What mends it"), cut(rows)),
+                *note_on(rows),
+            ]
+    if open_ones := [each["key"] for each in found if not each["acknowledged"]]:
+        key = open_ones[0]
+        blocks.append(
+            Text(
+                "What is known and accepted can be acknowledged, which this report and the certificate then tell. In "
+                f"Python: release.acknowledge({key!r}), in a recipe: acknowledge: [{key!r}], in a shell: "
+                f"--acknowledge {shlex.quote(key)}.",
+                "note",
+            )
+        )
+    return tuple(blocks)
+
+
+_CONCERNS = (
+    "The guarantees are about what the plan calls quasi-identifying or sensitive, and about nothing else. This was found "
+    "beside them, and no guarantee covers it."
+)
+_NO_CONCERN = (
+    "The guarantees are about what the plan calls quasi-identifying or sensitive, and about nothing else. Beside them, "
+    "nothing was found: no kept column that is nearly unique or tells another, no contact data or free text, no sensitive "
+    "column without a model, and the rows are in random order."
+)
 
 
 def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:

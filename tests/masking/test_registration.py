@@ -49,7 +49,7 @@ def test_recipes_the_verb_and_the_command_line_know_it(tmp_path: Path) -> None:
         from veil.recipe.masking import MaskingRecipe, masking_schema
 
         names = pa.table({"name": ["Ada", "Bob", None]})
-        masked = veil.mask(names, veil.masking.Shortening("name"))
+        masked = veil.mask(names, veil.masking.Shortening("name"), order="input")
         assert masked.table["name"].to_pylist() == ["A", "B", None]
         masked.report("masked.html")
         assert "Shortening" in open("masked.html", encoding="utf-8").read()

@@ -105,6 +105,7 @@ def test_local_recoding_parts_and_assessments_know_it(site: Path) -> None:
             sensitive=["diagnosis"],
             suppression_limit=0.5,
             quality=veil.quality.Loss(factor=0),
+            order="input",
         )
         release = veil.anonymize(pa.table(rows), **asked)
         assert release.table["age"].to_pylist() == [23, 23, None, None]

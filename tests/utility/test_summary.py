@@ -36,7 +36,7 @@ def anonymized(table: pa.Table = SICK, **changes: Any) -> Any:
     plan: dict[str, Any] = {
         "quasi_identifiers": TABLES, "models": KAnonymity(2), "suppression_limit": 0.3, "insensitive": ["S"],
     }  # fmt: skip
-    return veil.anonymize(table, **(plan | changes), order="input")
+    return veil.anonymize(table, **(plan | {"order": "input"} | changes))
 
 
 def plain(found: Utility) -> dict[str, Any]:

@@ -25,6 +25,9 @@ from veil.verification.memory import hidden_in
 _PLAIN = (str, int, float, bool, bytes, Decimal, dt.date, dt.datetime, dt.time, dt.timedelta, list, dict)
 """Types of Python objects that carry nothing but their value."""
 
+_LARGEST = 1 << 31
+"""Bytes of text that one piece of Arrow holds."""
+
 
 def check_frame(frame: Any, verified: pa.Table) -> None:
     """Refuse a pandas, polars or pyarrow frame that holds anything but the cells of a verified table.
@@ -106,7 +109,7 @@ def _in_arrow(frame: Any, verified: pa.Table) -> Iterator[str]:
 def _in_arrow_column(
     column: pa.ChunkedArray, cells: pa.ChunkedArray | None
 ) -> Iterator[str | pa.ChunkedArray]:
-    if column.num_chunks > 1:
+    if column.num_chunks > 1 and column.nbytes < _LARGEST:
         yield "pieces, as the input may have had them"
     if (hidden := hidden_in(column, cells)) is not None:
         yield hidden
@@ -186,18 +189,16 @@ def _in_pandas_column(column: Any) -> Iterator[str | pa.ChunkedArray]:
             yield "categories that are more than values"
     elif hasattr(array, "__arrow_array__") and not _numpy_of(array):
         held = array.__arrow_array__()
-        if isinstance(held, pa.ChunkedArray) and held.num_chunks > 1:
-            yield "pieces, as the input may have had them"
-        if (hidden := hidden_in(held)) is not None:
-            yield hidden
+        column_held = held if isinstance(held, pa.ChunkedArray) else pa.chunked_array([held])
+        yield from (said for said in _in_arrow_column(column_held, None) if isinstance(said, str))
     elif hasattr(array, "_mask") and cast("Any", array)._data[array._mask].any():
         yield "values below blank cells"
     for held in _numpy_of(array):
         if held.dtype == object:
             yield from _in_objects(held)
         elif held.dtype.kind == "f":
-            blank = held[np.isnan(held)].view(f"u{held.dtype.itemsize}")
-            if blank.size and (blank != blank[0]).any():
+            bits = f"u{held.dtype.itemsize}"
+            if (held[np.isnan(held)].view(bits) != np.full(1, np.nan, held.dtype).view(bits)).any():
                 yield "missing values of two kinds"
     yield pa.Array.from_pandas(column)
 

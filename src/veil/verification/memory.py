@@ -54,7 +54,7 @@ def _hidden(array: pa.Array, plain: pa.Array | None = None) -> Iterator[str]:
         elif _is_view(kind):
             yield from _hidden_in_views(array.cast(pa.string()) if plain is None else plain, valid, buffers)
         elif _is_text_or_binary(kind):
-            yield from _hidden_in_texts(array, plain, valid, buffers)
+            yield from _hidden_in_texts(array, valid, buffers)
         elif pa.types.is_boolean(kind):
             yield from _hidden_in_bits(len(array), valid, buffers[0])
         elif pa.types.is_run_end_encoded(kind):
@@ -87,28 +87,15 @@ def _hidden_in_bits(length: int, valid: NDArray[np.bool_] | None, data: Bytes) -
         yield _BELOW
 
 
-def _hidden_in_texts(
-    array: pa.Array, plain: pa.Array | None, valid: NDArray[np.bool_] | None, buffers: list[Bytes]
-) -> Iterator[str]:
+def _hidden_in_texts(array: pa.Array, valid: NDArray[np.bool_] | None, buffers: list[Bytes]) -> Iterator[str]:
     offsets, data = buffers
     wide = 8 if pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type) else 4
     bounds = offsets[: (len(array) + 1) * wide].view(f"i{wide}")
     first, last = (int(bounds[0]), int(bounds[-1])) if len(bounds) else (0, 0)
-    if first or _beyond(offsets, (len(array) + 1) * wide):
-        yield _OTHERS
-    if _beyond(data, last) and not _is_padded_with_cells(data[last:], plain):
+    if first or _beyond(data, last) or _beyond(offsets, (len(array) + 1) * wide):
         yield _OTHERS
     if valid is not None and np.diff(bounds)[~valid].any():
         yield _BELOW
-
-
-def _is_padded_with_cells(padding: Bytes, plain: pa.Array | None) -> bool:
-    """Whether a piece of a table, as Arrow writes it to a file, is padded with what its next cells show."""
-    if plain is None or plain.type != pa.string() or padding.size >= _PADDING:
-        return False
-    _, offsets, whole = (_bytes(each) for each in plain.buffers())
-    end = int(offsets.view(np.int32)[plain.offset + len(plain)])
-    return np.array_equal(whole[end : end + padding.size], padding)
 
 
 def _hidden_in_views(plain: pa.Array, valid: NDArray[np.bool_] | None, buffers: list[Bytes]) -> Iterator[str]:

@@ -223,8 +223,10 @@ class Published:
         found: NDArray[np.bool_] = np.logical_and.reduce([self.blank(name) for name in self.names])
         for name in self.table.column_names:
             if name not in self.names and name != self.flag and found.any():
-                rows = np.flatnonzero(found)
-                found[rows] = self._shows_nothing(self.table[name].take(pa.array(rows)))
+                column, rows = self.table[name], np.flatnonzero(found)
+                if pa.types.is_string_view(column.type):  # of which Arrow takes no rows
+                    column = column.cast(pa.string())
+                found[rows] = self._shows_nothing(column.take(pa.array(rows)))
         return found
 
     def _shows_nothing(self, values: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:

@@ -124,7 +124,7 @@ def _verify_kept(
     else:
         shown = sum(count for value, count in _counts(blank) if value != marker)
     same = _same(before.filter(pa.array(~hidden)), after.filter(pa.array(~hidden)))
-    measured = "equal" if same and not shown else f"{shown} suppressed rows show it" if shown else "different"
+    measured = "equal" if same and not shown else f"{shown} rows are not" if shown else "different"
     return Finding(
         f"column {name!r} is blank where records are suppressed, and else unchanged",
         same and not shown,

@@ -162,7 +162,9 @@ def blank_cells(column: Column, hidden: NDArray[np.bool_], marker: str | None) -
     values, codes = dictionary_encoded(chunked)
     values = pa.concat_arrays([values, pa.array([blank.as_py()], values.type)])
     codes = np.where(hidden, np.int32(len(values) - 1), codes)
-    return pa.DictionaryArray.from_arrays(pa.array(codes), values)
+    # A missing value is no category, or it would be counted as one that is there.
+    missing = np.asarray(pc.is_null(values))[codes]
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), values, ordered=column.type.ordered)
 
 
 def _looks_blank(column: Column, marker: str | None) -> NDArray[np.bool_]:

@@ -153,7 +153,7 @@ def _row_groups(file: Any) -> Iterator[pa.Table]:
 def _check_statistics(found: Any, column: pa.ChunkedArray) -> None:
     pieces = [each.dictionary if pa.types.is_dictionary(each.type) else each for each in column.chunks]
     for bound in (found.min, found.max):
-        if not any(pc.is_in(pa.scalar(bound, each.type), each).as_py() for each in pieces):
+        if not any(pc.any(pc.equal(each, pa.scalar(bound, each.type))).as_py() for each in pieces):
             raise VerificationError(
                 "the file is withheld: it holds statistics of other cells than were verified"
             )

@@ -16,7 +16,7 @@ from typing import Any
 from support import oracle
 from support.delivered.forms import Rows, is_missing, text_of
 from support.oracle import Value
-from support.oracle.suppression import SampleModel
+from support.oracle.suppression import SampleModel, listed, sizes_of
 
 GONE = "(not released)"
 """A label that nobody has: of records that models compare with, and that are not shown."""
@@ -123,13 +123,20 @@ def _is_suppressed(asked: Asked, given: Given, row: dict[str, Any], origin: int)
 
 
 def _same(given: Given, cell: Any, value: Any) -> bool:
-    if given.spelled:
-        return str(cell) == (text_of(value) or "")
-    if given.loose:
-        return (text_of(cell) or "") == (text_of(value) or "") or cell == value
+    if given.spelled or given.loose:
+        return _loosely(cell) == _loosely(value)
     if is_missing(cell) or is_missing(value):
         return is_missing(cell) and is_missing(value)
     return bool(cell == value) and text_of(cell) == text_of(value)
+
+
+def _loosely(value: Any) -> Any:
+    """A value as files tell it that know few types: numbers are numbers, and a day begins at midnight."""
+    text = text_of(value) or None
+    try:
+        return float(text)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return text if text is None else text.removesuffix("T00:00:00")
 
 
 def _check_shown(asked: Asked, given: Given, number: int) -> None:
@@ -146,9 +153,14 @@ def _check_shown(asked: Asked, given: Given, number: int) -> None:
         allowed = labels[text_of(before[name])]
         if given.levels is not None:
             allowed = [allowed[given.levels[name]]]
-        cell = (row[name] or None) if given.spelled or given.loose else row[name]
-        if text_of(cell) not in [each or None if given.spelled or given.loose else each for each in allowed]:
+        if not any(_same_label(given, row[name], label, before[name]) for label in allowed):
             raise Wrong(f"{name} shows a label that the record does not have")
+
+
+def _same_label(given: Given, cell: Any, label: Value, before: Any) -> bool:
+    if label == text_of(before):
+        return _same(given, cell, before) or cell == label
+    return (text_of(cell) or None) == (label or None) if given.spelled or given.loose else text_of(cell) == label
 
 
 def _check_hidden(asked: Asked, given: Given, number: int) -> None:
@@ -187,29 +199,28 @@ def _check_models(asked: Asked, given: Given, shown: list[int], hidden: list[int
     gone = sorted(asked.members - {given.origin[number] for number in shown})
     if asked.suppressed_rows == "keep cells":
         gone = sorted(set(gone) - {given.origin[number] for number in hidden})
-    listed = shown + (hidden if asked.suppressed_rows == "keep cells" else [])
+    visible = shown + (hidden if asked.suppressed_rows == "keep cells" else [])
     # First the rows that are shown, then those that models compare with: suppressed ones, and the population.
-    rows = [labels[number] for number in listed]
+    rows = [labels[number] for number in visible]
     rows += [(GONE,) * len(asked.known)] * len(gone) + [_outside(asked, given, row) for row in others]
-    origin = [*(given.origin[number] for number in listed), *gone, *others]
+    origin = [*(given.origin[number] for number in visible), *gone, *others]
     problem = oracle.Problem(
         rows,
         [[[value] for value in dict.fromkeys(each)] for each in zip(*rows, strict=True)],
         {name: [text_of(asked.rows[row][name]) for row in origin] for name in asked.sensitive},
-        None if not others else set(range(len(listed) + len(gone))),
+        None if not others else set(range(len(visible) + len(gone))),
     )
     classes: dict[tuple[Value, ...], list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         if GONE not in row:
             classes[row].append(place)
     levels = (0,) * len(asked.known)
-    sizes = []
     for cls in classes.values():
-        inside = oracle.members(problem, cls)
-        sizes += [len(inside)] if inside else []
         for model in asked.models:
             if not isinstance(model, SampleModel) and oracle.rejects(model, problem, levels, cls):
-                raise Wrong(f"a class of {len(inside)} does not fulfil {model}")
+                raise Wrong(f"a class of {len(cls)} does not fulfil {model}")
+    present = [cls for cls in classes.values() if oracle.members(problem, cls)]
+    sizes = sizes_of(problem, listed(problem, levels, present))
     for model in asked.models:
         if isinstance(model, SampleModel) and not oracle.fulfils(model, sizes):
             raise Wrong(f"classes of {sorted(sizes)} do not fulfil {model}")

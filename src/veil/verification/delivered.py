@@ -28,6 +28,9 @@ _PLAIN = (str, int, float, bool, bytes, Decimal, dt.date, dt.datetime, dt.time, 
 _LARGEST = 1 << 31
 """Bytes of text that one piece of Arrow holds."""
 
+_WORTH_THREADS = 1 << 17
+"""Rows from which on columns are looked at by several threads."""
+
 
 def check_frame(frame: Any, verified: pa.Table) -> None:
     """Refuse a pandas, polars or pyarrow frame that holds anything but the cells of a verified table.
@@ -267,6 +270,10 @@ def _columns(verified: pa.Table, look: Callable[[int], Iterable[str | pa.Chunked
                 complaints.append(f"{said} (column {name!r})")
         return complaints
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for complaints in pool.map(looked, range(verified.num_columns)):
-            yield from complaints
+    numbers = range(verified.num_columns)
+    if verified.num_rows < _WORTH_THREADS:
+        found = list(map(looked, numbers))
+    else:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = list(pool.map(looked, numbers))
+    yield from (complaint for complaints in found for complaint in complaints)

@@ -88,7 +88,7 @@ def draw(seed: int) -> Case:
     extra = {name for name in columns if name[0] in "kKL"}
     kept = {*extra, *({"x"} if others == "keep" else ())}
     asked = Asked(
-        rows=[_plain(row) for row in table.to_pylist()],
+        rows=[plain_row(row) for row in table.to_pylist()],
         labels=labels,
         models=theirs,
         sensitive=["S", "T", "I"],
@@ -206,7 +206,7 @@ def _models(
     return ([one, also], [other, further]) if r.random() < 0.5 else ([one], [other])
 
 
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
+def plain_row(row: dict[str, Any]) -> dict[str, Any]:
     """Cells as they count: not-a-number is missing, and there is one zero."""
     return {
         name: None if is_missing(value) else 0.0 if isinstance(value, float) and value == 0 else value

@@ -26,7 +26,15 @@ import pyarrow.parquet as pq
 
 Rows = list[dict[str, Any]]
 
-FRAMES = ("pyarrow", "polars", "polars, lazy", "pandas", "pandas, objects", "pandas, nullable", "pandas, Arrow")
+FRAMES = (
+    "pyarrow",
+    "polars",
+    "polars, lazy",
+    "pandas",
+    "pandas, objects",
+    "pandas, nullable",
+    "pandas, Arrow",
+)
 FILES = ("csv", "csv.gz", "tsv", "parquet", "feather", "xlsx")
 
 
@@ -78,7 +86,10 @@ def rows_of_file(path: Path) -> Rows:
         )
         head, *body = list(lines)
         # Of an instant, Arrow writes all digits; hierarchies spell those that are there.
-        return [dict(zip(head, (each.removesuffix(".000000") for each in row or [""]), strict=True)) for row in body]
+        return [
+            dict(zip(head, (each.removesuffix(".000000") for each in row or [""]), strict=True))
+            for row in body
+        ]
     if name.endswith(".parquet"):
         return rows_of(pl.read_parquet(path))
     if name.endswith(".feather"):
@@ -136,7 +147,11 @@ def text_of(value: Any) -> str | None:
     if isinstance(value, bool | np.bool_):
         return str(bool(value)).lower()
     if isinstance(value, float):
-        return str(int(value)) if math.isfinite(value) and value == int(value) and abs(value) < 1e15 else repr(value)
+        return (
+            str(int(value))
+            if math.isfinite(value) and value == int(value) and abs(value) < 1e15
+            else repr(value)
+        )
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, dt.datetime):

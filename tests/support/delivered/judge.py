@@ -89,7 +89,7 @@ def judge(asked: Asked, given: Given) -> int:
         _check_shown(asked, given, number)
     for number in hidden:
         _check_hidden(asked, given, number)
-    _check_forms(given)
+    check_forms(given)
     _check_models(asked, given, shown, hidden)
     return gone
 
@@ -122,7 +122,8 @@ def _is_suppressed(asked: Asked, given: Given, row: dict[str, Any], origin: int)
     return asked.suppressed_rows == "blank" and all(_blank(asked, given, name, row[name]) for name in row)
 
 
-def _same(given: Given, cell: Any, value: Any) -> bool:
+def same_cell(given: Given, cell: Any, value: Any) -> bool:
+    """Whether a cell shows a value, as far as its file can tell."""
     if given.spelled or given.loose:
         return _loosely(cell) == _loosely(value)
     if is_missing(cell) or is_missing(value):
@@ -142,7 +143,7 @@ def _loosely(value: Any) -> Any:
 def _check_shown(asked: Asked, given: Given, number: int) -> None:
     row, before = given.rows[number], asked.rows[given.origin[number]]
     for name in (*asked.sensitive, *asked.kept):
-        if not _same(given, row[name], before[name]):
+        if not same_cell(given, row[name], before[name]):
             raise Wrong(f"{name} shows another value than the record has")
     for name in asked.masked:
         if not _blank(asked, given, name, row[name]):
@@ -159,8 +160,10 @@ def _check_shown(asked: Asked, given: Given, number: int) -> None:
 
 def _same_label(given: Given, cell: Any, label: Value, before: Any) -> bool:
     if label == text_of(before):
-        return _same(given, cell, before) or cell == label
-    return (text_of(cell) or None) == (label or None) if given.spelled or given.loose else text_of(cell) == label
+        return same_cell(given, cell, before) or cell == label
+    return (
+        (text_of(cell) or None) == (label or None) if given.spelled or given.loose else text_of(cell) == label
+    )
 
 
 def _check_hidden(asked: Asked, given: Given, number: int) -> None:
@@ -171,11 +174,11 @@ def _check_hidden(asked: Asked, given: Given, number: int) -> None:
         if name in asked.known or name in asked.masked or asked.suppressed_rows == "blank":
             if not _blank(asked, given, name, row[name]):
                 raise Wrong(f"a suppressed record shows {name}")
-        elif not _same(given, row[name], before[name]):
+        elif not same_cell(given, row[name], before[name]):
             raise Wrong(f"{name} shows another value than the record has")
 
 
-def _check_forms(given: Given) -> None:
+def check_forms(given: Given) -> None:
     """Cells that are equal look the same, and cells that look the same are equal."""
     if not given.rows:
         return
@@ -228,7 +231,9 @@ def _check_models(asked: Asked, given: Given, shown: list[int], hidden: list[int
 
 def _labels(asked: Asked, given: Given, number: int) -> tuple[Value, ...]:
     row = given.rows[number]
-    return tuple((text_of(row[name]) or None) if given.spelled else text_of(row[name]) for name in asked.known)
+    return tuple(
+        (text_of(row[name]) or None) if given.spelled else text_of(row[name]) for name in asked.known
+    )
 
 
 def _outside(asked: Asked, given: Given, row: int) -> tuple[Value, ...]:

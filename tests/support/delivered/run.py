@@ -1,23 +1,21 @@
 """Run what was drawn, and let the oracle judge what a person gets of it.
 
-    python -m support.delivered.run 20000        # plans; also: masks, engines. From the folder of the tests
+python -m support.delivered.run 20000        # plans; also: masks, engines. From the folder of the tests
 """
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import veil
 from support.delivered.draw import Case, draw
-from support.delivered.forms import bytes_of, bytes_of_file, is_missing, rows_of, rows_of_file
+from support.delivered.forms import bytes_of, bytes_of_file, rows_of, rows_of_file
 from support.delivered.judge import Given, Wrong, judge
 from veil.errors import InputError, NoSolutionError, OutputError, ParameterError, PlanError, VerificationError
 
@@ -38,19 +36,20 @@ def check_plan(seed: int, folder: Path) -> str:
     except VerificationError as error:
         raise Wrong(f"the search proposes what the verifier refuses: {error}") from error
     try:
-        given, content = _delivered(release, case, folder)
+        given, content = delivered(release, case, folder)
     except OutputError:
         return "refused file"
     asked = case.asked
     suppressed = judge(asked, given)
-    _check_order(case, given)
-    _check_bytes(case, given, content)
+    check_order(case, given)
+    check_bytes(case, given, content)
     if suppressed != int(release.suppressed):
         raise Wrong(f"{release.suppressed} records are said to be suppressed, {suppressed} are")
     return f"judged, {case.going_out}"
 
 
-def _delivered(release: Any, case: Case, folder: Path) -> tuple[Given, bytes]:
+def delivered(release: Any, case: Case, folder: Path) -> tuple[Given, bytes]:
+    """Read what a person gets in the form that was drawn, and all bytes of it."""
     key = rows_of(release.key)
     origin = [int(row["input row"]) for row in key]
     if [int(row["release row"]) for row in key] != [*range(len(origin))]:
@@ -71,7 +70,8 @@ def _delivered(release: Any, case: Case, folder: Path) -> tuple[Given, bytes]:
     return given, bytes_of_file(path)
 
 
-def _check_order(case: Case, given: Given) -> None:
+def check_order(case: Case, given: Given) -> None:
+    """See that rows are in the order that was asked for; fifteen are in that of the input by chance once in 10^12 times."""
     ascending = [*given.origin] == sorted(given.origin)
     if case.order == "input" and not ascending:
         raise Wrong("rows are not in the order of the input")
@@ -79,7 +79,7 @@ def _check_order(case: Case, given: Given) -> None:
         raise Wrong("rows are in the order of the input")
 
 
-def _check_bytes(case: Case, given: Given, content: bytes) -> None:
+def check_bytes(case: Case, given: Given, content: bytes) -> None:
     """See that nothing of a record that is not shown is in the bytes, nor the name of anybody."""
     everybody = range(len(case.asked.rows))
     shown = {
@@ -116,7 +116,10 @@ def run(check: Any, count: int, start: int = 0, *, say: bool = True) -> Counter[
 
 
 if __name__ == "__main__":
-    what = {"plans": check_plan}
+    from support.delivered.engines import check_engine
+    from support.delivered.masks import check_mask
+
+    what = {"plans": check_plan, "masks": check_mask, "engines": check_engine}
     chosen = next((name for name in sys.argv[1:] if name in what), "plans")
     numbers = [int(each) for each in sys.argv[1:] if each.isdigit()]
     found = run(what[chosen], *numbers)

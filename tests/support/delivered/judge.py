@@ -6,10 +6,12 @@ the oracle of the models judge these. `Wrong` says what a promise and a delivere
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -231,14 +233,26 @@ def _check_models(asked: Asked, given: Given, shown: list[int], hidden: list[int
 
 def _labels(asked: Asked, given: Given, number: int) -> tuple[Value, ...]:
     row = given.rows[number]
-    return tuple(
-        (text_of(row[name]) or None) if given.spelled else text_of(row[name]) for name in asked.known
-    )
+    return tuple(_text(given, row[name]) for name in asked.known)
+
+
+def _text(given: Given, value: Any) -> Value:
+    """The text of a cell. A workbook knows neither decimals nor days, and few files tell nothing from an empty text."""
+    if given.loose and isinstance(value, Decimal):
+        value = float(value)
+    text = text_of(value)
+    if given.loose and isinstance(value, dt.datetime):
+        text = value.isoformat().removesuffix("T00:00:00")
+    return (text or None) if given.spelled or given.loose else text
 
 
 def _outside(asked: Asked, given: Given, row: int) -> tuple[Value, ...]:
     """The generalized values of somebody who is not in the release."""
     assert given.levels is not None
-    return tuple(
-        labels[text_of(asked.rows[row][name])][given.levels[name]] for name, labels in asked.labels.items()
-    )
+    found = []
+    for name, labels in asked.labels.items():
+        value = asked.rows[row][name]
+        level = given.levels[name]
+        label = labels[text_of(value)][level]
+        found.append(_text(given, value if level == 0 else label))
+    return tuple(found)

@@ -19,6 +19,7 @@ from veil import KAnonymity
 from veil.api.release import Release
 from veil.errors import VerificationError
 from veil.masking import UnivariateMicroaggregation
+from veil.outcome import aggregates
 from veil.tables.source import Source
 from veil.verification.delivered import check_frame
 
@@ -298,6 +299,21 @@ def test_a_fault_in_pyarrow_is_caught(fault: str, monkeypatch: pytest.MonkeyPatc
 def test_what_is_no_frame_is_refused() -> None:
     with pytest.raises(VerificationError, match="a dict"):
         check_frame({"town": [SECRET]}, people())
+
+
+def test_a_set_in_the_order_of_rows_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def publish() -> Any:
+        return veil.anonymize(
+            pa.table({"ward": ["a"] * 3, "age": [52, 20, 31]}),
+            quasi_identifiers={"ward": "identity"},
+            microaggregated={"age": "set"},
+            models=KAnonymity(3),
+        )
+
+    assert publish().table["age"].to_pylist() == ["{20, 31, 52}"] * 3
+    monkeypatch.setattr(aggregates, "_ranks", lambda values, name: np.arange(len(values)))
+    with pytest.raises(VerificationError, match="holds the set of its class"):
+        publish()
 
 
 def test_a_mask_is_looked_at_as_well(monkeypatch: pytest.MonkeyPatch) -> None:

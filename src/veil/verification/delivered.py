@@ -230,7 +230,7 @@ def _in_objects(held: Any) -> Iterator[str]:
 
 def _are_plain(labels: Any) -> bool:
     """Whether an index of pandas holds plain values."""
-    return labels.dtype != object or {type(each) for each in labels} <= {*_PLAIN}
+    return labels.dtype != object or {type(each) for each in labels} <= {*_PLAIN, np.int64, np.float64}
 
 
 def _numpy_of(array: Any) -> list[Any]:

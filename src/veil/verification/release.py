@@ -283,10 +283,8 @@ def _generalize_columns(
 
 def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     """Whether two columns hold the same cells. Not-a-number equals itself here, unlike in Arrow."""
-    before, after = (
-        each.cast(each.type.value_type) if pa.types.is_dictionary(each.type) else each
-        for each in (before, after)
-    )
+    if pa.types.is_dictionary(before.type) and pa.types.is_dictionary(after.type):
+        before, after = (each.cast(each.type.value_type) for each in (before, after))
     if before.equals(after):
         return True
     if before.type != after.type or not pa.types.is_floating(before.type):

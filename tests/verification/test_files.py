@@ -317,11 +317,13 @@ def test_every_type_is_read_back(ending: str, tmp_path: Path) -> None:
 )
 def test_every_dialect_is_read_back(format: Csv, tmp_path: Path) -> None:
     path = tmp_path / "release.csv"
-    write(EVERY_TYPE, path, format=format)
-    check_file(path, format, EVERY_TYPE)
-    write(put(EVERY_TYPE, "integer", pa.array([1, None, -5, 77])), path, format=format)
+    # Without quotes, an empty text and a missing one would be written alike.
+    table = EVERY_TYPE if format.quote else put(EVERY_TYPE, "text", pa.array(["a,b", "", '"', "c"]))
+    write(table, path, format=format)
+    check_file(path, format, table)
+    write(put(table, "integer", pa.array([1, None, -5, 77])), path, format=format)
     with pytest.raises(VerificationError, match="other cells"):
-        check_file(path, format, EVERY_TYPE)
+        check_file(path, format, table)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather"])

@@ -71,7 +71,7 @@ def release_of(kind: str) -> Release:
 
 def planted(monkeypatch: pytest.MonkeyPatch, fault: Callable[[Any], Any]) -> None:
     restore = Source.restore
-    monkeypatch.setattr(Source, "restore", lambda *given: fault(restore(*given)))
+    monkeypatch.setattr(Source, "restore", lambda *given, **how: fault(restore(*given, **how)))
 
 
 @pytest.mark.parametrize("kind", KINDS)

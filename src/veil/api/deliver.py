@@ -17,16 +17,24 @@ from veil.engines.held import EngineHeld
 from veil.errors import OutputError, PlanError, Say
 from veil.outcome.outcome import Outcome
 from veil.outcome.written import Written
-from veil.tables import Csv, output_format, write
+from veil.tables import Csv, Source, output_format, write
 from veil.tables.arrow import only_used_categories
 from veil.tables.csv.writer import write_csv
+from veil.verification.delivered import check_frame
+from veil.verification.files import check_file
 
 
 def as_frame(outcome: Outcome) -> Any:
-    """Return the table as the kind of frame that came in; what an engine holds, as an expression of the engine."""
+    """Return the table as the kind of frame that came in, checked; what an engine holds, as an expression of the engine."""
     source = outcome.source
     if isinstance(source, EngineHeld):
         return source.expression(outcome)
+    frame = _frame(outcome, source)
+    check_frame(frame, outcome.table)
+    return frame
+
+
+def _frame(outcome: Outcome, source: Source) -> Any:
     if outcome.statement is None:
         costly = [method for method in outcome.methods if method.local_epsilon is not None]
         drawn = [name for method in costly for name in method.column_names]
@@ -116,6 +124,7 @@ def save(
                 write_csv(table, file, Csv())
         with files.making(path) as made:
             write(outcome.table, made, format=format)
+            check_file(made, format, outcome.table)
     return Written(str(path), apart=tuple(places), verification=outcome.verification)
 
 

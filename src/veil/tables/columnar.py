@@ -47,10 +47,10 @@ def write_parquet(table: pa.Table, file: Any) -> None:
 
 
 def write_feather(table: pa.Table, file: Any) -> None:
-    """Write an Arrow IPC file (Feather version 2), compressed with LZ4."""
+    """Write an Arrow IPC file (Feather version 2), compressed with LZ4, in one batch: parts are padded with the next."""
     import pyarrow.feather as feather
 
-    feather.write_feather(table, file, compression="lz4")
+    feather.write_feather(table, file, compression="lz4", chunksize=max(1, table.num_rows))
 
 
 def _unreadable(path: Path, kind: str, error: Exception) -> InputError:

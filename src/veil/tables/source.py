@@ -123,7 +123,13 @@ class Source:
         before, after = self.table.column(name), table.column(name)
         if before.type != after.type:
             return False
-        return bool(after.equals(before if rows is None else before.take(pa.array(rows))))
+        if rows is None:
+            return bool(after.equals(before))
+        # Most columns that were changed differ soon, and to pick all rows takes long.
+        return all(
+            after[:some].equals(before.take(pa.array(rows[:some])))
+            for some in (min(1000, len(rows)), len(rows))
+        )
 
 
 def file_digest(path: Path) -> str:

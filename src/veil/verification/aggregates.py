@@ -122,9 +122,10 @@ def _is_interval(weighted: Weighted, shown: Any, texts: dict[Any, str]) -> bool:
 
 
 def _is_set(weighted: Weighted, shown: Any, texts: dict[Any, str]) -> bool:
-    parts = [texts[value] for value, _ in weighted]
-    length = sum(map(len, parts)) + 2 * len(parts)
-    return isinstance(shown, str) and len(shown) == length and all(part in shown for part in parts)
+    # In the order of the values: any other would tell which row has which.
+    return bool(
+        shown == "{" + ", ".join(texts[value] for value in sorted(value for value, _ in weighted)) + "}"
+    )
 
 
 def _is_number(weighted: Weighted) -> bool:

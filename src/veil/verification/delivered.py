@@ -1,0 +1,279 @@
+"""The check of a frame as a person gets it: the cells that were verified, and nothing else.
+
+A frame is more than its cells. It has an index, attributes, categories, Python objects with attributes of their own, and
+memory that is written to files and pickles with whatever stands in it. Each of these is a channel by which something may
+leave that no promise speaks of. An error names the channel, and never what was found in it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.errors import VerificationError
+from veil.tables.columns import is_text
+from veil.verification.memory import hidden_in
+
+_PLAIN = (str, int, float, bool, bytes, Decimal, dt.date, dt.datetime, dt.time, dt.timedelta, list, dict)
+"""Types of Python objects that carry nothing but their value."""
+
+_LARGEST = 1 << 31
+"""Bytes of text that one piece of Arrow holds."""
+
+_WORTH_THREADS = 1 << 17
+"""Rows from which on columns are looked at by several threads."""
+
+
+def check_frame(frame: Any, verified: pa.Table) -> None:
+    """Refuse a pandas, polars or pyarrow frame that holds anything but the cells of a verified table.
+
+    >>> table = pa.table({"age": ["20-29", "*"]})
+    >>> check_frame(table, table)
+    >>> check_frame(table.replace_schema_metadata({"from": "Ann"}), table)
+    Traceback (most recent call last):
+    ...
+    veil.errors.VerificationError: the frame is withheld: it holds metadata
+    """
+    library = type(frame).__module__.partition(".")[0]
+    look = {"pandas": _in_pandas, "polars": _in_polars, "pyarrow": _in_arrow}.get(library)
+    found = [f"a {type(frame).__name__}"] if look is None else list(look(frame, verified))
+    if found:
+        raise VerificationError(f"the frame is withheld: it holds {'; '.join(found)}")
+
+
+def different_cells(found: pa.ChunkedArray | pa.Array, verified: pa.ChunkedArray) -> str | None:
+    """Say how a column that was delivered differs from the verified one; None if it shows the same cells."""
+    found, verified = _plain(found), _plain(verified)
+    if not pa.types.is_null(found.type) and is_text(found.type) != is_text(verified.type):
+        return "values of another type than was verified"
+    if pa.types.is_floating(found.type):
+        numbers = np.array(found.drop_null())
+        if np.isnan(numbers).any() and found.null_count:
+            return "missing values of two kinds"
+        zeros = np.signbit(numbers[numbers == 0])
+        if zeros.any() and not zeros.all():
+            return "zeros of two kinds"
+    try:
+        same = found.cast(verified.type)
+    except pa.ArrowException:
+        return "values of another type than was verified"
+    if same.equals(verified) or (pa.types.is_floating(same.type) and _nan_is_null(same, verified)):
+        return None
+    return "other cells than were verified"
+
+
+def _nan_is_null(found: pa.ChunkedArray, verified: pa.ChunkedArray) -> bool:
+    """Whether two columns are equal where not-a-number is missing, as in pandas."""
+    blank = pa.scalar(None, found.type)
+    one, other = (pc.if_else(pc.is_nan(each), blank, each) for each in (found, verified))
+    return bool(one.equals(other))
+
+
+def _plain(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
+    column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain(pa.chunked_array([each.storage for each in column.chunks], kind.storage_type))
+    if pa.types.is_dictionary(kind):
+        return pa.chunked_array([_decoded(each) for each in column.chunks], _plain_type(kind.value_type))
+    return column.cast(_plain_type(kind))
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    return pa.string() if pa.types.is_string_view(kind) else kind
+
+
+def _decoded(chunk: pa.DictionaryArray) -> pa.Array:
+    return chunk.dictionary.cast(_plain_type(chunk.type.value_type)).take(chunk.indices)
+
+
+# --- pyarrow --------------------------------------------------------------------------------------
+
+
+def _in_arrow(frame: Any, verified: pa.Table) -> Iterator[str]:
+    if type(frame) is not pa.Table:
+        yield f"a {type(frame).__name__}"
+        return
+    if frame.schema.metadata or any(map(has_metadata, frame.schema)):
+        yield "metadata"
+    yield from _names(frame.column_names, verified)
+    if frame.column_names == verified.column_names:
+        yield from _columns(verified, lambda number: _in_arrow_column(frame.column(number), None))
+
+
+def _in_arrow_column(
+    column: pa.ChunkedArray, cells: pa.ChunkedArray | None
+) -> Iterator[str | pa.ChunkedArray]:
+    if column.num_chunks > 1 and column.nbytes < _LARGEST:
+        yield "pieces, as the input may have had them"
+    if (hidden := hidden_in(column, cells)) is not None:
+        yield hidden
+    yield column
+
+
+def has_metadata(field: pa.Field) -> bool:
+    """Whether a field, or one inside it, has metadata."""
+    kind = field.type
+    inner = [kind.field(number) for number in range(kind.num_fields)] if pa.types.is_nested(kind) else []
+    return bool(field.metadata) or any(map(has_metadata, inner))
+
+
+# --- polars ---------------------------------------------------------------------------------------
+
+
+def _in_polars(frame: Any, verified: pa.Table) -> Iterator[str]:
+    import polars as pl
+
+    if type(frame) is pl.LazyFrame:
+        frame = frame.collect()
+    if type(frame) is not pl.DataFrame:
+        yield f"a {type(frame).__name__}"
+        return
+    yield from _names(frame.columns, verified)
+    if frame.columns != verified.column_names:
+        return
+    as_it_is = frame.to_arrow(compat_level=pl.CompatLevel.newest())
+
+    def look(number: int) -> Iterator[str | pa.ChunkedArray]:
+        kind = frame.dtypes[number]
+        if isinstance(kind, pl.Enum) and set(kind.categories) - set(frame.to_series(number).unique()):
+            yield "categories that no cell has"
+        yield from _in_arrow_column(as_it_is.column(number), verified.column(number))
+
+    yield from _columns(verified, look)
+
+
+# --- pandas ---------------------------------------------------------------------------------------
+
+
+def _in_pandas(frame: Any, verified: pa.Table) -> Iterator[str]:
+    import pandas as pd
+
+    if type(frame) is not pd.DataFrame:
+        yield f"a {type(frame).__name__}"
+        return
+    index = frame.index
+    plain = type(index) is pd.RangeIndex and (index.start, index.step, index.name) == (0, 1, None)
+    if not plain:
+        yield "an index"
+    if frame.attrs or not frame.flags.allows_duplicate_labels:
+        yield "attributes"
+    if set(vars(frame)) - set(vars(pd.DataFrame())):
+        yield "attributes of its own"
+    labels = frame.columns
+    if labels.nlevels > 1 or labels.name is not None or not _are_plain(labels):
+        yield "column labels that are more than names"
+        return
+    yield from _names([str(label) for label in labels], verified)
+    if len(labels) == verified.num_columns:
+        memory = sum({id(base): base.nbytes for base in _bases(frame)}.values())
+        if memory > sum(each.nbytes for each in _arrays(frame)):
+            yield "the memory of other rows"
+        yield from _columns(verified, lambda number: _in_pandas_column(frame.iloc[:, number]))
+
+
+def _in_pandas_column(column: Any) -> Iterator[str | pa.ChunkedArray]:
+    import pandas as pd
+
+    array = column.array
+    if isinstance(array, pd.Categorical):
+        listed = array.categories
+        if len(np.unique(array.codes[array.codes >= 0])) != len(listed):
+            yield "categories that no cell has"
+        if listed.name is not None or not _are_plain(listed):
+            yield "categories that are more than values"
+    elif hasattr(array, "__arrow_array__") and not _numpy_of(array):
+        held = array.__arrow_array__()
+        column_held = held if isinstance(held, pa.ChunkedArray) else pa.chunked_array([held])
+        yield from (said for said in _in_arrow_column(column_held, None) if isinstance(said, str))
+    elif hasattr(array, "_mask") and cast("Any", array)._data[array._mask].any():
+        yield "values below blank cells"
+    for held in _numpy_of(array):
+        if held.dtype == object:
+            yield from _in_objects(held)
+        elif held.dtype.kind == "f":
+            bits = f"u{held.dtype.itemsize}"
+            if (held[np.isnan(held)].view(bits) != np.full(1, np.nan, held.dtype).view(bits)).any():
+                yield "missing values of two kinds"
+    yield pa.Array.from_pandas(column)
+
+
+def _in_objects(held: Any) -> Iterator[str]:
+    import pandas as pd
+
+    cells = held.ravel().tolist()
+    kinds = set(map(type, cells))
+    missing: set[type] = {type(None), type(pd.NA), type(pd.NaT)} & kinds
+    if float in kinds and any(cell != cell for cell in cells if type(cell) is float):
+        missing.add(float)
+        kinds -= {float} if all(cell != cell for cell in cells if type(cell) is float) else set()
+    kinds -= {type(None), type(pd.NA), type(pd.NaT)}
+    if len(missing) > 1:
+        yield "missing values of two kinds"
+    if not kinds <= {*_PLAIN, np.ndarray}:
+        yield "Python objects that are more than their value"
+    elif len(kinds) > 1:
+        yield "values of several types"
+    elif kinds & {Decimal, dt.datetime, dt.time, float}:
+        known = [cell for cell in cells if type(cell) in kinds and cell == cell]
+        if len(set(known)) != len(set(map(str, known))):
+            yield "one value in several spellings"
+
+
+def _are_plain(labels: Any) -> bool:
+    """Whether an index of pandas holds plain values."""
+    return labels.dtype != object or {type(each) for each in labels} <= {*_PLAIN, np.int64, np.float64}
+
+
+def _numpy_of(array: Any) -> list[Any]:
+    """Return the arrays of numpy that an array of pandas is made of."""
+    parts = (getattr(array, name, None) for name in ("_ndarray", "_data", "_mask"))
+    return [part for part in parts if isinstance(part, np.ndarray)]
+
+
+def _arrays(frame: Any) -> list[Any]:
+    return [part for number in range(frame.shape[1]) for part in _numpy_of(frame.iloc[:, number].array)]
+
+
+def _bases(frame: Any) -> Iterator[Any]:
+    """Yield the arrays whose memory the columns look at."""
+    for part in _arrays(frame):
+        while isinstance(part.base, np.ndarray):
+            part = part.base
+        yield part
+
+
+# --- all of them ----------------------------------------------------------------------------------
+
+
+def _names(found: list[str], verified: pa.Table) -> Iterator[str]:
+    if found != verified.column_names:
+        yield "other columns than were verified"
+
+
+def _columns(verified: pa.Table, look: Callable[[int], Iterable[str | pa.ChunkedArray]]) -> Iterator[str]:
+    """Look at each column: what it holds, and last of all its cells, which are compared."""
+
+    def looked(number: int) -> list[str]:
+        name, complaints = verified.column_names[number], []
+        for found in look(number):
+            said = found if isinstance(found, str) else different_cells(found, verified.column(number))
+            if said is not None:
+                complaints.append(f"{said} (column {name!r})")
+        return complaints
+
+    numbers = range(verified.num_columns)
+    if verified.num_rows < _WORTH_THREADS:
+        found = list(map(looked, numbers))
+    else:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = list(pool.map(looked, numbers))
+    yield from (complaint for complaints in found for complaint in complaints)

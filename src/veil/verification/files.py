@@ -1,0 +1,209 @@
+"""The check of a file before it is put in place: read back, it shows the cells that were verified, and holds nothing else.
+
+Other programs than the ones that wrote it read it: Arrow's parser of CSV, its readers of Parquet and IPC, and for
+workbooks the XML parser of Python. An error names the channel, and never what was found in it.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.errors import VerificationError
+from veil.tables import Csv, Excel, Format, Parquet
+from veil.tables.columns import is_text
+from veil.tables.formats import is_gzip
+from veil.verification.delivered import different_cells, has_metadata
+from veil.verification.memory import hidden_in
+from veil.verification.workbook import in_workbook
+
+_BLOCK = 1 << 22
+"""Bytes of a CSV file that are looked at together."""
+
+
+def check_file(path: Path, format: Format, verified: pa.Table) -> None:
+    """Refuse a file that shows or holds anything but the cells of a verified table."""
+    if isinstance(format, Csv):
+        found = _in_csv(path, format, verified)
+    elif isinstance(format, Excel):
+        found = in_workbook(path, verified, header=format.header)
+    elif isinstance(format, Parquet):
+        found = _in_parquet(path, verified)
+    else:
+        found = _in_feather(path, verified)
+    for complaint in found:
+        raise VerificationError(f"the file is withheld: it holds {complaint}")
+
+
+# --- CSV ------------------------------------------------------------------------------------------
+
+
+def _in_csv(path: Path, format: Csv, verified: pa.Table) -> Iterator[str]:
+    with path.open("rb") as file:
+        if not is_gzip(path):
+            yield from _in_csv_text(file, format, verified)
+            return
+        # Flags say what else the head holds: a name, a comment. The time stands behind them.
+        head = file.read(8)
+        if head[3] != 0 or any(head[4:]):
+            yield "a name or a time of its own"
+        file.seek(0)
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            yield from _in_csv_text(unpacked, format, verified)  # type: ignore[arg-type]
+
+
+def _in_csv_text(file: BinaryIO, format: Csv, verified: pa.Table) -> Iterator[str]:
+    from pyarrow import csv
+
+    names = verified.column_names
+    parsed = csv.open_csv(
+        file,
+        read_options=csv.ReadOptions(
+            block_size=_BLOCK,
+            encoding=format.encoding or "utf8",
+            column_names=None if format.header else names,
+        ),
+        parse_options=csv.ParseOptions(
+            delimiter=format.separator or ",",
+            quote_char=format.quote or False,
+            double_quote=format.quote is not None,
+            escape_char=format.escape or False,
+            newlines_in_values=True,
+            ignore_empty_lines=False,
+        ),
+        convert_options=csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=list(format.missing) or [""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+    spellings: list[dict[str, Any]] = [{} for _ in names]
+
+    def look(number: int, cells: pa.Array, verified: pa.ChunkedArray) -> str | None:
+        return _different_texts(cells, verified, spellings[number], format)
+
+    yield from _batches(parsed.schema.names, parsed, verified, look)
+
+
+def _different_texts(
+    cells: pa.Array, verified: pa.ChunkedArray, spellings: dict[str, Any], format: Csv
+) -> str | None:
+    """Read texts as values of the verified type, and see that each value has one spelling only."""
+    kind = verified.type.value_type if pa.types.is_dictionary(verified.type) else verified.type
+    if is_text(kind):
+        if format.quote is None:  # then nothing tells an empty text from a missing one
+            cells, verified = cells.fill_null(""), verified.cast(pa.string()).fill_null("")
+        return different_cells(cells, verified)
+    coded = cells.dictionary_encode()
+    texts = coded.dictionary
+    plain = pc.replace_substring(texts, ",", ".") if format.decimal == "," else texts
+    try:
+        values = plain.cast(kind)
+    except pa.ArrowNotImplementedError:
+        return different_cells(cells, verified.cast(pa.string()))
+    except pa.ArrowInvalid:
+        return "values of another type than was verified"
+    for text, value in zip(texts.to_pylist(), values.to_pylist(), strict=True):
+        if spellings.setdefault(value, text) != text:
+            return "one value in several spellings"
+    return different_cells(values.take(coded.indices), verified)
+
+
+# --- Parquet and Arrow IPC ------------------------------------------------------------------------
+
+
+def _in_parquet(path: Path, verified: pa.Table) -> Iterator[str]:
+    import pyarrow.parquet as pq
+
+    texts = [name for name in verified.column_names if is_text(_value_type(verified[name].type))]
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        head = file.metadata
+        if set(head.metadata or {}) - {b"ARROW:schema"} or any(map(has_metadata, file.schema_arrow)):
+            yield "metadata"
+        chunks = [
+            head.row_group(group).column(column)
+            for group in range(head.num_row_groups)
+            for column in range(head.num_columns)
+        ]
+        size = 4 + sum(chunk.total_compressed_size for chunk in chunks) + head.serialized_size + 8
+        if size != path.stat().st_size or any(
+            chunk.has_offset_index or chunk.has_column_index or chunk.metadata for chunk in chunks
+        ):
+            yield "bytes besides its columns"
+        yield from _batches(file.schema_arrow.names, _row_groups(file), verified, _in_columns)
+
+
+def _row_groups(file: Any) -> Iterator[pa.Table]:
+    for number in range(file.num_row_groups):
+        rows = file.read_row_group(number)
+        group = file.metadata.row_group(number)
+        for chunk in map(group.column, range(group.num_columns)):
+            found = chunk.statistics
+            if found is not None and found.has_min_max and chunk.path_in_schema in rows.column_names:
+                _check_statistics(found, rows.column(chunk.path_in_schema))
+        yield rows
+
+
+def _check_statistics(found: Any, column: pa.ChunkedArray) -> None:
+    pieces = [each.dictionary if pa.types.is_dictionary(each.type) else each for each in column.chunks]
+    for bound in (found.min, found.max):
+        if not any(pc.any(pc.equal(each, pa.scalar(bound, each.type))).as_py() for each in pieces):
+            raise VerificationError(
+                "the file is withheld: it holds statistics of other cells than were verified"
+            )
+
+
+def _in_feather(path: Path, verified: pa.Table) -> Iterator[str]:
+    with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as parsed:
+        if parsed.schema.metadata or any(map(has_metadata, parsed.schema)):
+            yield "metadata"
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for number in range(parsed.num_record_batches):
+                found = parsed.get_batch_with_custom_metadata(number)
+                if found.custom_metadata:
+                    raise VerificationError("the file is withheld: it holds metadata")
+                yield found.batch
+
+        yield from _batches(parsed.schema.names, batches(), verified, _in_memory)
+
+
+def _in_memory(number: int, cells: pa.Array, verified: pa.ChunkedArray) -> str | None:
+    return hidden_in(cells, verified) or different_cells(cells, verified)
+
+
+def _in_columns(number: int, cells: pa.ChunkedArray, verified: pa.ChunkedArray) -> str | None:
+    if pa.types.is_dictionary(cells.type) and (hidden := hidden_in(cells)):
+        return hidden
+    return different_cells(cells, verified)
+
+
+def _value_type(kind: Any) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+# --- all of them ----------------------------------------------------------------------------------
+
+
+def _batches(names: list[str], batches: Iterable[Any], verified: pa.Table, look: Any) -> Iterator[str]:
+    """Look at a file piece by piece beside the rows of the verified table."""
+    if names != verified.column_names:
+        yield "other columns than were verified"
+        return
+    at = 0
+    for batch in batches:
+        beside = verified.slice(at, batch.num_rows)
+        at += batch.num_rows
+        if beside.num_rows != batch.num_rows:
+            break
+        for number, name in enumerate(names):
+            if (said := look(number, batch.column(number), beside.column(number))) is not None:
+                yield f"{said} (column {name!r})"
+    if at != verified.num_rows:
+        yield "another number of rows than was verified"

@@ -1,0 +1,166 @@
+"""The check of an Excel workbook, part by part: a package of XML files, read with the parser of Python."""
+
+from __future__ import annotations
+
+import datetime as dt
+import xml.etree.ElementTree as ET
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from veil.tables.text import canonical_text
+
+_SHEET = "xl/worksheets/sheet1.xml"
+_TEXTS = "xl/sharedStrings.xml"
+_PARTS = {
+    "[Content_Types].xml",
+    "_rels/.rels",
+    "docProps/app.xml",
+    "docProps/core.xml",
+    "xl/_rels/workbook.xml.rels",
+    "xl/styles.xml",
+    "xl/theme/theme1.xml",
+    "xl/workbook.xml",
+    _SHEET,
+    _TEXTS,
+}
+_PROPERTIES = {"coreProperties", "creator", "created", "modified", "Properties", "Application", "AppVersion"}
+_BESIDE_CELLS = {"sheetPr", "dimension", "sheetViews", "sheetFormatPr", "cols", "sheetData", "pageMargins"}
+_PROGRAM = ("openpyxl", "Veil", "Microsoft Excel")
+_DAY_ZERO = dt.datetime(1899, 12, 30)
+_INSTANT = 1e-8
+"""Days, about a millisecond: what a number of Excel tells of a time."""
+
+
+def in_workbook(path: Path, verified: pa.Table, *, header: bool) -> Iterator[str]:
+    """Say what a workbook holds besides the cells of a verified table."""
+    with zipfile.ZipFile(path) as package:
+        names = package.namelist()
+        if set(names) - _PARTS or len(set(names)) != len(names) or package.comment:
+            yield "parts besides its sheet"
+            return
+        if any(each.comment or each.extra for each in package.infolist()):
+            yield "notes on its parts"
+        if not all(map(_is_plain_property, _properties(package))):
+            yield "document properties"
+        book = ET.fromstring(package.read("xl/workbook.xml"))
+        if len(_inside(book, "sheets")) != 1 or len(_inside(book, "definedNames")):
+            yield "sheets or names besides its sheet"
+        shared = _shared_texts(package) if _TEXTS in names else []
+        yield from _in_sheet(package, shared, verified, header=header)
+
+
+def _properties(package: zipfile.ZipFile) -> Iterator[ET.Element]:
+    for name in ("docProps/core.xml", "docProps/app.xml"):
+        yield from ET.fromstring(package.read(name)).iter()
+
+
+def _is_plain_property(found: ET.Element) -> bool:
+    name, text = _name(found), found.text or ""
+    return name in _PROPERTIES and (
+        name not in ("creator", "Application") or not text or text.startswith(_PROGRAM)
+    )
+
+
+def _inside(book: ET.Element, name: str) -> list[ET.Element]:
+    return [inner for each in book if _name(each) == name for inner in each]
+
+
+def _shared_texts(package: zipfile.ZipFile) -> list[str]:
+    return ["".join(each.itertext()) for each in ET.fromstring(package.read(_TEXTS))]
+
+
+def _in_sheet(
+    package: zipfile.ZipFile, shared: list[str], verified: pa.Table, *, header: bool
+) -> Iterator[str]:
+    expected = _rows(verified, header=header)
+    used: set[int] = set()
+    with package.open(_SHEET) as file:
+        parsed: Any = ET.iterparse(file)
+        for _, found in parsed:
+            if not found.tag.endswith("}row"):
+                continue
+            row = next(expected, None)
+            if row is None:
+                yield "another number of rows than was verified"
+                return
+            shown = {_place(cell): _value(cell, shared, used) for cell in found}
+            for number, (value, text) in enumerate(row):
+                if not _is_same(shown.pop(number, None), value, text):
+                    yield f"other cells than were verified (column {verified.column_names[number]!r})"
+                    return
+            if any(each not in (None, "") for each in shown.values()):
+                yield "other columns than were verified"
+                return
+            found.clear()
+    if {_name(each) for each in parsed.root} - _BESIDE_CELLS:
+        yield "more than cells on its sheet"
+    if any(value not in (None, "") for row in expected for value, _ in row):
+        yield "another number of rows than was verified"
+    if len(used) != len(shared):
+        yield "texts that no cell has"
+
+
+def _rows(verified: pa.Table, *, header: bool) -> Iterator[tuple[tuple[Any, str | None], ...]]:
+    """Rows as values, each with its text, as which it may be shown."""
+    if header:
+        yield tuple((name, name) for name in verified.column_names)
+    for at in range(0, verified.num_rows, 1 << 14):
+        piece = verified.slice(at, 1 << 14)
+        columns = [zip(each.to_pylist(), _texts(each), strict=True) for each in piece.columns]
+        yield from zip(*columns, strict=True)
+
+
+def _texts(column: pa.ChunkedArray) -> list[str | None]:
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_string(kind):
+        return canonical_text(column)
+    return [None] * len(column)
+
+
+def _name(found: ET.Element) -> str:
+    return found.tag.rpartition("}")[2]
+
+
+def _place(cell: ET.Element) -> int:
+    """The number of a column, from its letters.
+
+    >>> _place(ET.Element("c", r="AB7"))
+    27
+    """
+    number = 0
+    for letter in cell.get("r", "").rstrip("0123456789"):
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number - 1
+
+
+def _value(cell: ET.Element, shared: list[str], used: set[int]) -> Any:
+    text = "".join(cell.itertext())
+    kind = cell.get("t", "n")
+    if kind == "s":
+        used.add(int(text))
+        return shared[int(text)]
+    if kind in ("inlineStr", "str"):
+        return text
+    return None if not text else text == "1" if kind == "b" else float(text)
+
+
+def _is_same(shown: Any, value: Any, text: str | None) -> bool:
+    if isinstance(shown, str) or shown is None:
+        return (shown or None) == (text or None) and (value is None or text is not None)
+    if value is None or isinstance(shown, bool) is not isinstance(value, bool):
+        return False
+    if isinstance(value, dt.datetime):
+        return bool(abs((value - _DAY_ZERO) / dt.timedelta(days=1) - shown) < _INSTANT)
+    if isinstance(value, dt.date):
+        return bool((value - _DAY_ZERO.date()).days == shown)
+    if isinstance(value, dt.time):
+        time = dt.timedelta(
+            hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond
+        )
+        return bool(abs(time / dt.timedelta(days=1) - shown) < _INSTANT)
+    # openpyxl writes sixteen digits of a float.
+    return not isinstance(value, str) and shown in (float(value), float(f"{float(value):.16g}"))

@@ -150,7 +150,8 @@ def publish(
             raise PlanError(
                 "nobody knows what a search as published costs: an accountant cannot account for it"
             )
-        accountant.spend(f"release by {model}", model.epsilon, model.budgets().delta)
+        price = model.epsilon, model.budgets().delta
+        accountant.spend(f"release by {model}", *price, neighbours="one more or less")
     if source.kind == "engine":
         levels, walk = mechanism.choose(chance)
         sample = cast("Drawable", source).draw(mechanism.beta, chance)

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from veil.base.exact import is_at_most
+from veil.base.exact import TURN, ball
 from veil.base.randomness import Randomness
 from veil.dp.draws import checked_randomness, draw_at_least
 from veil.dp.grid import Grid, positive
@@ -80,7 +80,10 @@ class Noise(ABC):
         outside = 1 - Fraction(str(confidence))
 
         def is_enough(steps: int) -> bool:
-            return is_at_most(lambda bits: self.tail(steps + 1), outside)
+            from flint import ctx
+
+            with TURN, ctx.workprec(192):  # it is a figure to be shown: what cannot be told apart is equal
+                return bool(self.tail(steps + 1) < ball(outside + Fraction(1, 2**128)))
 
         low, high = -1, max(1, math.ceil(self.guess(float(outside))))
         while not is_enough(high):

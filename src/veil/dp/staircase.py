@@ -99,10 +99,7 @@ class Staircase(Noise):
 
     def guess(self, chance: float) -> float:
         q, rest = self._fall
-        at_core = 2 * self.steps * q / rest / (2 * self.core - 1 + 2 * self.steps * q / rest)
-        if chance >= at_core or not q:
-            return self.core * (1 - chance)
-        return self.core + self.steps * math.log(at_core / chance) / float(self.epsilon)
+        return _half_length(self.core - 0.5, self.steps, q, rest, chance) if q else self.core * (1 - chance)
 
     @property
     def variance(self) -> float:

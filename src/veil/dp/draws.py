@@ -71,10 +71,12 @@ def draw_region(chances: Callable[[], Sequence[arb]], randomness: Randomness) ->
     6
     """
     number, last = Digits(randomness), len(chances()) - 1
-    for place in range(last):
-        if number.is_below(lambda upto: sum(chances()[1 : upto + 1], chances()[0]), place):
-            return place
-    return last
+
+    def up_to(place: int) -> arb:
+        first, *others = chances()[: place + 1]
+        return sum(others, first)
+
+    return next((place for place in range(last) if number.is_below(up_to, place)), last)
 
 
 def draw_below(bound: int, randomness: Randomness) -> int:

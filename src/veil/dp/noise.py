@@ -42,8 +42,6 @@ class Noise(ABC):
         if whole and grid is not None:
             raise ParameterError("`grid` is for real numbers: whole numbers are their own grid")
         self.grid = Grid.whole_numbers() if whole else Grid.fine_enough_for(self.sensitivity, grid)
-        self.steps = self.grid.reach(self.sensitivity)
-        """How far apart, on the grid, two values may be that it hides."""
 
     @abstractmethod
     def tail(self, steps: int) -> arb:
@@ -124,6 +122,8 @@ class Laplace(Noise):
         grid: int | None = None,
     ) -> None:
         super().__init__(sensitivity, whole=whole, grid=grid)
+        self.steps = self.grid.reach(self.sensitivity)
+        """How far apart, on the grid, two values may be that it hides."""
         self.epsilon = positive(epsilon)
 
     @property

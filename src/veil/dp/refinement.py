@@ -136,6 +136,16 @@ class Refinement:
                     made[point] += chance * Fraction(inside, end - start)
         return {point: float(each) for point, each in made.items()}
 
+    def nearest_share(self) -> tuple[float, float]:
+        """Return which share of the prior, from the truth on, is made likelier, and how likely it is then.
+
+        >>> Refinement(Prior.uniform(0, 1), "ln(2)", about="individual").nearest_share()
+        (0.3333333333333333, 0.6666666666666666)
+        """
+        share = _middle(lambda bits: self._shape().border)
+        chance = _middle(lambda bits: self._shape().border * self._shape().up + self._shape().added)
+        return float(share), float(chance)
+
     # --- factors and borders --------------------------------------------------------------------------
 
     def _factors(self) -> tuple[arb, arb]:

@@ -65,6 +65,8 @@ class Staircase(Noise):
         grid: int | None = None,
     ) -> None:
         super().__init__(sensitivity, whole=whole, grid=grid)
+        self.steps = self.grid.reach(self.sensitivity)
+        """How far apart, on the grid, two values may be that it hides."""
         self.epsilon = positive(epsilon)
         reach = float(self.sensitivity)
         self.best = _check_best(best)

@@ -57,13 +57,18 @@ def quantiles(
         steps, counts = bounded.read(selected.table[column])
         kept = chosen & counts
         weights = None if selected.weights is None else selected.weights[kept]
-        spread = np.bincount(steps[kept] - bounded.lowest, weights, distance + 1).astype(np.int64)
-        reached = np.concatenate([[0], np.cumsum(spread)])
-        below, up_to = reached[places], reached[places + 1]
+        # How many answers are not above a value, and how many are below it.
+        not_above = np.searchsorted(places, steps[kept] - bounded.lowest, side="right")
+        under = not_above - (places[not_above - 1] == steps[kept] - bounded.lowest)
+        below, up_to = (
+            np.cumsum(np.bincount(each, weights, len(places) + 1).astype(np.int64))[:-1]
+            for each in (not_above, under)
+        )
+        records = len(not_above) if weights is None else int(weights.sum())
         value = {}
         for share, name in zip(wanted, shares, strict=True):
             # In whole numbers: all scores times the denominator.
-            goal = share.numerator * int(reached[-1])
+            goal = share.numerator * records
             away = np.maximum(below * share.denominator - goal, goal - up_to * share.denominator)
             reach = (
                 share.denominator if changed else max(share.numerator, share.denominator - share.numerator)

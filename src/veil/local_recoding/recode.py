@@ -35,7 +35,7 @@ from veil.lattice.search import Limits, Search
 from veil.local_recoding.modes import Ask, Mode, with_factor
 from veil.models.base import PrivacyModel, SampleCriterion
 from veil.outcome.assemble import assemble
-from veil.outcome.outcome import Outcome, Part, Pass, prepared_part
+from veil.outcome.outcome import Outcome, Part, Pass, prepared_part, without_rows
 from veil.plan.prepare import Prepared
 from veil.tables.source import Source
 from veil.verification.recoded import verify_models_by_part
@@ -108,7 +108,13 @@ def recode(
                 break
         shown.phase("applying")
         return dataclasses.replace(
-            assemble(outcome.source, made.prepared, made.parts, made.hidden),
+            assemble(
+                outcome.source,
+                made.prepared,
+                made.parts,
+                made.hidden,
+                shuffle=outcome.plan.order == "random" and made.prepared.weights is None,
+            ),
             passes=tuple(made.passes),
             facts={"ending": ending},
             recoding=mode,
@@ -220,7 +226,8 @@ class _Recoding:
     def _with(self, new: Part) -> Outcome:
         hidden = self.hidden.copy()
         hidden[new.rows] = False
-        return assemble(self.source, self.prepared, [*self.parts, new], hidden)
+        # Whether cells of what is still hidden may be shown is decided at the end.
+        return without_rows(assemble(self.source, self.prepared, [*self.parts, new], hidden))
 
 
 def _promises_hold(outcome: Outcome) -> bool:

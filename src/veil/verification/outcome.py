@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from fractions import Fraction
+from typing import NoReturn
 
-from veil.outcome.outcome import Outcome
+import numpy as np
+
+from veil.base.wording import plural
+from veil.errors import NoSolutionError, Say
+from veil.outcome.outcome import Outcome, without_rows
 from veil.published.finding import Verification
 from veil.verification.recoded import verify_recoded
 from veil.verification.release import verify_release
@@ -18,8 +23,32 @@ def verified(outcome: Outcome) -> Outcome:
     they promise.
     """
     checked = dataclasses.replace(outcome, verification=_verify(outcome))
+    if not checked.verification.holds and _shows_suppressed(outcome) and _verify(without_rows(outcome)).holds:
+        _refuse_cells(checked)
     checked.verification.require()
     return checked
+
+
+def _shows_suppressed(outcome: Outcome) -> bool:
+    return (
+        outcome.suppressed > 0 and outcome.plan is not None and outcome.plan.suppressed_rows == "keep cells"
+    )
+
+
+def _refuse_cells(outcome: Outcome) -> NoReturn:
+    """Refuse to publish cells of suppressed records which are not protected."""
+    broken = next(each for each in outcome.verification.findings if not each.holds)
+    raise NoSolutionError(
+        f"{plural(outcome.suppressed, 'record is', 'records are')} suppressed, and what the other columns show of them "
+        f"is not protected as a class of its own: {broken.promise} does not hold (found: {broken.measured}). Blank "
+        "these cells, too (",
+        Say("suppressed_rows", "blank"),
+        "), drop the rows (",
+        Say("suppressed_rows", "drop"),
+        "), or allow for fewer suppressed records (",
+        Say("suppression_limit"),
+        ")",
+    )
 
 
 def _verify(outcome: Outcome) -> Verification:
@@ -37,6 +66,9 @@ def _verify(outcome: Outcome) -> Verification:
         outcome.levels,
         outcome.hierarchies,
         rows=outcome.rows,
+        hidden=np.zeros(outcome.table.num_rows, np.bool_)
+        if outcome.hidden_rows is None
+        else outcome.hidden_rows,
         subset=prepared.subset,
         flag=outcome.flag,
         over_limit=outcome.over_limit,

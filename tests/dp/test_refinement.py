@@ -99,6 +99,22 @@ def test_published_mass_moves_cost_more_than_they_say_and_sound_ones_do_not() ->
         assert found == pytest.approx(delta, abs=1e-12)
 
 
+def test_disjoint_people_cost_the_dearest_only_under_one_more_or_less() -> None:
+    """Two questions about two people, epsilon = 1 each: if one record is changed, one may leave and the other enter."""
+    question = Refinement(Prior.table({1: "1/2", 0: "1/2"}), 1, about="individual")
+
+    def largest(*pairs: tuple[object, object]) -> float:
+        ratios = [
+            [math.log(question.probabilities(a)[x] / question.probabilities(b)[x]) for x in (0, 1)]
+            for a, b in pairs
+        ]
+        return sum(max(each) for each in ratios)
+
+    assert largest((1, None)) <= 1 + 1e-12  # the other person is in both tables, or in none
+    moved = largest((1, None), (None, 1))
+    assert 1 + 1e-3 < moved <= 2 + 1e-12
+
+
 weights = st.lists(st.integers(0, 6), min_size=2, max_size=7).filter(lambda each: sum(each) > 0)
 
 

@@ -27,7 +27,12 @@ def open_budget(data: Path, file: Path | None = None) -> Accountant:
 
 
 def start_or_show(
-    data: Path, epsilon: str | None, delta: str | None, file: Path | None, neighbours: str | None = None
+    data: Path,
+    epsilon: str | None,
+    delta: str | None,
+    file: Path | None,
+    neighbours: str | None = None,
+    zcdp_delta: str | None = None,
 ) -> None:
     """Start a budget if one is given; show it."""
     files.no_databases(data)
@@ -35,12 +40,18 @@ def start_or_show(
     if epsilon is not None:
         relation = check_neighbours(neighbours or "one more or less")
         accountant = Accountant.create(
-            where, epsilon, delta or 0, fingerprint=fingerprint(data), neighbours=relation
+            where,
+            epsilon,
+            delta or 0,
+            fingerprint=fingerprint(data),
+            neighbours=relation,
+            zcdp_delta=zcdp_delta or 0,
         )
     elif delta is not None:
         raise PlanError("--delta goes with --epsilon: both start a new budget")
-    elif neighbours is not None:
-        raise PlanError("--neighbours goes with --epsilon: a budget is for one relation from its start")
+    elif neighbours is not None or zcdp_delta is not None:
+        option = "--neighbours" if neighbours is not None else "--zcdp-delta"
+        raise PlanError(f"{option} goes with --epsilon: it is settled when a budget is started")
     elif not where.exists():
         raise InputError(
             f"{where}: there is no budget. Start one: veil budget {data} --epsilon 2 --delta 1e-4"

@@ -64,6 +64,23 @@ def test_questions_from_options() -> None:
     assert len(entries()) == 4
 
 
+def test_gaussian_noise_is_paid_in_rho() -> None:
+    started = veil(
+        *("budget", "people.csv", "--epsilon", "1", "--delta", "1e-6", "--zcdp-delta", "1e-6"),
+        *("--neighbours", "one changed", "--file", "other.json"),
+    )
+    assert started.code == 0, started.err
+    asked = veil(
+        *("ask", "people.csv", "--budget", "other.json", "--count", "--rho", "0.01", "--noise", "gaussian"),
+        "--json",
+    )
+    assert asked.code == 0, asked.err
+    assert json.loads(asked.out)["answers"][0]["spent"] == "rho = 0.01"
+    shown = veil("budget", "people.csv", "--file", "other.json").out
+    assert "rho = 0.01" in shown
+    assert "neighbours: one changed" in shown
+
+
 def test_a_preview_spends_nothing() -> None:
     asked = veil("ask", "people.csv", "--count", "--epsilon", "0.1", "--preview")
     assert asked.code == 0, asked.err

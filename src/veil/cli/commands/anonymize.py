@@ -143,6 +143,12 @@ def show_budget(
             help="Start a budget that hides whether somebody is in the data, or what a record says. Default: the first.",
         ),
     ] = None,
+    zcdp_delta: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER", help="Start a budget: the part of delta for questions that cost --rho."
+        ),
+    ] = None,
     at: Annotated[
         Path | None,
         typer.Option("--file", metavar="FILE", help="Where it is kept. Default: next to the table."),
@@ -156,4 +162,4 @@ def show_budget(
     startup.quick()
     from veil.cli.budget import start_or_show
 
-    start_or_show(file, epsilon, delta, at, neighbours)
+    start_or_show(file, epsilon, delta, at, neighbours, zcdp_delta)

@@ -108,7 +108,7 @@ def test_a_question_of_scale_0_8_is_caught(name: str) -> None:
     def release(table: Table) -> Hashable:
         return ask(session_of(table, "one more or less", source), "5/2")
 
-    assert find_violation(release, [((), (3,))], 2, runs=4000) is not None
+    assert find_violation(release, [((), (3,))], 2, runs=12_000) is not None
 
 
 def one_number(noise: object) -> Release:
@@ -143,7 +143,7 @@ def test_no_mechanism_tells_more_than_it_costs_and_a_scale_of_0_8_is_caught(name
     pairs = [pair for pair in MORE_OR_LESS if name != "refinement" or () in pair]
     assert find_violation(MECHANISMS[name](2), pairs, 2, runs=1500) is None
     far = [((), (3,))]
-    assert find_violation(MECHANISMS[name]("5/2"), far, 2, runs=6000) is not None
+    assert find_violation(MECHANISMS[name]("5/2"), far, 2, runs=14_000) is not None
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from veil.dp.declared import Declared
 from veil.dp.held import Selected
 from veil.dp.mechanisms import ExponentialChoice
 from veil.dp.price import Price
-from veil.dp.questions.question import Chosen, Question, of
+from veil.dp.questions.question import Chosen, Question, of, weights_of
 from veil.errors import ParameterError
 
 _CANDIDATES = 2**10
@@ -56,15 +56,19 @@ def quantiles(
     def respond(selected: Selected, chosen: Chosen, randomness: Randomness | None) -> tuple[Any, None]:
         steps, counts = bounded.read(selected.table[column])
         kept = chosen & counts
-        weights = None if selected.weights is None else selected.weights[kept]
+        values, weights = steps[kept] - bounded.lowest, weights_of(selected, kept)
+        if len(values) > distance:  # many rows, of fewer values
+            times = np.bincount(values, weights)
+            values = np.flatnonzero(times)
+            weights = times[values].astype(np.int64)
         # How many answers are not above a value, and how many are below it.
-        not_above = np.searchsorted(places, steps[kept] - bounded.lowest, side="right")
-        under = not_above - (places[not_above - 1] == steps[kept] - bounded.lowest)
+        not_above = np.searchsorted(places, values, side="right")
+        under = not_above - (places[not_above - 1] == values)
         below, up_to = (
             np.cumsum(np.bincount(each, weights, len(places) + 1).astype(np.int64))[:-1]
             for each in (not_above, under)
         )
-        records = len(not_above) if weights is None else int(weights.sum())
+        records = int(weights.sum())
         value = {}
         for share, name in zip(wanted, shares, strict=True):
             # In whole numbers: all scores times the denominator.

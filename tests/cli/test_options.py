@@ -29,6 +29,7 @@ FLAGS = {
     "time_limit": "--time-limit",
     "check_limit": "--check-limit",
     "suppressed_rows": "--suppressed-rows",
+    "choose_by": "--choose-by",
     "marker": "--marker",
 }
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veil.base.randomness import Randomness
-from veil.dp import Accountant, Laplace, Prior, Session, rho_of_epsilon
+from veil.dp import Accountant, Laplace, Prior, Session, fingerprint, rho_of_epsilon
 from veil.dp import steady as steady_module
 from veil.dp.held import InMemory
 from veil.dp.questions.totals import sum_reach
@@ -286,6 +286,14 @@ def test_one_more_or_less_is_dearer_in_a_budget_for_one_changed() -> None:
         PlanError, match='the budget is for neighbours="one more or less", and answers for "one changed"'
     ):
         open_session(budget=Accountant(1), neighbours="one changed")
+
+
+def test_the_budget_of_another_table_is_refused(tmp_path) -> None:
+    account = Accountant.create(tmp_path / "budget.json", 1, fingerprint="ab" * 32)
+    with pytest.raises(PlanError, match="the budget is for the data set with the SHA-256 abababababab"):
+        open_session(budget=account)
+    own = Accountant.create(tmp_path / "own.json", 1, fingerprint=fingerprint(PATIENTS))
+    assert str(open_session(budget=own).count(epsilon=1).spent) == "epsilon = 1"
 
 
 def test_gaussian_noise_is_paid_in_rho_or_in_delta() -> None:

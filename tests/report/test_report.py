@@ -29,10 +29,11 @@ from veil.report import check_certificate, collect_facts, content_digest, write_
 from veil.report.content.association import associations, codes_of, cramers_v
 from veil.report.content.disclosure import change, is_safe
 from veil.report.content.measured import Findings
-from veil.report.pages.blocks import Grid, Picture, Text
+from veil.report.content.utility import _two_digits
+from veil.report.pages.blocks import Grid, Picture, Text, number
 from veil.report.pages.document import sections
 from veil.report.pages.html import html
-from veil.report.pages.measured import MOST_DRAWN
+from veil.report.pages.measured import MOST_DRAWN, _predictions
 from veil.report.pages.pdf import pdf
 from veil.report.pictures.by_name import picture
 from veil.report.pictures.draw import A_PAGE
@@ -423,6 +424,32 @@ def test_counts_in_intervals_and_means_together_tell_no_value() -> None:
     age = found["distributions"][0]
     assert (age["limits"][0], age["limits"][-1], sum(age["before"]), age["hidden_before"]) == (20, 60, 240, 1)
     assert "mean" not in found["utility"]["statistics"][0]["before"]
+
+
+def test_means_before_and_after_have_as_many_digits() -> None:
+    """A column that nobody touched had a mean of 1,000 before and of 1,002 after."""
+    pay = [900 + i for i in range(205)]
+    table = pa.table({"sex": ["f", "m"] * 102 + ["f"], "pay": pay, "age": [20, 30, 40, 50, 60] * 41})
+    release = veil.anonymize(
+        table,
+        quasi_identifiers={"sex": "suppression"},
+        insensitive=["pay", "age"],
+        models=KAnonymity(2),
+    )
+    for each in collect_facts(release)["utility"]["statistics"][1:]:
+        assert each["before"]["mean"] == each["after"]["mean"]
+        assert each["before"]["standard_deviation"] == each["after"]["standard_deviation"]
+    assert collect_facts(release)["utility"]["statistics"][1]["after"]["mean"] == 1002.0
+
+
+def test_gains_that_are_none_and_correlations_of_nothing_read_like_that() -> None:
+    """Rather than "-94.3 %" and "-0"."""
+    lost = {"target": "ill", "method": "naive bayes", "original": 0.9, "released": 0.4, "zero_r": 0.6}
+    predictions = {"classification": [{**lost, "relative": -0.943}], "regression": [], "notes": []}
+    [_, grid] = _predictions(predictions)
+    assert grid.rows[0][-1] == "none"
+    assert number(_two_digits(-0.0012)) == "0"
+    assert str(_two_digits(-0.0012)) == "0.0"
 
 
 def test_changes_tell_no_more_than_the_means() -> None:

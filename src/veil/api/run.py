@@ -230,7 +230,7 @@ def carry_out(
     _check(job, relation)
     with job.recipe.own_words():
         if isinstance(job.recipe, MaskingRecipe):
-            made = _mask(job, job.recipe, progress)
+            made = _mask(job, job.recipe, progress, accountant)
         else:
             made = _anonymize(job, job.recipe, relation, threads, progress, accountant)
     return _write(made, job, relation, progress)
@@ -266,13 +266,14 @@ def _condense_relation(relation: Relation, plan: Any, progress: ProgressLike) ->
         return for_plan(relation, plan, shown)
 
 
-def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike) -> Release:
+def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike, accountant: Accountant | None) -> Release:
     return mask(
         job.input,
         recipe.methods(),
         format=job.format,
         engine=job.engine,
         order=recipe.order,
+        accountant=accountant,
         progress=progress,
     )
 

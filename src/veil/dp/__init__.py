@@ -8,7 +8,7 @@ Refinement(Prior.uniform(0, 1), 0.5, about="individual")          # an answer dr
 laplace(42.0, 1, epsilon=0.5)   # and geometric, gaussian, exponential: single numbers and choices
 """
 
-from veil.dp.accountant import Accountant
+from veil.dp.accountant import Accountant, fingerprint
 from veil.dp.answers import Answer, Preview
 from veil.dp.compare_noise import NoiseFigures, compare_noise
 from veil.dp.gaussian import Gaussian
@@ -43,6 +43,7 @@ __all__ = [
     "compare_noise",
     "epsilon_of_rho",
     "exponential",
+    "fingerprint",
     "gaussian",
     "geometric",
     "laplace",

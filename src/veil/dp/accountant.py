@@ -5,7 +5,8 @@ and comparisons are exact, or on the safe side. A ledger is for one relation of 
 
 A budget that is kept in a file is spent before it is used: `spend` returns once the entry is on the disk. If
 the program stops after that, the budget is gone, whether a result was seen or not. Processes take turns, so
-that two of them cannot spend the same part.
+that two of them cannot spend the same part. One in memory belongs to the process that made it: what fork, pickle or
+copy would make of it is another account with the same money in it, and is refused.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from veil.dp.composition import Amount, Composition, Entry, amount
 from veil.dp.neighbours import Neighbours, check_neighbours, convert_price
 from veil.dp.symbolic import Readable, Symbolic
 from veil.errors import BudgetError, InputError, OutputError, ParameterError, PlanError
-from veil.tables import atomic
+from veil.tables import Source, atomic, read
+from veil.tables.source import file_digest
 
 _FORMAT = "veil-budget-1"
 _PATIENCE = 30.0
@@ -84,6 +86,7 @@ class Accountant:
         self._threads = threading.Lock()
         self._file: Path | None = None
         self._fingerprint = ""
+        self._process = os.getpid()
 
     @classmethod
     def create(
@@ -98,13 +101,13 @@ class Accountant:
     ) -> Accountant:
         """Start a budget in a file that does not exist yet.
 
-        `fingerprint` says which data set the budget is for: the SHA-256 of its file, in hexadecimal.
+        `fingerprint` says which data set the budget is for, as the function of that name tells it.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     data = Path(folder, "patients.csv")
         ...     _ = data.write_text("age")
-        ...     digest = hashlib.sha256(data.read_bytes()).hexdigest()
+        ...     digest = fingerprint(data)
         ...     _ = Accountant.create(beside(data), 1, fingerprint=digest).spend("release", 0.75)
         ...     print(Accountant.open(beside(data), fingerprint=digest).remaining)
         epsilon = 0.25
@@ -134,6 +137,26 @@ class Accountant:
         made = cls(*rules.budget, neighbours=rules.neighbours, zcdp_delta=rules.zcdp_delta)
         made._file, made._fingerprint = path, found
         return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Let copies and other processes go on with the account in its file; one in memory has no copies."""
+        if self._file is None:
+            raise ParameterError(
+                "a budget in memory cannot be copied or handed to another process: each copy would grant it again. "
+                "Keep it in a file: Accountant.create"
+            )
+        return _reopen, (str(self._file), self._fingerprint)
+
+    def check_data(self, source: Source) -> None:
+        """Refuse a table that the account was not started for, where it says for which."""
+        if not self._fingerprint or (found := source.fingerprint()) == self._fingerprint:
+            return
+        about = "without a fingerprint" if found is None else f"with the SHA-256 {found[:12]}…"
+        raise PlanError(
+            f"the budget is for the data set with the SHA-256 {self._fingerprint[:12]}…, and this table is one {about}: "
+            "what is spent here would be missing there. Give the very file or frame that it was started for, or the "
+            "account of this one (veil.dp.fingerprint tells which that is)"
+        )
 
     @property
     def budget(self) -> Amount:
@@ -181,6 +204,7 @@ class Accountant:
         neighbours: Neighbours | None = None,
         partition: str | None = None,
         part: str | None = None,
+        alone: bool = False,
     ) -> Entry:
         """Spend a part of the budget, before it is used; refuse if there is not enough left.
 
@@ -196,6 +220,8 @@ class Accountant:
         partition, part
             For a mechanism that sees a part of the data only: the name of the division into disjoint parts,
             which must not depend on the data, and of the part.
+        alone
+            For a promise that does not add up with others: it must be the first entry, and is the last.
         """
         price, concentrated = amount(epsilon, delta), _rho(rho)
         if price.epsilon.sign() == 0 and price.delta == 0 and concentrated == 0:
@@ -214,8 +240,14 @@ class Accountant:
             raise ParameterError(
                 f"`partition` and `part` go together, not partition = {partition!r} and part = {part!r}"
             )
-        entry = Entry(label, *price, datetime.now(UTC).replace(microsecond=0), partition, part, concentrated)
+        moment = datetime.now(UTC).replace(microsecond=0)
+        entry = Entry(label, *price, moment, partition, part, concentrated, alone)
         if self._file is None:
+            if os.getpid() != self._process:
+                raise BudgetError(
+                    f"{label!r} would be paid from a copy: this budget is in the memory of the process that made it, and a "
+                    "fork has another one, with the same amount in it. Keep it in a file: Accountant.create"
+                )
             with self._threads:
                 self._entries = self._extend(self._entries, entry)
             return entry
@@ -224,6 +256,12 @@ class Accountant:
         return entry
 
     def _extend(self, entries: tuple[Entry, ...], entry: Entry) -> tuple[Entry, ...]:
+        if entries and (entry.alone or entries[-1].alone):
+            raise BudgetError(
+                f"{entry.label!r} cannot be paid beside {entries[-1].label!r}: a release that counts on how the table was "
+                "sampled must be the only one made from it. Nothing was spent: leave `acquisition_sampling` out from the "
+                "first release on, or stop here"
+            )
         if not self._rules.allows((*entries, entry)):
             left: object = self._rules.remaining(entries, entry.partition, entry.part)
             if entry.rho:
@@ -256,7 +294,8 @@ class Accountant:
                     "time": entry.time.isoformat(),
                     "partition": entry.partition,
                     "part": entry.part,
-                    "rho": str(Symbolic(entry.rho)),
+                    "rho": _text_of_rho(entry.rho),
+                    "alone": entry.alone,
                 }
                 for entry in entries
             ],
@@ -273,6 +312,24 @@ def beside(data: str | os.PathLike[str]) -> Path:
     'patients.csv.budget.json'
     """
     return Path(f"{os.fspath(data)}.budget.json")
+
+
+def fingerprint(data: Any) -> str:
+    """Return which data set a budget is for: the SHA-256 of a file, or that of the cells of a frame, in hexadecimal.
+
+    >>> import pyarrow as pa
+    >>> fingerprint(pa.table({"age": [31, 47]}))[:12]
+    'c76b5f421907'
+    """
+    if isinstance(data, str | os.PathLike):
+        return file_digest(Path(data))
+    found = read(data).fingerprint()
+    assert found is not None
+    return found
+
+
+def _reopen(file: str, fingerprint: str) -> Accountant:
+    return Accountant.open(file, fingerprint=fingerprint)
 
 
 # --- the file ---------------------------------------------------------------------------------------
@@ -315,8 +372,10 @@ def _read(path: Path) -> tuple[Composition, str, tuple[Entry, ...]]:
 def _entry(content: dict[str, Any]) -> Entry:
     price = amount(content["epsilon"], content["delta"])
     moment = datetime.fromisoformat(content["time"])
-    rho = _rho(content.get("rho", 0))
-    return Entry(content["label"], *price, moment, content["partition"], content["part"], rho)
+    place = content["partition"], content["part"]
+    return Entry(
+        content["label"], *price, moment, *place, _rho(content.get("rho", 0)), bool(content.get("alone"))
+    )
 
 
 def _rho(value: Readable) -> Fraction:
@@ -324,6 +383,13 @@ def _rho(value: Readable) -> Fraction:
     if number.logarithms or number.rational < 0:
         raise ParameterError(f"`rho` should be a rational number, not below 0, not {number}")
     return number.rational
+
+
+def _text_of_rho(rho: Fraction) -> str:
+    """Return a text that says exactly the same when it is read again."""
+    text = str(Symbolic(rho))
+    _rho(text)
+    return text
 
 
 def _damage_error(path: Path, reason: str) -> InputError:

@@ -47,7 +47,8 @@ class Amount(NamedTuple):
 class Entry:
     """What was spent: on what, how much and when; and if it was about a part of the data only, on which.
 
-    `rho` is what a release costs that is counted in zCDP; its epsilon is then 0.
+    `rho` is what a release costs that is counted in zCDP; its epsilon is then 0. What is paid for `alone` has a promise that
+    does not add up with others, and closes the account.
     """
 
     label: str
@@ -57,6 +58,7 @@ class Entry:
     partition: str | None = None
     part: str | None = None
     rho: Fraction = Fraction(0)
+    alone: bool = False
 
     @property
     def price(self) -> str:

@@ -53,6 +53,8 @@ class InMemory:
     """A table in memory."""
 
     table: pa.Table = field(repr=False)
+    source: Source | None = field(default=None, repr=False)
+    """Where it comes from: the account may be that of another table."""
     has_rows: bool = True
 
     @property
@@ -77,7 +79,7 @@ def hold(source: Any) -> Held:
         if found is not None:
             return cast("Held", found)
         source = read(source)
-    return InMemory(source.table)
+    return InMemory(source.table, source)
 
 
 def check_names(held: Held, names: Sequence[str]) -> None:

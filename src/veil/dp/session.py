@@ -11,7 +11,7 @@ from veil.dp.accountant import Accountant
 from veil.dp.answers import Answer, Preview
 from veil.dp.declared import Declared, Outside
 from veil.dp.draws import checked_randomness
-from veil.dp.held import Held, Selected, check_names, hold
+from veil.dp.held import Held, InMemory, Selected, check_names, hold
 from veil.dp.joint import Joint
 from veil.dp.neighbours import Neighbours, convert_price
 from veil.dp.price import Price
@@ -178,6 +178,8 @@ class Session(Asking[Answer]):
         _check_relation(neighbours, accountant)
         self.accountant = accountant
         self._held: Held = hold(source)
+        if isinstance(self._held, InMemory) and self._held.source is not None:
+            accountant.check_data(self._held.source)
         named = [*(bounds or {}), *(keys or {}), *(missing or {}), *([] if person is None else [person])]
         check_names(self._held, named)
         self._steady = steady

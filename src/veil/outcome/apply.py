@@ -163,7 +163,7 @@ def blank_cells(column: Column, hidden: NDArray[np.bool_], marker: str | None) -
     values, codes = dictionary_encoded(chunked)
     values = pa.concat_arrays([values, pa.array([blank.as_py()], values.type)])
     codes = np.where(hidden, np.int32(len(values) - 1), codes)
-    return pa.DictionaryArray.from_arrays(pa.array(codes), values)
+    return pa.DictionaryArray.from_arrays(pa.array(codes), values, ordered=column.type.ordered)
 
 
 def _looks_blank(column: Column, marker: str | None) -> NDArray[np.bool_]:

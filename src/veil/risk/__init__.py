@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from veil.risk.individual import HouseholdRisk, IndividualRisk, household_risk, individual_risk
     from veil.risk.limits import risk_limits
     from veil.risk.linkage import Linkage, linkage_experiment
+    from veil.risk.minimality import Transparency, transparency
     from veil.risk.reidentification import Risk, sample_risk
     from veil.risk.special_uniques import Suda, suda
     from veil.risk.uniques import (
@@ -48,6 +49,7 @@ __all__ = [
     "RiskBin",
     "SampleUniques",
     "Suda",
+    "Transparency",
     "WildcardRisk",
     "analyze",
     "attacker_risks",
@@ -65,6 +67,7 @@ __all__ = [
     "sample_risk",
     "sample_uniques",
     "suda",
+    "transparency",
     "wildcard_risk",
 ]
 
@@ -82,6 +85,7 @@ _HOMES = {
     "identify.roles": ("Proposal", "propose_roles"),
     "reidentification": ("Risk", "sample_risk"),
     "special_uniques": ("Suda", "suda"),
+    "minimality": ("Transparency", "transparency"),
     "uniques": ("Estimated", "PopulationUniques", "SampleUniques", "population_uniques", "sample_uniques"),
     "wildcards": ("WildcardRisk", "wildcard_risk"),
 }

@@ -29,8 +29,11 @@ _LOOKED_AT = 200
 _FIRST_DAY = dt.date(1900, 3, 1)  # the calendar of Excel has a 29 February 1900; before it, days are off
 
 
-def read_excel(path: Path, format: Excel) -> tuple[pa.Table, Excel]:
-    """Read one sheet; also return the format with the name of the sheet filled in."""
+def read_excel(path: Path, format: Excel, *, as_text: bool = False) -> tuple[pa.Table, Excel]:
+    """Read one sheet; also return the format with the name of the sheet filled in.
+
+    With `as_text` no column gets a type: every cell is spelled by itself.
+    """
     check_readable(path)
     sheet, cells = _sheet(path, format.sheet, _cells(path, format.sheet))
     where = f"{path}, sheet {sheet!r}"
@@ -56,7 +59,8 @@ def read_excel(path: Path, format: Excel) -> tuple[pa.Table, Excel]:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(f"{where}: more than one column is named {', '.join(map(repr, twice))}. Rename them")
-    columns = [_column([row[number] for row in rows]) for number in range(len(names))]
+    make = _text_column if as_text else _column
+    columns = [make([row[number] for row in rows]) for number in range(len(names))]
     return pa.table(columns, names=names), dataclasses.replace(format, sheet=sheet)
 
 
@@ -163,6 +167,10 @@ def _column(values: list[Any]) -> pa.Array:
             return pa.array(values)
     except (pa.ArrowInvalid, OverflowError):
         pass
+    return _text_column(values)
+
+
+def _text_column(values: list[Any]) -> pa.Array:
     return pa.array([_as_text(value) for value in values], pa.string())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from veil.errors import InputError
-from veil.tables.arrow import only_used_categories
+from veil.tables.arrow import normalize, only_used_categories
+from veil.tables.text import canonical_text
 
 
 class Frame(Protocol):
@@ -26,10 +27,11 @@ class Frame(Protocol):
     def to_arrow(self) -> pa.Table:
         """Return the frame as a table, with text as column names."""
 
-    def from_arrow(self, table: pa.Table, unchanged: Set[str]) -> Any:
+    def from_arrow(self, table: pa.Table, unchanged: Set[str] | None) -> Any:
         """Return `table` as a new frame of this kind.
 
-        `unchanged` names the columns whose values are those of this frame, so that they get its types.
+        `unchanged` names the columns whose values are those of this frame, so that they get its types. If None, types
+        follow from `table` alone, whatever this frame has.
         """
 
     def check_index(self) -> None:
@@ -70,10 +72,10 @@ class ArrowFrame:
     def to_arrow(self) -> pa.Table:
         return self.frame
 
-    def from_arrow(self, table: pa.Table, unchanged: Set[str]) -> pa.Table:
-        kinds = self.frame.schema
+    def from_arrow(self, table: pa.Table, unchanged: Set[str] | None) -> pa.Table:
+        kinds, same = self.frame.schema, unchanged or ()
         columns = [
-            _cast(table.column(name), kinds.field(name).type) if name in unchanged else table.column(name)
+            _cast(table.column(name), kinds.field(name).type) if name in same else table.column(name)
             for name in table.column_names
         ]
         return only_used_categories(pa.table(columns, names=table.column_names))
@@ -104,11 +106,11 @@ class PolarsFrame:
                 ) from None
         return self.frame.to_arrow()
 
-    def from_arrow(self, table: pa.Table, unchanged: Set[str]) -> Any:
+    def from_arrow(self, table: pa.Table, unchanged: Set[str] | None) -> Any:
         import polars as pl
 
         out: Any = pl.from_arrow(only_used_categories(table))
-        for name in unchanged:
+        for name in unchanged or ():
             kind: Any = self.frame.schema[name]
             if isinstance(kind, pl.Enum):
                 used = set(out[name].unique().to_list())
@@ -137,15 +139,16 @@ class PandasFrame:
                 raise self._unusable(number, name, error) from None
         return pa.table(columns, names=names)
 
-    def from_arrow(self, table: pa.Table, unchanged: Set[str]) -> Any:
+    def from_arrow(self, table: pa.Table, unchanged: Set[str] | None) -> Any:
         import pandas as pd
 
         place = {name: number for number, name in enumerate(self._names())}
         table = only_used_categories(table)
         columns: dict[int, Any] = {}
         for number, name in enumerate(table.column_names):
-            dtype = self.frame.dtypes.iloc[place[name]] if name in place else None
-            make = _same_array if name in unchanged else _pandas_array
+            known = unchanged is not None and name in place
+            dtype = self.frame.dtypes.iloc[place[name]] if known else None
+            make = _same_array if unchanged and name in unchanged else _pandas_array
             array = make(table.column(name), dtype)
             # The dtype is said, or pandas looks at the objects and may choose another.
             columns[number] = pd.Series(array, dtype=array.dtype)
@@ -154,6 +157,16 @@ class PandasFrame:
             [self._label(place[name]) if name in place else name for name in table.column_names]
         )
         return out
+
+    def objects_as_text(self, table: pa.Table, names: Iterable[str]) -> pa.Table:
+        """Return the table of this frame with some columns, where they hold Python objects, spelled cell by cell."""
+        place = {name: number for number, name in enumerate(self._names())}
+        for name in names:
+            cells = self.frame.iloc[:, place[name]]
+            if getattr(cells.dtype, "categories", cells).dtype == np.dtype(object):
+                texts = pa.array(_spell_objects(cells), pa.string())
+                table = table.set_column(table.column_names.index(name), name, texts)
+        return table
 
     def check_index(self) -> None:
         import pandas as pd
@@ -196,6 +209,20 @@ class PandasFrame:
         return InputError(
             f"column {name!r} cannot be used: {error}. Turn it into text or numbers, or drop it"
         )
+
+
+def _spell_objects(cells: Iterable[Any]) -> list[str | None]:
+    """Spell each of some Python objects by itself, as Arrow would if there were no others."""
+    known: dict[tuple[type, Any], str | None] = {}
+    texts = []
+    for cell in cells:
+        key = (type(cell), cell)
+        if key not in known:
+            known[key] = canonical_text(
+                normalize(pa.table({"": pa.array([cell], from_pandas=True)})).column(0)
+            )[0]
+        texts.append(known[key])
+    return texts
 
 
 def _same_array(column: pa.ChunkedArray, dtype: Any) -> Any:

@@ -123,13 +123,18 @@ def _verify_kept(
         shown = len(blank) - blank.null_count
     else:
         shown = sum(count for value, count in _counts(blank) if value != marker)
-    same = _same(before.filter(pa.array(~hidden)), after.filter(pa.array(~hidden)))
+    same = _same(_cells(before).filter(pa.array(~hidden)), _cells(after).filter(pa.array(~hidden)))
     measured = "equal" if same and not shown else f"{shown} rows are not" if shown else "different"
     return Finding(
         f"column {name!r} is blank where records are suppressed, and else unchanged",
         same and not shown,
         measured,
     )
+
+
+def _cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the cells of a column instead of codes, which a further category changes."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def _counts(column: pa.ChunkedArray) -> list[tuple[object, int]]:

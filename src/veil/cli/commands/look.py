@@ -196,6 +196,10 @@ def utility(
         list[str] | None,
         typer.Option(metavar="COLUMNS", help="Columns to predict from the others, before and after."),
     ] = None,
+    categories: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Targets whose numbers are codes of categories."),
+    ] = None,
     queries: Annotated[
         int, typer.Option(min=0, metavar="N", help="Random counts to ask of both tables; 0 for none.")
     ] = 1000,
@@ -235,6 +239,7 @@ def utility(
         qi=qi or [],
         recipe=recipe,
         target=target or [],
+        categories=categories or [],
         queries=queries,
         format=format,
         released_as=released_format,
@@ -255,8 +260,12 @@ def frontier(
         ),
     ],
     risk: Annotated[
-        str, typer.Option(metavar="FIGURE", help="Risk to weigh: highest, average, at_risk, uniques.")
-    ] = "average",
+        str | None,
+        typer.Option(
+            metavar="FIGURE",
+            help="Risk to weigh: highest, average (the default), at_risk, uniques; with differential privacy epsilon.",
+        ),
+    ] = None,
     utility: Annotated[
         str,
         typer.Option(

@@ -34,6 +34,13 @@ def mask_table(
         typer.Option(metavar="random|input", help="Order of the rows: random, or as they came in."),
     ] = None,
     key: Key = None,
+    budget: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take what randomized response spends from this budget: [cyan]veil budget[/cyan].",
+        ),
+    ] = None,
     report: Report = None,
     certificate: Certificate = None,
     overwrite: Overwrite = False,
@@ -68,6 +75,7 @@ def mask_table(
         apart=apart,
         order=order,
         key=key,
+        budget=budget,
         report=report,
         certificate=certificate,
         overwrite=overwrite,

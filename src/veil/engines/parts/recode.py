@@ -93,6 +93,12 @@ def _check(plan: Plan, relation: Relation) -> None:
         raise PlanError(
             f"column {name!r} is microaggregated, which no engine does yet. Give it a hierarchy instead"
         )
+    if plan.choose_by != "all columns":
+        raise PlanError(
+            "part by part, transformations are chosen by all columns: leave it (",
+            Say("choose_by", "all columns"),
+            ")",
+        )
     if plan.suppressed_rows == "drop":
         raise PlanError("part by part, suppressed rows stay: say ", Say("suppressed_rows", "blank"))
 

@@ -107,13 +107,21 @@ class Worth:
                 for each in summary_statistics(alone)
             ]
         return [
-            {
-                "column": each.column,
-                "before": self._before(each),
-                "after": self._after(each),
-            }
+            {"column": each.column, **dict(zip(("before", "after"), self._both(each), strict=True))}
             for each in summary_statistics(self.comparison)
         ]
+
+    def _both(self, found: ColumnStatistics) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the statistics before and after, what stands side by side with as many digits."""
+        before, after = self._before(found), self._after(found)
+        shown = [
+            name for name in ("mean", "standard_deviation") if before.get(name) is not None and name in after
+        ]
+        if found.before == found.after:  # the release tells all of them
+            before |= {name: after[name] for name in shown}
+        else:
+            after |= {name: _three_digits(after[name]) for name in shown}
+        return before, after
 
     def _before(self, found: ColumnStatistics) -> dict[str, Any]:
         before = found.before
@@ -122,11 +130,8 @@ class Worth:
             return made
         if not self._is_safe(found.column):
             return {**made, "withheld": True}
-        made["standard_deviation"] = round_significant(before.standard_deviation)
-        if isinstance(before.mean, str):
-            made["mean"] = before.mean[:7]  # the month is enough
-        else:
-            made["mean"] = round_significant(None if before.mean is None else float(before.mean))
+        made["standard_deviation"] = _three_digits(before.standard_deviation)
+        made["mean"] = _three_digits(before.mean)
         return made
 
     def _after(self, found: ColumnStatistics) -> dict[str, Any]:
@@ -291,8 +296,12 @@ def _changes(found: ColumnPreservation) -> dict[str, float | None]:
     return {"mean_change": change(*found.means), "variance_change": change(*squares)}
 
 
+def _three_digits(value: float | str | None) -> float | str | None:
+    return value[:7] if isinstance(value, str) else round_significant(value)  # of a date the month is enough
+
+
 def _two_digits(value: float | None) -> float | None:
-    return None if value is None else round(value, 2)
+    return None if value is None else round(value, 2) + 0.0  # never -0.0
 
 
 def _plain(found: Statistics) -> dict[str, Any]:

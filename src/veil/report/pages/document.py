@@ -25,6 +25,11 @@ from veil.report.pages.blocks import (
     verdict,
 )
 
+_CHOICES = {
+    "all columns": "",
+    "quasi-identifiers": " that speak of quasi-identifiers, and without a look at other columns",
+}
+
 _ORDERS = {
     "random": "Rows left in a random order.",
     "input": "Rows left in the order of the input, which tells what rows beside each other have in common, and who "
@@ -170,8 +175,8 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
             Text(
                 f"At most {percent(asked['suppression_limit'])} of the records may be suppressed; suppressed rows {kept}. "
                 f"{_ORDERS[asked['order']]} "
-                f"Of all transformations that keep the guarantees, the one with the least information loss was wanted, by "
-                f"the measure {asked['quality']['kind']}: {asked['quality']['definition']}"
+                f"Of all transformations that keep the guarantees{_CHOICES[asked['choose_by']]}, the one with the least "
+                f"information loss was wanted, by the measure {asked['quality']['kind']}: {asked['quality']['definition']}"
             )
         )
     names = {

@@ -296,7 +296,7 @@ def _predictions(found: dict[str, Any]) -> list[Block]:
                         percent(each["original"]),
                         percent(each["released"]),
                         percent(each["zero_r"]),
-                        "–" if each["original"] <= each["zero_r"] else percent(each["relative"]),
+                        _gain(each),
                     )
                     for each in found["classification"]
                 ),
@@ -315,6 +315,12 @@ def _predictions(found: dict[str, Any]) -> list[Block]:
             )
         )
     return blocks + [Text(note, "note") for note in found["notes"]]
+
+
+def _gain(found: dict[str, Any]) -> str:
+    if found["original"] <= found["zero_r"]:
+        return "–"
+    return "none" if found["relative"] <= 0 else percent(found["relative"])
 
 
 def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:

@@ -9,8 +9,8 @@ Two rules, and a ledger that keeps to one of them is within the budget (e, d):
 a * epsilon^2 / 2; the lesser counts. Their sum, and what converting it with c costs, is at most e; deltas are at most
 d - c together.
 
-Both are filters: each price may depend on all answers so far. For sums that is plain; for one fixed order it is theorem
-4.3 of Feldman and Zrnic 2021. Either may end a run, too. On runs that end by the first rule, the loss is at most e but
+Both are filters: each price may depend on all answers so far. For sums that is plain; for one fixed order, Feldman and
+Zrnic (2021) show it: the moment of that order stays bounded. Either may end a run, too. On runs that end by the first rule, the loss is at most e but
 for what deltas allow, so they add nothing to the chance of c; the others are as likely to exceed e as if they had
 stopped where the second rule was first broken.
 

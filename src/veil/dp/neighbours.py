@@ -43,7 +43,7 @@ def convert_price(
     """Return what a promise under one relation costs under another, rounded up where it is not rational.
 
     Two steps of (epsilon, delta) are one of (2 epsilon, (1 + e^epsilon) delta): P(S) <= e^eps P'(S) + delta, and
-    P'(S) <= e^eps P''(S) + delta. Two steps of rho-zCDP are one of 4 rho (Bun and Steinke 2016, proposition 1.9).
+    P'(S) <= e^eps P''(S) + delta. Two steps of rho-zCDP are one of 4 rho (Bun and Steinke 2016).
 
     >>> convert_price(Symbolic.read("ln(3)"), Fraction(1, 100), Fraction(0), held="one more or less", wanted="one changed")
     (Symbolic('2*ln(3)'), Fraction(1, 25), Fraction(0, 1))

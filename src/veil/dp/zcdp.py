@@ -5,7 +5,7 @@ Steinke 2016). A divergence of at most D at order a gives (epsilon, delta) with
 
     epsilon = D + ln(1 / (a * delta)) / (a - 1) + ln(1 - 1 / a)
 
-(Canonne, Kamath and Steinke 2020, proposition 12). Any order is right; the best one is found in doubles, and what it
+(Canonne, Kamath and Steinke 2020). Any order is right; the best one is found in doubles, and what it
 gives is computed in ball arithmetic and rounded up.
 """
 

@@ -22,7 +22,7 @@ from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
 from veil.tables import Format, Source, read
-from veil.tables.arrow import in_new_memory
+from veil.tables.arrow import in_new_memory, normalize
 from veil.utility.step import Step, summarize
 from veil.verification.outcome import verified
 
@@ -173,7 +173,7 @@ def _mask(
     return Outcome(
         source,
         tuple(methods),
-        in_new_memory(table),
+        in_new_memory(normalize(table)),  # rounding makes -0.0, which would tell a sign
         rows=rows,
         apart=apart,
         secret=frozenset(secret),

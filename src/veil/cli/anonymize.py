@@ -70,6 +70,7 @@ def _show(done: Done, job: Job) -> None:
     before, after = made.risk()
     show.risks(console, ("before", before), ("after", after))
     show.statement(console, made)
+    show.concerns(console, made)
     targets = job.targets
     if relation is not None:
         show.release_of_engine(console, made, done.written, relation)

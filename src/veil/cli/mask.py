@@ -68,6 +68,7 @@ def _show(done: Done, job: Job) -> None:
     console = show.output()
     for number, each in enumerate(done.release.steps, start=1):
         _show_step(console, number, each)
+    show.concerns(console, done.release)
     show.files(console, [*job.targets.items(), *(("apart", path) for path in done.apart)])
 
 

@@ -138,6 +138,7 @@ class SafePub(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
+    unseen: ClassVar[str | None] = "how the table was drawn, which is what differential privacy is about"
     attacks: ClassVar[tuple[str, ...]] = (
         "record linkage",
         "attribute linkage",

@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.base.exact import decimal_fraction
+from veil.base.exact import least_count
 from veil.base.progress import Progress, ProgressLike, following
 from veil.classes.encoding import Levels
 from veil.errors import ParameterError, PlanError, Say
@@ -184,7 +184,7 @@ class _Recoding:
         quality = with_factor(plan.quality, ask.factor)
         evaluator = Evaluator(some.sample, self.models, quality, plan.suppression_limit)
         if ask.share is not None:
-            wanted = math.ceil(decimal_fraction(ask.share) * self.prepared.sample.records)
+            wanted = least_count(ask.share, self.prepared.sample.records)
             evaluator.allowed = self.left - min(self.left, wanted)
         limits = Limits(min(plan.seconds, seconds), plan.check_limit or math.inf, cancelled)
         found = Search(evaluator, some.minimum, some.maximum, limits=limits, threads=threads).run(

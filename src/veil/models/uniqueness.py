@@ -16,7 +16,7 @@ from veil.base.exact import decimal_fraction, float_at_least
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import ParameterError
-from veil.models.base import PrivacyModel, PromisedRisk, Strength
+from veil.models.base import Beside, PrivacyModel, PromisedRisk, Strength
 from veil.models.sample_based import Share, ShareCriterion, SizeCriterion, listed_sizes
 from veil.population import AnyPopulation, Estimate, Estimator, Population, estimate
 from veil.population.confirm import confirm_estimate
@@ -127,6 +127,11 @@ class PopulationUniqueness(PrivacyModel):
 
     reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+
+    @property
+    def compares_with(self) -> tuple[Beside, ...]:
+        """The number of records, which the population is a multiple of or at least as large as."""
+        return ("records",)
 
     def bind(self, sample: Sample) -> SizeCriterion:
         """Estimate from the class sizes of each node."""

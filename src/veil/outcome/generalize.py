@@ -126,6 +126,8 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
     if prepared.subset is not None:
         hidden &= prepared.subset
     kept = ~hidden if prepared.subset is None else ~hidden & prepared.subset
+    parts = (Part(levels, np.flatnonzero(kept)),)
+    prepared = prepared.named_by(parts)
     if shuffle is None:
         shuffle = prepared.plan.order == "random" and prepared.weights is None
     table, rows, flag = apply_levels(prepared, levels, groups, hidden, shuffle=shuffle)
@@ -138,7 +140,7 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
         rows=rows,
         hidden=hidden,
         flag=flag,
-        parts=(Part(levels, np.flatnonzero(kept)),),
+        parts=parts,
         prepared=prepared,
         facts={"ending": choice.found.ending},
         over_limit=node.tally.suppressed > evaluator.allowed,

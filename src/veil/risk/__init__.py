@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from veil.risk.attackers import Attack, Attackers, Marketer, attacker_risks
     from veil.risk.before_and_after import risks_of
     from veil.risk.column_sets import AttributeRisk, attribute_risks
+    from veil.risk.concerns.concern import Concern
+    from veil.risk.concerns.look import concerns_of
     from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
     from veil.risk.identify.detection import Identifier, detect_identifiers
     from veil.risk.identify.roles import Proposal, propose_roles
@@ -36,6 +38,7 @@ __all__ = [
     "Attackers",
     "AttributeRisk",
     "ClassSizes",
+    "Concern",
     "Estimated",
     "HouseholdRisk",
     "Identifier",
@@ -55,6 +58,7 @@ __all__ = [
     "attacker_risks",
     "attribute_risks",
     "class_sizes",
+    "concerns_of",
     "detect_identifiers",
     "household_risk",
     "individual_risk",
@@ -76,6 +80,8 @@ _HOMES = {
     "analysis": ("RiskAnalysis", "analyze"),
     "attackers": ("Attack", "Attackers", "Marketer", "attacker_risks"),
     "column_sets": ("AttributeRisk", "attribute_risks"),
+    "concerns.concern": ("Concern",),
+    "concerns.look": ("concerns_of",),
     "identify.detection": ("Identifier", "detect_identifiers"),
     "before_and_after": ("risks_of",),
     "distribution": ("ClassSizes", "RiskBin", "class_sizes", "risk_distribution"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from veil.base.exact import largest_count
 from veil.base.wording import plural
 from veil.hierarchies import Hierarchy
 from veil.models import PrivacyModel
@@ -123,18 +123,13 @@ def _verify_kept(
         shown = len(blank) - blank.null_count
     else:
         shown = sum(count for value, count in _counts(blank) if value != marker)
-    same = _same(_cells(before).filter(pa.array(~hidden)), _cells(after).filter(pa.array(~hidden)))
+    same = _same(before.filter(pa.array(~hidden)), after.filter(pa.array(~hidden)))
     measured = "equal" if same and not shown else f"{shown} rows are not" if shown else "different"
     return Finding(
         f"column {name!r} is blank where records are suppressed, and else unchanged",
         same and not shown,
         measured,
     )
-
-
-def _cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the cells of a column instead of codes, which a further category changes."""
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def _counts(column: pa.ChunkedArray) -> list[tuple[object, int]]:
@@ -207,7 +202,7 @@ def _verify_limit(published: Published, hidden: NDArray[np.bool_], plan: Plan) -
     records, weights = published.baseline_records, published.weights
     count = int(hidden.sum() if weights is None else weights[hidden].sum())
     count += records - published.records
-    allowed = int(Fraction(str(plan.suppression_limit)) * records)
+    allowed = largest_count(plan.suppression_limit, records)
     what = plural(allowed, "record is", "records are")
     return Finding(f"at most {what} suppressed", count <= allowed, str(count))
 
@@ -288,6 +283,11 @@ def _generalize_columns(
 
 def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     """Whether two columns hold the same cells. Not-a-number equals itself here, unlike in Arrow."""
+    # Categories are published with codes of another width, and are the same cells.
+    before, after = (
+        each.cast(each.type.value_type) if pa.types.is_dictionary(each.type) else each
+        for each in (before, after)
+    )
     if before.equals(after):
         return True
     if before.type != after.type or not pa.types.is_floating(before.type):

@@ -309,6 +309,10 @@ def verify(
         Path | None,
         typer.Option(metavar="FILE", help="The certificate that came with it, or a report that holds one."),
     ] = None,
+    signed_by: Annotated[
+        Path | None,
+        typer.Option(metavar="KEY", help="The public key that must have signed the certificate (.pub)."),
+    ] = None,
     format: Reading = None,
     engine: Engine = None,
     memory: Memory = None,
@@ -316,14 +320,17 @@ def verify(
 ) -> None:
     """Check on a published table that it keeps the promises of a recipe or of a certificate.
 
-    Exit code 1 if one is broken. The original table is not needed.
+    Says first what was not checked. Exit code 1 if a promise is broken, 3 if none is but not every one could be checked.
+    The original table is not needed.
+
+    [cyan]veil verify release.csv --certificate certificate.json --signed-by clinic.pem.pub[/cyan]
     """
     startup.quick()
     from veil.cli import check as checking
     from veil.cli.places import engine_of
 
     chosen = engine_of(engine and engine.value, memory, temporary)
-    raise typer.Exit(checking.verify(source, recipe, certificate, format, chosen))
+    raise typer.Exit(checking.verify(source, recipe, certificate, signed_by, format, chosen))
 
 
 @command(LOOK)

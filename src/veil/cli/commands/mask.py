@@ -8,7 +8,20 @@ from typing import Annotated
 import typer
 
 from veil.cli import startup
-from veil.cli.base import RELEASE, Certificate, Input, Key, Output, Overwrite, Quiet, Reading, Report, command
+from veil.cli.base import (
+    RELEASE,
+    Acknowledge,
+    Certificate,
+    Input,
+    Key,
+    Output,
+    Overwrite,
+    Quiet,
+    Reading,
+    Report,
+    Sign,
+    command,
+)
 
 
 @command(RELEASE, "mask")
@@ -43,6 +56,8 @@ def mask_table(
     ] = None,
     report: Report = None,
     certificate: Certificate = None,
+    sign: Sign = None,
+    acknowledge: Acknowledge = None,
     overwrite: Overwrite = False,
     format: Reading = None,
     quiet: Quiet = False,
@@ -78,6 +93,8 @@ def mask_table(
         budget=budget,
         report=report,
         certificate=certificate,
+        sign=sign,
+        acknowledge=acknowledge or (),
         overwrite=overwrite,
         quiet=quiet,
     )

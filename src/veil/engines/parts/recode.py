@@ -196,6 +196,9 @@ class RecodedBlocks(Blocks):
         member[class_of_item] = np.arange(class_of_item.size)
         labels = []
         for hierarchy, level, of_item in zip(self.encoding.hierarchies, levels, codes, strict=True):
+            published = np.zeros(hierarchy.size, np.bool_)
+            published[of_item[~hidden]] = True
+            hierarchy = hierarchy.named_by({level: published})
             of_class = hierarchy.label_map(level)[of_item[member]].astype(np.int64)
             of_class[kept:] = len(hierarchy.labels[level])
             texts = pa.array([*hierarchy.labels[level], self.plan.marker], pa.string())

@@ -12,6 +12,7 @@ from veil import hierarchies, lattice, masking, models, quality, recipe
 from veil.base.describe import parameters
 from veil.dp import SafePub
 from veil.models.base import monotonicity
+from veil.recipe.asking import asking_schema
 from veil.recipe.masking import masking_schema
 
 PAGE = Path(__file__).parent / "reference.md"
@@ -81,6 +82,7 @@ def cell(content: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(text(), encoding="utf-8")
-    for name, schema in {"recipe": recipe.schema(), "masking": masking_schema()}.items():
+    schemas = {"recipe": recipe.schema(), "masking": masking_schema(), "asking": asking_schema()}
+    for name, schema in schemas.items():
         made = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         (PAGE.parent / f"{name}.schema.json").write_text(made, encoding="utf-8")

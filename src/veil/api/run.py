@@ -217,7 +217,7 @@ def settle(
 
 
 def table_of(
-    recipe: Recipe | MaskingRecipe, *, input: Place | None = None, format: Format | None = None
+    recipe: Located, *, input: Place | None = None, format: Format | None = None
 ) -> tuple[Place, Format | None]:
     """Settle the table of a recipe, and how to read it."""
     table = input or recipe.source

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from veil.cli import files, show
 from veil.dp.accountant import Accountant, beside, fingerprint
+from veil.dp.composition import Entry
+from veil.dp.neighbours import check_neighbours
 from veil.engines.database import Database
 from veil.errors import InputError, PlanError
 
@@ -27,14 +29,32 @@ def account_of(data: Path | Database, budget: Path | None) -> Accountant | None:
     return open_budget(data, budget)
 
 
-def start_or_show(data: Path, epsilon: str | None, delta: str | None, file: Path | None) -> None:
+def start_or_show(
+    data: Path,
+    epsilon: str | None,
+    delta: str | None,
+    file: Path | None,
+    neighbours: str | None = None,
+    zcdp_delta: str | None = None,
+) -> None:
     """Start a budget if one is given; show it."""
     files.no_databases(data)
     where = file or beside(data)
     if epsilon is not None:
-        accountant = Accountant.create(where, epsilon, delta or 0, fingerprint=fingerprint(data))
+        relation = check_neighbours(neighbours or "one more or less")
+        accountant = Accountant.create(
+            where,
+            epsilon,
+            delta or 0,
+            fingerprint=fingerprint(data),
+            neighbours=relation,
+            zcdp_delta=zcdp_delta or 0,
+        )
     elif delta is not None:
         raise PlanError("--delta goes with --epsilon: both start a new budget")
+    elif neighbours is not None or zcdp_delta is not None:
+        option = "--neighbours" if neighbours is not None else "--zcdp-delta"
+        raise PlanError(f"{option} goes with --epsilon: it is settled when a budget is started")
     elif not where.exists():
         raise InputError(
             f"{where}: there is no budget. Start one: veil budget {data} --epsilon 2 --delta 1e-4"
@@ -43,8 +63,13 @@ def start_or_show(data: Path, epsilon: str | None, delta: str | None, file: Path
         accountant = open_budget(data, file)
     console = show.output()
     rows = [
-        (f"{entry.time:%Y-%m-%d %H:%M}", entry.label, str(entry.epsilon), f"{float(entry.delta):g}")
+        (f"{entry.time:%Y-%m-%d %H:%M}", entry.label, _epsilon(entry), f"{float(entry.delta):g}")
         for entry in accountant.ledger
     ]
     console.print(show.table(f"Budget of {data}", ("when (UTC)", "on what", "epsilon", "delta"), rows))
+    console.print(f"neighbours: {accountant.neighbours}")
     console.print(f"budget: {accountant.budget}   left: {accountant.remaining}   kept in: {where}")
+
+
+def _epsilon(entry: Entry) -> str:
+    return entry.price if entry.rho else str(entry.epsilon)

@@ -1,8 +1,7 @@
 """The privacy accountant: what was spent of a budget, and that it is not exceeded.
 
-Every release about the same people tells a little more about them. Budgets add up (sequential composition),
-except for releases about disjoint parts of the data, of which only the most expensive one counts (parallel
-composition; McSherry 2009): one record lies in one part. All sums and comparisons are exact.
+Every release about the same people tells a little more about them. How prices add up is `veil.dp.composition`; all sums
+and comparisons are exact, or on the safe side. A ledger is for one relation of neighbours (`veil.dp.neighbours`).
 
 A budget that is kept in a file is spent before it is used: `spend` returns once the entry is on the disk. If
 the program stops after that, the budget is gone, whether a result was seen or not. Processes take turns, so
@@ -20,12 +19,13 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from veil.dp.composition import Amount, Composition, Entry, amount
+from veil.dp.neighbours import Neighbours, check_neighbours, convert_price
 from veil.dp.symbolic import Readable, Symbolic
 from veil.errors import BudgetError, InputError, OutputError, ParameterError, PlanError
 from veil.tables import Source, atomic, read
@@ -36,32 +36,6 @@ _PATIENCE = 30.0
 """Seconds to wait for another process; each holds the file for milliseconds."""
 
 
-class Amount(NamedTuple):
-    """A budget, or a part of one."""
-
-    epsilon: Symbolic
-    delta: Fraction
-
-    def __str__(self) -> str:
-        return f"epsilon = {self.epsilon}" + (f", delta = {Symbolic(self.delta)}" if self.delta else "")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What was spent: on what, how much and when; and if it was about a part of the data only, on which.
-
-    What is paid for `alone` has a promise that does not add up with others, and closes the account.
-    """
-
-    label: str
-    epsilon: Symbolic
-    delta: Fraction
-    time: datetime
-    partition: str | None = None
-    part: str | None = None
-    alone: bool = False
-
-
 class Accountant:
     """Keeps account of a privacy budget and refuses to exceed it.
 
@@ -69,6 +43,11 @@ class Accountant:
     ----------
     epsilon, delta
         The budget: numbers, or texts such as "ln(3)".
+    neighbours
+        What the budget hides: that somebody is in the data ("one more or less"), or what somebody's record says, where
+        the number of records is public ("one changed").
+    zcdp_delta
+        A part of delta that is set aside for releases that are counted in zCDP (`rho`). By default there are none.
 
     Of this kind it lives as long as the object; `create` and `open` keep it in a file.
 
@@ -91,10 +70,18 @@ class Accountant:
     epsilon = 0.6
     """
 
-    def __init__(self, epsilon: Readable, delta: Readable = 0) -> None:
-        self._budget = _amount(epsilon, delta)
-        if self._budget.epsilon.sign() == 0:
+    def __init__(
+        self,
+        epsilon: Readable,
+        delta: Readable = 0,
+        *,
+        neighbours: Neighbours = "one more or less",
+        zcdp_delta: Readable = 0,
+    ) -> None:
+        budget = amount(epsilon, delta)
+        if budget.epsilon.sign() == 0:
             raise ParameterError("`epsilon` should be greater than 0, not 0")
+        self._rules = Composition(budget, check_neighbours(neighbours), amount(1, zcdp_delta).delta)
         self._entries: tuple[Entry, ...] = ()
         self._threads = threading.Lock()
         self._file: Path | None = None
@@ -103,7 +90,14 @@ class Accountant:
 
     @classmethod
     def create(
-        cls, file: str | os.PathLike[str], epsilon: Readable, delta: Readable = 0, *, fingerprint: str
+        cls,
+        file: str | os.PathLike[str],
+        epsilon: Readable,
+        delta: Readable = 0,
+        *,
+        fingerprint: str,
+        neighbours: Neighbours = "one more or less",
+        zcdp_delta: Readable = 0,
     ) -> Accountant:
         """Start a budget in a file that does not exist yet.
 
@@ -118,7 +112,7 @@ class Accountant:
         ...     print(Accountant.open(beside(data), fingerprint=digest).remaining)
         epsilon = 0.25
         """
-        made = cls(epsilon, delta)
+        made = cls(epsilon, delta, neighbours=neighbours, zcdp_delta=zcdp_delta)
         made._file = Path(os.path.realpath(file))
         made._fingerprint = _check_fingerprint(fingerprint)
         with _turn(made._file):
@@ -134,13 +128,13 @@ class Accountant:
     def open(cls, file: str | os.PathLike[str], *, fingerprint: str) -> Accountant:
         """Go on with the budget in a file. It must be that of the same data set."""
         path = Path(os.path.realpath(file))
-        budget, found, _ = _read(path)
+        rules, found, _ = _read(path)
         if found != _check_fingerprint(fingerprint):
             raise PlanError(
                 f"{file}: this budget is for another data set (SHA-256 {found[:12]}…, not {fingerprint[:12]}…). "
                 "If the data were changed, the people in them are still the same: think before you start a new one"
             )
-        made = cls(budget.epsilon, budget.delta)
+        made = cls(*rules.budget, neighbours=rules.neighbours, zcdp_delta=rules.zcdp_delta)
         made._file, made._fingerprint = path, found
         return made
 
@@ -167,7 +161,12 @@ class Accountant:
     @property
     def budget(self) -> Amount:
         """The whole budget."""
-        return self._budget
+        return self._rules.budget
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation of neighbours that it is for."""
+        return self._rules.neighbours
 
     @property
     def ledger(self) -> tuple[Entry, ...]:
@@ -178,24 +177,31 @@ class Accountant:
 
     @property
     def spent(self) -> Amount:
-        """What was spent in total."""
-        return _total(self.ledger)
+        """What was spent in total, by the better of sums and zCDP."""
+        return self._rules.spent(self.ledger)
 
     @property
     def remaining(self) -> Amount:
         """What is left for a release about all of the data."""
-        return _minus(self._budget, self.spent)
+        return self._rules.remaining(self.ledger)
+
+    @property
+    def remaining_rho(self) -> Fraction:
+        """What is left for a release that is counted in zCDP."""
+        return self._rules.remaining_rho(self.ledger)
 
     def remaining_for(self, partition: str, part: str) -> Amount:
         """Return what is left for a release about a part: its share of what other parts have cost is free."""
-        return self._remaining(self.ledger, partition, part)
+        return self._rules.remaining(self.ledger, partition, part)
 
     def spend(
         self,
         label: str,
-        epsilon: Readable,
+        epsilon: Readable = 0,
         delta: Readable = 0,
         *,
+        rho: Readable = 0,
+        neighbours: Neighbours | None = None,
         partition: str | None = None,
         part: str | None = None,
         alone: bool = False,
@@ -206,20 +212,36 @@ class Accountant:
         ----------
         label
             On what it is spent, for the ledger.
+        rho
+            In place of epsilon and delta: the price of a release that is counted in zCDP.
+        neighbours
+            The relation that the price is for, if not that of this budget. One more or less is dearer in a budget for
+            one changed: twice epsilon, (1 + e^epsilon) delta, four times rho. The reverse is refused.
         partition, part
             For a mechanism that sees a part of the data only: the name of the division into disjoint parts,
             which must not depend on the data, and of the part.
         alone
             For a promise that does not add up with others: it must be the first entry, and is the last.
         """
-        price = _amount(epsilon, delta)
-        if price.epsilon.sign() == 0 and price.delta == 0:
+        price, concentrated = amount(epsilon, delta), _rho(rho)
+        if price.epsilon.sign() == 0 and price.delta == 0 and concentrated == 0:
             raise ParameterError("`epsilon` and `delta` are both 0: there is nothing to spend")
+        if concentrated and price != amount(0, 0):
+            raise ParameterError("a price is in `epsilon` and `delta`, or in `rho`, not in both")
+        if concentrated and not self._rules.zcdp_delta:
+            raise ParameterError(
+                "`rho` needs a part of delta that is set aside when the budget is started: `zcdp_delta`. Spend "
+                "`epsilon` and `delta` here"
+            )
+        held = self.neighbours if neighbours is None else check_neighbours(neighbours)
+        dearer = convert_price(*price, concentrated, held=held, wanted=self.neighbours)
+        price, concentrated = amount(*dearer[:2]), dearer[2]
         if (partition is None) != (part is None):
             raise ParameterError(
                 f"`partition` and `part` go together, not partition = {partition!r} and part = {part!r}"
             )
-        entry = Entry(label, *price, datetime.now(UTC).replace(microsecond=0), partition, part, alone)
+        moment = datetime.now(UTC).replace(microsecond=0)
+        entry = Entry(label, *price, moment, partition, part, concentrated, alone)
         if self._file is None:
             if os.getpid() != self._process:
                 raise BudgetError(
@@ -240,28 +262,20 @@ class Accountant:
                 "sampled must be the only one made from it. Nothing was spent: leave `acquisition_sampling` out from the "
                 "first release on, or stop here"
             )
-        left = self._remaining(entries, entry.partition, entry.part)
-        if entry.epsilon > left.epsilon or entry.delta > left.delta:
+        if not self._rules.allows((*entries, entry)):
+            left: object = self._rules.remaining(entries, entry.partition, entry.part)
+            if entry.rho:
+                left = f"rho = {float(self._rules.remaining_rho(entries)):.6g}"
             raise BudgetError(
-                f"{entry.label!r} would cost {Amount(entry.epsilon, entry.delta)} and {left} is left of "
-                f"{self._budget}. Nothing was spent: spend less, or stop here"
+                f"{entry.label!r} would cost {entry.price} and {left} is left of {self.budget}. Nothing was spent: "
+                "spend less, or stop here"
             )
         return (*entries, entry)
 
-    def _remaining(self, entries: Sequence[Entry], partition: str | None, part: str | None) -> Amount:
-        """Return what is left of the budget and, for a part, what other parts have spent beyond its own."""
-        left = _minus(self._budget, _total(entries))
-        if partition is None:
-            return left
-        among = _total([each for each in entries if each.partition == partition])
-        own = _total([each for each in entries if (each.partition, each.part) == (partition, part)])
-        free = _minus(among, own)
-        return Amount(left.epsilon + free.epsilon, left.delta + free.delta)
-
     def _reread(self) -> tuple[Entry, ...]:
         assert self._file is not None
-        budget, fingerprint, entries = _read(self._file)
-        if budget != self._budget or fingerprint != self._fingerprint:
+        rules, fingerprint, entries = _read(self._file)
+        if rules != self._rules or fingerprint != self._fingerprint:
             raise InputError(f"{self._file}: was replaced by another budget in the meantime. Open it again")
         return entries
 
@@ -270,7 +284,9 @@ class Accountant:
         content = {
             "format": _FORMAT,
             "fingerprint": self._fingerprint,
-            **_to_texts(self._budget),
+            **_to_texts(self.budget),
+            "neighbours": self.neighbours,
+            "zcdp_delta": str(Symbolic(self._rules.zcdp_delta)),
             "spent": [
                 {
                     "label": entry.label,
@@ -278,6 +294,7 @@ class Accountant:
                     "time": entry.time.isoformat(),
                     "partition": entry.partition,
                     "part": entry.part,
+                    "rho": _text_of_rho(entry.rho),
                     "alone": entry.alone,
                 }
                 for entry in entries
@@ -315,43 +332,6 @@ def _reopen(file: str, fingerprint: str) -> Accountant:
     return Accountant.open(file, fingerprint=fingerprint)
 
 
-# --- composition ------------------------------------------------------------------------------------
-
-
-def _total(entries: Sequence[Entry]) -> Amount:
-    """Add up what concerns all records, and for each partition what its most expensive part costs.
-
-    Epsilon and delta may be largest in different parts: the record that two neighbouring tables differ by
-    lies in one of the parts, and the cost of that one is at most both maxima.
-    """
-    parts: dict[str | None, dict[str | None, Amount]] = {}
-    for entry in entries:
-        sums = parts.setdefault(entry.partition, {})
-        before = sums.get(entry.part, _NOTHING)
-        sums[entry.part] = Amount(before.epsilon + entry.epsilon, before.delta + entry.delta)
-    epsilon, delta = _NOTHING
-    for sums in parts.values():
-        epsilon += max(each.epsilon for each in sums.values())
-        delta += max(each.delta for each in sums.values())
-    return Amount(epsilon, delta)
-
-
-_NOTHING = Amount(Symbolic(Fraction(0)), Fraction(0))
-
-
-def _minus(one: Amount, other: Amount) -> Amount:
-    return Amount(one.epsilon - other.epsilon, one.delta - other.delta)
-
-
-def _amount(epsilon: Readable, delta: Readable) -> Amount:
-    budget, chance = Symbolic.read(epsilon, "epsilon"), Symbolic.read(delta, "delta")
-    if budget.sign() < 0:
-        raise ParameterError(f"`epsilon` should not be below 0, but is {budget}")
-    if chance.logarithms or not 0 <= chance.rational < 1:
-        raise ParameterError(f"`delta` should be a number from 0 to below 1, not {chance}")
-    return Amount(budget, chance.rational)
-
-
 # --- the file ---------------------------------------------------------------------------------------
 
 
@@ -363,7 +343,8 @@ def _to_texts(amount: Amount) -> dict[str, str]:
     return texts
 
 
-def _read(path: Path) -> tuple[Amount, str, tuple[Entry, ...]]:
+def _read(path: Path) -> tuple[Composition, str, tuple[Entry, ...]]:
+    """Read a file. Those of before there was a choice of neighbours are for one more or less."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -380,18 +361,35 @@ def _read(path: Path) -> tuple[Amount, str, tuple[Entry, ...]]:
             raise _damage_error(path, f"its format is {content['format']!r}, not {_FORMAT!r}")
         if content.pop("digest") != _digest(content):
             raise _damage_error(path, "its content does not match its digest")
-        budget = _amount(content["epsilon"], content["delta"])
-        return budget, content["fingerprint"], tuple(_entry(each) for each in content["spent"])
+        budget = amount(content["epsilon"], content["delta"])
+        neighbours = check_neighbours(content.get("neighbours", "one more or less"))
+        rules = Composition(budget, neighbours, amount(1, content.get("zcdp_delta", 0)).delta)
+        return rules, content["fingerprint"], tuple(_entry(each) for each in content["spent"])
     except (KeyError, TypeError, ValueError, ParameterError, AttributeError) as error:
         raise _damage_error(path, f"{type(error).__name__}: {error}") from None
 
 
 def _entry(content: dict[str, Any]) -> Entry:
-    price = _amount(content["epsilon"], content["delta"])
+    price = amount(content["epsilon"], content["delta"])
     moment = datetime.fromisoformat(content["time"])
+    place = content["partition"], content["part"]
     return Entry(
-        content["label"], *price, moment, content["partition"], content["part"], bool(content["alone"])
+        content["label"], *price, moment, *place, _rho(content.get("rho", 0)), bool(content.get("alone"))
     )
+
+
+def _rho(value: Readable) -> Fraction:
+    number = Symbolic.read(value, "rho")
+    if number.logarithms or number.rational < 0:
+        raise ParameterError(f"`rho` should be a rational number, not below 0, not {number}")
+    return number.rational
+
+
+def _text_of_rho(rho: Fraction) -> str:
+    """Return a text that says exactly the same when it is read again."""
+    text = str(Symbolic(rho))
+    _rho(text)
+    return text
 
 
 def _damage_error(path: Path, reason: str) -> InputError:

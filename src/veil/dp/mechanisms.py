@@ -5,8 +5,8 @@ probabilities that the proof speaks of. It is made here because the selection of
 candidate anew, takes scores that are machine numbers, and needs about two milliseconds for two thousand of
 them; this one takes exact fractions and some thirty microseconds.
 
-`laplace`, `geometric` and `gaussian` are OpenDP's, which samples without rounding errors. It is imported when
-used.
+`laplace` and `geometric` are OpenDP's, which samples without rounding errors. It is imported when used. `gaussian` is
+`veil.dp.gaussian`, whose standard deviation is the least one.
 
 All randomness is the operating system's.
 """
@@ -23,6 +23,7 @@ import numpy as np
 
 from veil.base.exact import TURN, ball
 from veil.base.randomness import Randomness
+from veil.dp.gaussian import Gaussian
 from veil.dp.symbolic import Readable, Symbolic, enclosure
 from veil.errors import MissingDependencyError, ParameterError
 
@@ -259,23 +260,19 @@ def gaussian(
     *,
     randomness: Randomness | None = None,
 ) -> float:
-    """Return a number with Gaussian noise: (epsilon, delta)-differentially private (Bun and Steinke 2016).
+    """Return a number with Gaussian noise: (epsilon, delta)-differentially private (Balle and Wang 2018).
 
     >>> -200 < gaussian(42.0, sensitivity=1, epsilon=1, delta=1e-6) < 300
     True
     """
     _operating_system(randomness)
-    chance = _positive(delta, "delta")
-    if not chance < Symbolic(Fraction(1)):
-        raise ParameterError(f"`delta` should be below 1, not {chance}")
-    noise = _gaussian(_positive(sensitivity, "sensitivity"), _positive(epsilon), chance)
-    return float(noise(_finite(value)))
+    return float(Gaussian(_positive(sensitivity, "sensitivity"), epsilon, delta).add(_finite(value)))
 
 
 @functools.lru_cache(maxsize=64)
 def _laplace(kind: str, sensitivity: Symbolic, epsilon: Symbolic) -> Any:
     """Make the mechanism with the least scale that OpenDP itself certifies for the budget."""
-    _, metrics, domains, measurements, _ = _opendp()
+    metrics, domains, measurements = _opendp()
     reach = _up(sensitivity) if kind == "f64" else int(sensitivity.rational)
     domain = domains.atom_domain(T=kind, nan=False) if kind == "f64" else domains.atom_domain(T=kind)
     least = float(reach) / float(epsilon) if float(epsilon) else math.inf
@@ -290,36 +287,22 @@ def _laplace(kind: str, sensitivity: Symbolic, epsilon: Symbolic) -> Any:
     raise ParameterError(f"OpenDP has no Laplace noise for sensitivity {sensitivity} and epsilon {epsilon}")
 
 
-@functools.lru_cache(maxsize=64)
-def _gaussian(sensitivity: Symbolic, epsilon: Symbolic, delta: Symbolic) -> Any:
-    mod, metrics, domains, measurements, combinators = _opendp()
-    reach, chance = _up(sensitivity), _down(delta)
-
-    def make(scale: float) -> Any:
-        noise = measurements.make_gaussian(
-            domains.atom_domain(T="f64", nan=False), metrics.absolute_distance(T="f64"), scale=scale
-        )
-        return combinators.make_fix_delta(combinators.make_zCDP_to_approxDP(noise), chance)
-
-    return make(mod.binary_search_param(make, d_in=reach, d_out=(_down(epsilon), chance)))
-
-
-def _opendp() -> tuple[Any, Any, Any, Any, Any]:
+def _opendp() -> tuple[Any, Any, Any]:
     try:
-        from opendp import combinators, domains, measurements, metrics, mod
+        from opendp import domains, measurements, metrics, mod
     except ImportError:
         raise MissingDependencyError(
             "Noise needs OpenDP. Install it with: pip install 'veil-anonymizer[noise]'"
         ) from None
     mod.enable_features("contrib")  # what has been proved and reviewed, but not vetted by OpenDP's committee
-    return mod, metrics, domains, measurements, combinators
+    return metrics, domains, measurements
 
 
 def _operating_system(randomness: Randomness | None) -> None:
     if randomness is not None and not randomness.is_private:
         raise ParameterError(
-            "noise is drawn by OpenDP from the operating system and cannot be repeated with a seed: leave "
-            "out `randomness`"
+            "this noise is drawn from the operating system's randomness and cannot be repeated with a seed: leave out "
+            "`randomness`"
         )
 
 
@@ -346,9 +329,3 @@ def _up(number: Symbolic) -> float:
     high = enclosure(lambda bits: number.ball())[1]
     rounded = float(high)
     return rounded if Fraction(rounded) >= high else math.nextafter(rounded, math.inf)
-
-
-def _down(number: Symbolic) -> float:
-    low = enclosure(lambda bits: number.ball())[0]
-    rounded = float(low)
-    return rounded if Fraction(rounded) <= low else math.nextafter(rounded, 0.0)

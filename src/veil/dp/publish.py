@@ -174,6 +174,7 @@ def publish(
             f"release by {model}",
             model.epsilon,
             model.budgets().delta,
+            neighbours="one more or less",
             alone=model.acquisition_sampling is not None,
         )
     if source.kind == "engine":

@@ -33,10 +33,15 @@ _TOKEN = re.compile(
     | (?P<bracket>[()])""",
     re.VERBOSE,
 )
-_RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
+_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq, "==": operator.eq, "!=": operator.ne, "<>": operator.ne, "≠": operator.ne,
     "<": operator.lt, "<=": operator.le, "≤": operator.le, ">": operator.gt, ">=": operator.ge, "≥": operator.ge,
 }  # fmt: skip
+_OF_FLOATS = {
+    operator.eq: pc.equal, operator.ne: pc.not_equal, operator.lt: pc.less, operator.le: pc.less_equal,
+    operator.gt: pc.greater, operator.ge: pc.greater_equal,
+}  # fmt: skip
+"""The same comparisons for whole columns of floats, which have about as many different values as rows."""
 _KEYWORDS = ("and", "or", "not", "is", "null", "missing", "true", "false")
 
 
@@ -181,12 +186,15 @@ def _join_conditions(function: Callable[[Any, Any], pa.Array], parts: list[_Cond
     return lambda table: functools.reduce(function, (part(table) for part in parts))
 
 
-def _compare(column: pa.ChunkedArray, relation: Callable[[Any, Any], bool], value: _Token) -> pa.Array:
+def _compare(column: pa.ChunkedArray, relation: Callable[[Any, Any], Any], value: _Token) -> pa.Array:
     """Compare the distinct values of a column, exactly, each as what the column holds."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_nested(column.type):
         raise ValueError(f"a column of type {column.type} cannot be compared")
+    if pa.types.is_floating(column.type) and value.kind == "number":
+        _, right = _sides(pa.array([], column.type), value)
+        return _OF_FLOATS[relation](column, pa.scalar(right, column.type)).combine_chunks()
     encoded = column.combine_chunks().dictionary_encode()
     left, right = _sides(encoded.dictionary, value)
     if isinstance(right, bool) and relation not in (operator.eq, operator.ne):

@@ -142,6 +142,19 @@ def show_budget(
     delta: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="Start a budget: 1e-4. Default: 0.")
     ] = None,
+    neighbours: Annotated[
+        str | None,
+        typer.Option(
+            metavar="one more or less|one changed",
+            help="Start a budget that hides whether somebody is in the data, or what a record says. Default: the first.",
+        ),
+    ] = None,
+    zcdp_delta: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER", help="Start a budget: the part of delta for questions that cost --rho."
+        ),
+    ] = None,
     at: Annotated[
         Path | None,
         typer.Option("--file", metavar="FILE", help="Where it is kept. Default: next to the table."),
@@ -155,4 +168,4 @@ def show_budget(
     startup.quick()
     from veil.cli.budget import start_or_show
 
-    start_or_show(file, epsilon, delta, at)
+    start_or_show(file, epsilon, delta, at, neighbours, zcdp_delta)

@@ -1,0 +1,63 @@
+"""The verb ask: questions to a table under a budget, wherever the table is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from veil.api.open import Engine, find_relation
+from veil.dp.accountant import Accountant
+from veil.dp.answers import Answer, Preview
+from veil.dp.session import Session
+from veil.engines.questions import HeldByEngine
+from veil.recipe.asking import AskingRecipe
+from veil.tables import Format, read
+
+
+def open_session(
+    source: Any,
+    accountant: Accountant,
+    *,
+    format: Format | None = None,
+    engine: Engine = "auto",
+    **declared: Any,
+) -> Session:
+    """Open a table for questions, as `veil.dp.Session` does, with a say in how and by whom it is read.
+
+    >>> import pyarrow as pa
+    >>> ages = pa.table({"age": [34, 71, 68]})
+    >>> session = open_session(ages, Accountant(1), neighbours="one more or less", steady=False)
+    >>> type(session.count(epsilon=0.5).value)
+    <class 'int'>
+    """
+    relation = find_relation(source, format, engine)
+    held = read(source, format=format) if relation is None else HeldByEngine(relation)
+    return Session(held, accountant, **declared)
+
+
+def ask(
+    recipe: AskingRecipe,
+    source: Any,
+    accountant: Accountant,
+    *,
+    preview: bool = False,
+    format: Format | None = None,
+    engine: Engine = "auto",
+) -> list[Answer] | list[Preview]:
+    """Ask the questions of a recipe, one after the other; or see what they would cost.
+
+    All of them are made before the first is paid for, so that a mistake in the last one costs nothing.
+    """
+    session = open_session(
+        source,
+        accountant,
+        format=format,
+        engine=engine,
+        neighbours=recipe.neighbours,
+        bounds=recipe.bounds,
+        keys=recipe.keys,
+        missing=recipe.missing,
+        outside=recipe.outside,
+        person=recipe.person,
+    )
+    previews: list[Preview] = [each.put(session.preview) for each in recipe.questions]
+    return previews if preview else [each.put(session) for each in recipe.questions]

@@ -1,0 +1,157 @@
+"""`veil ask`: questions to a table under its budget, from a recipe or from options that say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from veil.api.ask import ask
+from veil.api.run import table_of
+from veil.cli import files, grammar, show
+from veil.cli.budget import open_budget
+from veil.cli.measure import Telling
+from veil.dp.accountant import Accountant
+from veil.dp.answers import Answer
+from veil.errors import ParameterError, PlanError
+from veil.recipe.asking import AskingRecipe
+
+Options = dict[str, Sequence[str]]
+
+
+def ask_and_show(
+    source: Path,
+    questions: Sequence[dict[str, Any]],
+    declared: Options,
+    telling: Telling,
+    *,
+    neighbours: str | None,
+    budget: Path | None,
+    preview: bool,
+    format: str | None,
+    **price: Any,
+) -> None:
+    """Ask, and show the answers with their intervals, and what is left of the budget."""
+    files.no_databases(source)
+    given = grammar.format(format) if format else None
+    if files.is_recipe(source):
+        if questions or any(declared.values()):
+            raise PlanError(f"questions stand in the recipe: change {source} instead of giving options")
+        recipe = AskingRecipe.read(source)
+        place, chosen = table_of(recipe, format=given)
+        if not isinstance(place, Path):
+            raise PlanError(f"{source}: `veil ask` works on files; for databases, use veil.dp.Session")
+        accountant = open_budget(place, budget or recipe.budget_path)
+    else:
+        if not questions:
+            raise PlanError("say what to ask, such as --count, --mean age or --histogram sex")
+        place, chosen = source, given
+        accountant = open_budget(place, budget)
+        recipe = AskingRecipe.model_validate(
+            {
+                "neighbours": neighbours or accountant.neighbours,
+                "bounds": {
+                    name: _bounds(name, text) for name, text in _pairs("--bounds", declared["bounds"])
+                },
+                "keys": {name: text.split("|") for name, text in _pairs("--keys", declared["keys"])},
+                "missing": {
+                    name: grammar.value_of(text) for name, text in _pairs("--missing", declared["missing"])
+                },
+                **{name: value for name in ("outside", "person") for value in declared[name]},
+                "questions": [{**each, **_given(price)} for each in questions],
+            }
+        )
+    telling.check(place)
+    with recipe.own_words():
+        answers = ask(recipe, place, accountant, preview=preview, format=chosen)
+    telling.tell(
+        {
+            "neighbours": recipe.neighbours,
+            "answers": [_plain(each) for each in answers],
+            "left": str(accountant.remaining),
+        },
+        lambda console: _show(console, answers, recipe, accountant),
+    )
+
+
+def _given(price: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in price.items() if value is not None}
+
+
+def _show(console: Any, answers: Sequence[Any], recipe: AskingRecipe, accountant: Accountant) -> None:
+    rows = []
+    for each in answers:
+        if not isinstance(each, Answer):
+            rows.append((each.question, "", each.accuracy(0.95), str(each.cost)))
+        elif isinstance(each.value, dict):
+            for key, value in each.value.items():
+                rows.append((f"{each.question}: {key}", _number(value), _interval(each, key), ""))
+            rows.append(("", "", each.mechanism, str(each.spent)))
+        else:
+            rows.append((each.question, _number(each.value), _interval(each), str(each.spent)))
+    console.print(
+        show.table("Answers", ("question", "answer", "with 95 % between", "price"), rows, right=(1,))
+    )
+    console.print(f"neighbours: {recipe.neighbours}   left: {accountant.remaining} of {accountant.budget}")
+
+
+def _interval(answer: Answer, key: Any = None) -> str:
+    try:
+        found = answer.interval(0.95)
+    except ParameterError:
+        return answer.mechanism
+    low, high = found[key] if isinstance(found, dict) else found
+    return f"{_number(low)} and {_number(high)}"
+
+
+def _number(value: Any) -> str:
+    return (
+        f"{value:,.8g}"
+        if isinstance(value, float)
+        else f"{value:,}"
+        if isinstance(value, int)
+        else str(value)
+    )
+
+
+def _plain(answer: Any) -> dict[str, Any]:
+    if not isinstance(answer, Answer):
+        return {
+            "question": answer.question,
+            "mechanism": answer.mechanism,
+            "cost": str(answer.cost),
+            "accuracy": answer.accuracy(0.95),
+        }
+    value = answer.value
+    made: dict[str, Any] = {
+        "question": answer.question,
+        "mechanism": answer.mechanism,
+        "spent": str(answer.spent),
+    }
+    made["value"] = {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
+    try:
+        found = answer.interval(0.95)
+    except ParameterError:
+        return made
+    made["interval"] = {str(key): each for key, each in found.items()} if isinstance(found, dict) else found
+    return made
+
+
+def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    made = []
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator or not value:
+            raise PlanError(f"{option} {text!r}: write COLUMN=…, such as {option} {_EXAMPLES[option]}")
+        made.append((name, value))
+    return made
+
+
+_EXAMPLES = {"--bounds": "age=0:120", "--keys": "'sex=f|m'", "--missing": "'age=leave out'"}
+
+
+def _bounds(name: str, text: str) -> tuple[Any, Any]:
+    low, separator, high = text.partition(":")
+    if not separator:
+        raise PlanError(f"--bounds {name}={text}: write the lower and the higher bound, such as {name}=0:120")
+    return grammar.value_of(low), grammar.value_of(high)

@@ -1,0 +1,159 @@
+"""`veil ask`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veil.cli import startup
+from veil.cli.base import RELEASE, Figures, Json, Overwrite, Reading, command
+
+QUESTIONS, DECLARED, PRICE = "What to ask", "What is known without the data", "What it may cost"
+
+_Columns = list[str] | None
+
+
+@command(RELEASE, "ask")
+def ask_table(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="RECIPE|TABLE", help="A recipe of questions (.yaml), or a table and options."),
+    ],
+    count: Annotated[
+        bool, typer.Option("--count", help="How many records.", rich_help_panel=QUESTIONS)
+    ] = False,
+    histogram: Annotated[
+        _Columns,
+        typer.Option(metavar="COLUMNS", help="How often each key occurs.", rich_help_panel=QUESTIONS),
+    ] = None,
+    sum: Annotated[
+        _Columns, typer.Option(metavar="COLUMN", help="The sum.", rich_help_panel=QUESTIONS)
+    ] = None,
+    mean: Annotated[
+        _Columns, typer.Option(metavar="COLUMN", help="The mean.", rich_help_panel=QUESTIONS)
+    ] = None,
+    quantiles: Annotated[
+        _Columns,
+        typer.Option(
+            metavar="COLUMN=SHARES", help="Quantiles: age=0.25,0.5,0.75.", rich_help_panel=QUESTIONS
+        ),
+    ] = None,
+    record: Annotated[
+        _Columns,
+        typer.Option(metavar="WHO=COLUMN", help="What one record has: 17=age.", rich_help_panel=QUESTIONS),
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(metavar="QUERY", help='Of which records: "age >= 65".', rich_help_panel=QUESTIONS),
+    ] = None,
+    bounds: Annotated[
+        _Columns,
+        typer.Option(
+            metavar="COLUMN=LOW:HIGH", help="Between which numbers values lie.", rich_help_panel=DECLARED
+        ),
+    ] = None,
+    keys: Annotated[
+        _Columns, typer.Option(metavar="COLUMN=A|B", help="Which values to count.", rich_help_panel=DECLARED)
+    ] = None,
+    missing: Annotated[
+        _Columns,
+        typer.Option(
+            metavar="COLUMN=NUMBER|leave out", help="What missing values count as.", rich_help_panel=DECLARED
+        ),
+    ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column that names people.", rich_help_panel=DECLARED),
+    ] = None,
+    outside: Annotated[
+        str | None,
+        typer.Option(
+            metavar="clamp|leave out",
+            help="What becomes of values outside of bounds. Default: clamp.",
+            rich_help_panel=DECLARED,
+        ),
+    ] = None,
+    neighbours: Annotated[
+        str | None,
+        typer.Option(
+            metavar="one more or less|one changed",
+            help="What answers hide. Default: what the budget is for.",
+            rich_help_panel=PRICE,
+        ),
+    ] = None,
+    budget: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The budget. Default: the one next to the table.", rich_help_panel=PRICE
+        ),
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The price of each question.", rich_help_panel=PRICE)
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The same, of gaussian noise.", rich_help_panel=PRICE)
+    ] = None,
+    rho: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The same in zCDP.", rich_help_panel=PRICE)
+    ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="laplace|geometric|gaussian|staircase|step", help="The noise.", rich_help_panel=PRICE
+        ),
+    ] = None,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Spend nothing: show prices and how close answers would be.")
+    ] = False,
+    json: Json = False,
+    output: Figures = None,
+    overwrite: Overwrite = False,
+    format: Reading = None,
+) -> None:
+    """Ask a table questions under its budget: differentially private counts, sums, means and quantiles.
+
+    A budget is started with [cyan]veil budget[/cyan]. Each question is paid for before the table is looked at.
+
+    [cyan]veil ask patients.csv --count --where "age >= 65" --epsilon 0.1[/cyan]
+
+    [cyan]veil ask patients.csv --mean age --bounds age=0:120 --missing "age=leave out" --epsilon 0.1 --preview[/cyan]
+    """
+    startup.quick()
+    from veil.cli.ask import ask_and_show
+    from veil.cli.measure import Telling
+
+    asked: list[dict[str, object]] = [{"ask": "count", "where": where}] if count else []
+    asked += [{"ask": "histogram", "of": each.split(","), "where": where} for each in histogram or []]
+    for kind, columns in (("sum", sum), ("mean", mean)):
+        asked += [{"ask": kind, "of": each, "where": where} for each in columns or []]
+    for each in quantiles or []:
+        column, _, shares = each.partition("=")
+        parts = [
+            float(share) if share.replace(".", "", 1).isdigit() else share for share in shares.split(",")
+        ]
+        asked.append({"ask": "quantiles", "of": column, "shares": parts if shares else [], "where": where})
+    for each in record or []:
+        who, _, column = each.partition("=")
+        asked.append({"ask": "record", "who": int(who) if who.isdigit() else who, "of": column})
+    ask_and_show(
+        source,
+        asked,
+        {
+            "bounds": bounds or [],
+            "keys": keys or [],
+            "missing": missing or [],
+            "outside": [outside] if outside else [],
+            "person": [person] if person else [],
+        },
+        Telling(json, output, overwrite),
+        neighbours=neighbours,
+        budget=budget,
+        preview=preview,
+        format=format,
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        noise=noise,
+    )

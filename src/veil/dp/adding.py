@@ -1,0 +1,99 @@
+"""Noise for all numbers of one answer, on whole numbers: what the noise that a question names is, for a price."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from veil.base.exact import ball
+from veil.base.randomness import Randomness
+from veil.dp.gaussian import Gaussian
+from veil.dp.noise import Laplace, Noise
+from veil.dp.price import Price
+from veil.dp.staircase import Staircase
+from veil.dp.step_noise import StepNoise
+from veil.dp.symbolic import Symbolic, enclosure
+from veil.errors import ParameterError, did_you_mean
+
+NoiseName = Literal["laplace", "geometric", "gaussian", "staircase", "step"]
+
+
+class Adding(ABC):
+    """Noise for the numbers of an answer."""
+
+    name: str
+
+    @abstractmethod
+    def draw(self, randomness: Randomness | None) -> list[int]:
+        """Draw the noise of each number."""
+
+    @abstractmethod
+    def half_width(self, number: int, confidence: float) -> float:
+        """Return how far one of the numbers is from the truth at most, with a given probability."""
+
+
+def noise_for(noise: str, sensitivities: Sequence[int], together: int, price: Price) -> Adding:
+    """Return the noise of a name, for whole numbers that one record changes, at most so many of them together.
+
+    Independent noise has to share the price among those that change together; Gaussian noise grows with the root of
+    their number, as their distance does; step noise hides all at once.
+
+    >>> noise_for("geometric", [1, 1, 1], 2, Price.read(1)).half_width(0, 0.95)
+    6.0
+    """
+    if noise not in get_args(NoiseName):
+        raise ParameterError(
+            f"there is no noise {noise!r}.{did_you_mean(str(noise), get_args(NoiseName))} Or give a prior"
+        )
+    if noise == "gaussian":
+        if not price.rho and not price.delta:
+            raise ParameterError(
+                "gaussian noise needs a `delta` above 0, or `rho` in place of epsilon and delta"
+            )
+        return _Each([_gaussian(each, together, price) for each in sensitivities], "gaussian")
+    if price.rho:
+        raise ParameterError(f"`rho` is the price of gaussian noise; {noise} noise has an `epsilon`")
+    if price.delta:
+        raise ParameterError(f"{noise} noise has no use for a `delta`: leave it out")
+    if noise == "step":
+        return _Together(StepNoise(list(sensitivities), price.epsilon, whole=True))
+    share = price.epsilon / together
+    kind = Staircase if noise == "staircase" else Laplace
+    made = {each: kind(each, share, whole=True) for each in set(sensitivities)}
+    return _Each([made[each] for each in sensitivities], noise)
+
+
+def _gaussian(sensitivity: int, together: int, price: Price) -> Gaussian:
+    reach = enclosure(lambda bits: sensitivity * ball(together).sqrt())[1]
+    if price.rho:
+        return Gaussian(Symbolic(reach), rho=price.rho, whole=True)
+    return Gaussian(Symbolic(reach), price.epsilon, price.delta, whole=True)
+
+
+class _Each(Adding):
+    """Independent noise for each number."""
+
+    def __init__(self, noises: Sequence[Noise], name: str) -> None:
+        self._noises, self.name = noises, name
+
+    def draw(self, randomness: Randomness | None) -> list[int]:
+        return [each.draw(randomness) for each in self._noises]
+
+    def half_width(self, number: int, confidence: float) -> float:
+        return self._noises[number].half_width(confidence)
+
+
+class _Together(Adding):
+    """Step noise for all of them."""
+
+    name = "step"
+
+    def __init__(self, noise: StepNoise) -> None:
+        self._noise = noise
+
+    def draw(self, randomness: Randomness | None) -> list[int]:
+        return self._noise.draw(randomness)
+
+    def half_width(self, number: int, confidence: float) -> float:
+        return self._noise.half_width(number, confidence)

@@ -1,0 +1,169 @@
+"""What whoever asks declares about columns, before anything is looked at: bounds, keys, and what missing values count as.
+
+All of it is public. Values outside of it are clamped or left out, as declared, and never reported: an error that depends on
+the data would be an answer that nobody has paid for.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.dp.grid import exact_value
+from veil.dp.neighbours import Neighbours, check_neighbours
+from veil.errors import InputError, ParameterError
+from veil.tables.columns import as_numbers, encode_values, is_number
+from veil.tables.text import canonical_text
+
+Outside = Literal["clamp", "leave out"]
+Missing = Fraction | Literal["leave out"]
+
+_FINENESS = 20
+"""The larger bound is about 2 to this power steps, so that the sum of 2^40 values is a machine number."""
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A column of numbers within bounds, as whole numbers of steps: what a record counts as depends on it alone."""
+
+    name: str
+    low: Fraction
+    high: Fraction
+    missing: Missing | None
+    outside: Outside
+
+    @property
+    def step(self) -> Fraction:
+        """The step of the grid that values are rounded to."""
+        largest = max(abs(self.low), abs(self.high))
+        return Fraction(2) ** (math.ceil(math.log2(largest)) - _FINENESS)
+
+    @property
+    def lowest(self) -> int:
+        """The lower bound in steps."""
+        return round(self.low / self.step)
+
+    @property
+    def highest(self) -> int:
+        """The upper bound in steps."""
+        return round(self.high / self.step)
+
+    def require_missing(self) -> None:
+        """Refuse to guess what a missing value is."""
+        if self.missing is None:
+            raise ParameterError(
+                f'say what a missing value of {self.name!r} counts as, whether there is one or not: missing={{"{self.name}": '
+                '"leave out"}, or a number'
+            )
+
+    def read(self, column: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the values in steps, and which of them count."""
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_null(column.type):
+            column = column.cast(pa.float64())
+        if not is_number(column.type):
+            raise InputError(
+                f"column {self.name!r} holds values of type {column.type}, and numbers are needed"
+            )
+        values = as_numbers(column)
+        lacking = np.isnan(values)
+        counts = np.ones(len(values), np.bool_)
+        if self.missing == "leave out":
+            counts &= ~lacking
+        if self.outside == "leave out":
+            counts &= lacking | ((values >= float(self.low)) & (values <= float(self.high)))
+        replacement = float(self.low) if isinstance(self.missing, str | None) else float(self.missing)
+        within = np.clip(np.where(lacking, replacement, values), float(self.low), float(self.high))
+        steps = np.rint(within / float(self.step)).astype(np.int64)
+        return np.clip(steps, self.lowest, self.highest), counts
+
+
+@dataclass(frozen=True)
+class Declared:
+    """All that is declared."""
+
+    neighbours: Neighbours
+    bounds: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    keys: Mapping[str, Sequence[Hashable]] = field(default_factory=dict)
+    missing: Mapping[str, Any] = field(default_factory=dict)
+    outside: Outside = "clamp"
+
+    def __post_init__(self) -> None:
+        check_neighbours(self.neighbours)
+        if self.outside not in ("clamp", "leave out"):
+            raise ParameterError(f'`outside` should be "clamp" or "leave out", not {self.outside!r}')
+        for name in self.bounds:
+            self.bounded(name)
+        for name in self.keys:
+            self.cells([name])
+
+    def bounded(self, name: str) -> Bounded:
+        """Return the bounds of a column."""
+        given = self.bounds.get(name)
+        if given is None:
+            raise ParameterError(
+                f'column {name!r} has no bounds: say between which numbers its values lie, bounds={{"{name}": (0, 100)}}, '
+                "from what is known without the data"
+            )
+        try:
+            low, high = (exact_value(each, "bounds") for each in given)
+        except (TypeError, ValueError):
+            raise ParameterError(f"the bounds of {name!r} should be two numbers, not {given!r}") from None
+        if low >= high:
+            raise ParameterError(
+                f"the bounds of {name!r} should be a lower and a higher number, not {given[0]!r} and {given[1]!r}"
+            )
+        missing = self.missing.get(name)
+        if missing is not None and missing != "leave out":
+            missing = min(max(exact_value(missing, "missing"), low), high)
+        return Bounded(name, low, high, missing, self.outside)
+
+    def cells(self, names: Sequence[str]) -> list[Any]:
+        """Return the cells of a histogram: keys, or combinations of keys of several columns."""
+        lists = []
+        for name in names:
+            keys = list(self.keys.get(name, ()))
+            if not keys:
+                raise ParameterError(
+                    f'column {name!r} has no keys: say which values to count, keys={{"{name}": [...]}}. Which of them occur is '
+                    "what the answer tells"
+                )
+            texts = [key_text(each) for each in keys]
+            if len(set(texts)) < len(texts):
+                twice = next(each for each in texts if texts.count(each) > 1)
+                raise ParameterError(f"the keys of {name!r} name {twice!r} twice")
+            lists.append(keys)
+        return lists[0] if len(lists) == 1 else list(itertools.product(*lists))
+
+    def cell_of(self, table: pa.Table, names: Sequence[str]) -> NDArray[np.int64]:
+        """Return the cell of each row; -1 for what is no key."""
+        cell = np.zeros(table.num_rows, np.int64)
+        inside = np.ones(table.num_rows, np.bool_)
+        for name in names:
+            places = {key_text(key): place for place, key in enumerate(self.keys[name])}
+            values, codes = encode_values(table[name])
+            found = np.array(
+                [places.get(text, -1) for text in canonical_text(values, column=name)], np.int64
+            )[codes]
+            inside &= found >= 0
+            cell = cell * len(places) + found
+        cell[~inside] = -1
+        return cell
+
+
+def key_text(key: Any) -> str | None:
+    """Spell a key as the values of a column are; None is a missing value.
+
+    >>> key_text(1.0), key_text("f"), key_text(True), key_text(None)
+    ('1', 'f', 'true', None)
+    """
+    return None if key is None else canonical_text(pa.array([key]))[0]

@@ -1,0 +1,64 @@
+"""Who is a neighbour: the two tables that must be hard to tell apart, and what a promise about one relation says of the other.
+
+"one more or less": one table has a record that the other lacks (unbounded; what SafePub promises).
+"one changed": both have the same number of records, which is public, and differ in one of them (bounded).
+
+Changing a record is leaving it out and adding another, so that a promise of the first kind is one of the second for
+twice the price. Nothing follows the other way: what is exact about the number of records keeps every promise of the
+second kind and none of the first.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal, get_args
+
+from veil.dp.symbolic import Symbolic, enclosure
+from veil.errors import ParameterError, PlanError, did_you_mean
+
+Neighbours = Literal["one more or less", "one changed"]
+
+RELATIONS: tuple[Neighbours, ...] = get_args(Neighbours)
+
+
+def check_neighbours(value: object) -> Neighbours:
+    """Return a relation if it is one.
+
+    >>> check_neighbours("one changed")
+    'one changed'
+    """
+    for each in RELATIONS:
+        if value == each:
+            return each
+    hint = did_you_mean(str(value), RELATIONS) if value is not None else ""
+    raise ParameterError(
+        f'`neighbours` should be "one more or less" or "one changed", not {value!r}.{hint} The first hides that '
+        "somebody is in the table; the second takes the number of records to be public"
+    )
+
+
+def convert_price(
+    epsilon: Symbolic, delta: Fraction, rho: Fraction, *, held: Neighbours, wanted: Neighbours
+) -> tuple[Symbolic, Fraction, Fraction]:
+    """Return what a promise under one relation costs under another, rounded up where it is not rational.
+
+    Two steps of (epsilon, delta) are one of (2 epsilon, (1 + e^epsilon) delta): P(S) <= e^eps P'(S) + delta, and
+    P'(S) <= e^eps P''(S) + delta. Two steps of rho-zCDP are one of 4 rho (Bun and Steinke 2016).
+
+    >>> convert_price(Symbolic.read("ln(3)"), Fraction(1, 100), Fraction(0), held="one more or less", wanted="one changed")
+    (Symbolic('2*ln(3)'), Fraction(1, 25), Fraction(0, 1))
+    """
+    if held == wanted:
+        return epsilon, delta, rho
+    if held == "one changed":
+        raise PlanError(
+            'a promise for neighbours="one changed" says nothing about tables with one record more or less, and cannot '
+            'be entered in a budget of that kind. Promise "one more or less", or keep a budget for "one changed"'
+        )
+    return 2 * epsilon, (1 + exponential_at_most(epsilon)) * delta if delta else delta, 4 * rho
+
+
+def exponential_at_most(number: Symbolic) -> Fraction:
+    """Return e to a number, exactly where that is rational and otherwise a little more."""
+    exact = number.exponential()
+    return exact if exact is not None else enclosure(lambda bits: number.ball().exp())[1]

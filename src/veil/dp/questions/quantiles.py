@@ -1,0 +1,112 @@
+"""Quantiles, each by the exponential mechanism for an equal part of the price.
+
+A number y is the worse, the more records would have to change sides to make it the quantile of share q: the larger of
+#{x < y} - q n and q n - #{x <= y}, if above 0 (Smith 2011). One record more or less changes both by q or 1 - q, one changed
+by at most 1. Possible answers are equally spaced numbers between the bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from veil.base.exact import decimal_fraction
+from veil.base.randomness import Randomness
+from veil.dp.answers import chance_in_words
+from veil.dp.declared import Declared
+from veil.dp.held import Selected
+from veil.dp.mechanisms import ExponentialChoice
+from veil.dp.price import Price
+from veil.dp.questions.question import Chosen, Question, of, weights_of
+from veil.errors import ParameterError
+
+_CANDIDATES = 2**10
+"""Answers are so many equally spaced numbers, and one more, if nothing else is said."""
+
+_MOST = 2**14
+
+
+def quantiles(
+    declared: Declared,
+    column: str,
+    shares: Sequence[Any],
+    where: str | None,
+    price: Price,
+    candidates: int | None,
+) -> Question:
+    """Ask for the values that given shares of the records do not exceed."""
+    if price.rho or price.delta:
+        raise ParameterError("quantiles have an `epsilon`: leave `delta` and `rho` out")
+    bounded = declared.bounded(column)
+    wanted = [_share(each) for each in shares]
+    if not wanted:
+        raise ParameterError("`shares` is empty: name at least one quantile, such as 0.5")
+    number = _CANDIDATES if candidates is None else candidates
+    if number not in range(1, _MOST + 1):
+        raise ParameterError(f"`candidates` should be a whole number from 1 to {_MOST}, not {candidates!r}")
+    distance = bounded.highest - bounded.lowest
+    places = np.unique([distance * each // number for each in range(number + 1)])
+    each_price = price.epsilon / len(wanted)
+    changed = declared.neighbours == "one changed"
+
+    def respond(selected: Selected, chosen: Chosen, randomness: Randomness | None) -> tuple[Any, None]:
+        steps, counts = bounded.read(selected.table[column])
+        kept = chosen & counts
+        values, weights = steps[kept] - bounded.lowest, weights_of(selected, kept)
+        if len(values) > distance:  # many rows, of fewer values
+            times = np.bincount(values, weights)
+            values = np.flatnonzero(times)
+            weights = times[values].astype(np.int64)
+        # How many answers are not above a value, and how many are below it.
+        not_above = np.searchsorted(places, values, side="right")
+        under = not_above - (places[not_above - 1] == values)
+        below, up_to = (
+            np.cumsum(np.bincount(each, weights, len(places) + 1).astype(np.int64))[:-1]
+            for each in (not_above, under)
+        )
+        records = int(weights.sum())
+        value = {}
+        for share, name in zip(wanted, shares, strict=True):
+            # In whole numbers: all scores times the denominator.
+            goal = share.numerator * records
+            away = np.maximum(below * share.denominator - goal, goal - up_to * share.denominator)
+            reach = (
+                share.denominator if changed else max(share.numerator, share.denominator - share.numerator)
+            )
+            choice = ExponentialChoice[int](each_price, reach, randomness)
+            for place, score in enumerate(np.maximum(away, 0).tolist()):
+                choice.add(place, -score)
+            value[name] = float((bounded.lowest + int(places[choice.draw()])) * bounded.step)
+        return value, None
+
+    def accuracy(confidence: float) -> str:
+        reach = 1.0 if changed else max(float(max(each, 1 - each)) for each in wanted)
+        rank = 2 * reach / float(each_price) * math.log(len(places) / (1 - confidence))
+        return f"{chance_in_words(confidence)} each is off by at most {rank:.4g} records more than the best of {len(places)} equally spaced numbers"
+
+    label = f"quantiles {', '.join(map(str, shares))} of {column}{of(where)}"
+    return Question(
+        label,
+        price,
+        declared.neighbours,
+        "exponential mechanism",
+        (column,),
+        respond,
+        accuracy,
+        where,
+        bounded,
+    )
+
+
+def _share(value: Any) -> Fraction:
+    try:
+        share = decimal_fraction(value)
+    except (ValueError, TypeError):
+        share = Fraction(-1)
+    if not 0 <= share <= 1 or share.denominator > 10**6:
+        raise ParameterError(f"`shares` should be numbers from 0 to 1 with at most six places, not {value!r}")
+    return share

@@ -1,0 +1,116 @@
+"""The question itself, and what several kinds of questions share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.base.randomness import Randomness
+from veil.dp.adding import Adding
+from veil.dp.answers import HalfWidths, chance_in_words
+from veil.dp.declared import Bounded
+from veil.dp.held import Selected
+from veil.dp.neighbours import Neighbours
+from veil.dp.price import Price
+from veil.dp.priors import Prior
+from veil.dp.refinement import About, Refinement
+from veil.errors import ParameterError
+from veil.models.query import Query
+from veil.models.subset import Where
+
+Noise = str | Prior
+"""The name of a noise, or what the one who asks expects."""
+
+Chosen = NDArray[np.bool_]
+Response = Callable[[Selected, Chosen, Randomness | None], tuple[Any, HalfWidths | None]]
+Truth = Callable[[Selected, Chosen], Any]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with its price, the columns it reads, and how to answer it from the rows that it is about."""
+
+    label: str
+    price: Price
+    promise: Neighbours
+    """The relation of neighbours that the price is for."""
+    mechanism: str
+    columns: tuple[str, ...]
+    respond: Response
+    accuracy: Callable[[float], str]
+    where: str | None = None
+    bounded: Bounded | None = None
+    needs_rows: bool = False
+    """Whether records have to have numbers."""
+
+    @property
+    def reads(self) -> list[str]:
+        """The columns that are needed, also for the condition."""
+        condition = [] if self.where is None else Query(self.where).columns
+        return list(dict.fromkeys([*self.columns, *condition]))
+
+    def check(self) -> None:
+        """Refuse what is not declared, and a condition that cannot be read."""
+        if self.bounded is not None:
+            self.bounded.require_missing()
+        if self.where is not None:
+            Where(self.where)
+
+    def choose(self, selected: Selected) -> Chosen:
+        """Tell which rows the question is about. What is neither true nor false is left out."""
+        if self.where is None:
+            return np.ones(selected.table.num_rows, np.bool_)
+        return Where(self.where).mask(selected.table)
+
+
+def whole_numbers(truth: Truth, adding: Adding, step: Fraction) -> tuple[Response, Callable[[float], str]]:
+    """Answer with one number: a truth in whole steps, and noise."""
+
+    def respond(selected: Selected, chosen: Chosen, randomness: Randomness | None) -> tuple[Any, HalfWidths]:
+        noisy = truth(selected, chosen) + adding.draw(randomness)[0]
+
+        def interval(confidence: float) -> tuple[float, float]:
+            half = Fraction(adding.half_width(0, confidence))
+            return float((noisy - half) * step), float((noisy + half) * step)
+
+        return (noisy if step == 1 else float(noisy * step)), interval
+
+    def accuracy(confidence: float) -> str:
+        return f"{chance_in_words(confidence)} the answer is within ± {adding.half_width(0, confidence) * float(step):.6g}"
+
+    return respond, accuracy
+
+
+def refined(
+    truth: Truth, prior: Prior, price: Price, about: About
+) -> tuple[str, Response, Callable[[float], str]]:
+    """Answer with one draw from a prior, reweighted towards the truth."""
+    if price.rho:
+        raise ParameterError("`rho` is the price of gaussian noise; an answer from a prior has an `epsilon`")
+    refinement = Refinement(prior, price.epsilon, delta=price.delta, about=about)
+
+    def respond(selected: Selected, chosen: Chosen, randomness: Randomness | None) -> tuple[Any, None]:
+        return refinement.answer(truth(selected, chosen), randomness), None
+
+    def accuracy(confidence: float) -> str:
+        near, chance = refinement.nearest_share()
+        return f"with a probability of {chance:.4g} the answer is among the nearest {near:.2%} of what was expected"
+
+    return "refinement of a prior", respond, accuracy
+
+
+def of(where: str | None) -> str:
+    """Say in a label what a question is about."""
+    return "" if where is None else f" where {where}"
+
+
+def weights_of(selected: Selected, chosen: Chosen) -> NDArray[np.int64]:
+    """Return how many records each of the chosen rows stands for."""
+    if selected.weights is None:
+        return np.ones(int(chosen.sum()), np.int64)
+    return selected.weights[chosen]

@@ -1,0 +1,273 @@
+"""Questions to a table under a budget: each is paid for before the table is looked at, and answered with noise."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from veil.base.randomness import Randomness
+from veil.dp.accountant import Accountant
+from veil.dp.answers import Answer, Preview
+from veil.dp.declared import Declared, Outside
+from veil.dp.draws import checked_randomness
+from veil.dp.held import Held, InMemory, Selected, check_names, hold
+from veil.dp.joint import Joint
+from veil.dp.neighbours import Neighbours, convert_price
+from veil.dp.price import Price
+from veil.dp.priors import Prior
+from veil.dp.questions.counting import count, histogram
+from veil.dp.questions.individual import record
+from veil.dp.questions.quantiles import quantiles
+from veil.dp.questions.question import Noise, Question
+from veil.dp.questions.totals import mean_of, sum_of
+from veil.dp.steady import STEP, steady
+from veil.dp.symbolic import Readable
+from veil.errors import BudgetError, ParameterError, PlanError
+
+Result = TypeVar("Result", Answer, Preview)
+
+
+class Asking(ABC, Generic[Result]):
+    """The questions that can be asked; what becomes of them is up to the session, or to its preview."""
+
+    def __init__(self, declared: Declared, person: str | None) -> None:
+        self._declared, self._person = declared, person
+
+    @abstractmethod
+    def _settle(self, question: Question) -> Result: ...
+
+    def count(
+        self,
+        where: str | None = None,
+        *,
+        epsilon: Readable | None = None,
+        delta: Readable = 0,
+        rho: Readable | None = None,
+        noise: Noise = "geometric",
+    ) -> Result:
+        """Ask how many records there are, or of how many a condition such as "age >= 65" is true."""
+        price = Price.read(epsilon, delta=delta, rho=rho)
+        return self._settle(count(self._declared, where, price, noise))
+
+    def histogram(
+        self,
+        by: str | Sequence[str],
+        *,
+        where: str | None = None,
+        epsilon: Readable | None = None,
+        delta: Readable = 0,
+        rho: Readable | None = None,
+        noise: Noise = "geometric",
+    ) -> Result:
+        """Ask how often each key of a column occurs, or each combination of keys of several columns."""
+        price = Price.read(epsilon, delta=delta, rho=rho)
+        return self._settle(histogram(self._declared, by, where, price, noise))
+
+    def sum(
+        self,
+        column: str,
+        *,
+        where: str | None = None,
+        epsilon: Readable | None = None,
+        delta: Readable = 0,
+        rho: Readable | None = None,
+        noise: Noise = "laplace",
+    ) -> Result:
+        """Ask for the sum of a column."""
+        price = Price.read(epsilon, delta=delta, rho=rho)
+        return self._settle(sum_of(self._declared, column, where, price, noise))
+
+    def mean(
+        self,
+        column: str,
+        *,
+        where: str | None = None,
+        epsilon: Readable | None = None,
+        delta: Readable = 0,
+        rho: Readable | None = None,
+        noise: Noise = "laplace",
+    ) -> Result:
+        """Ask for the mean of a column."""
+        price = Price.read(epsilon, delta=delta, rho=rho)
+        return self._settle(mean_of(self._declared, column, where, price, noise))
+
+    def quantiles(
+        self,
+        column: str,
+        shares: Sequence[Any],
+        *,
+        where: str | None = None,
+        epsilon: Readable | None = None,
+        candidates: int | None = None,
+    ) -> Result:
+        """Ask for the values that given shares of the records do not exceed, such as 0.5 for the median."""
+        return self._settle(quantiles(self._declared, column, shares, where, Price.read(epsilon), candidates))
+
+    def record(
+        self,
+        who: Any,
+        column: str,
+        *,
+        epsilon: Readable | None = None,
+        delta: Readable = 0,
+        noise: Prior | None = None,
+    ) -> Result:
+        """Ask what one record has in a column, given a prior; by default all keys or all numbers within bounds alike."""
+        price = Price.read(epsilon, delta=delta)
+        return self._settle(record(self._declared, who, column, price, noise, self._person))
+
+
+class Session(Asking[Answer]):
+    """Questions to a table under a budget.
+
+    Parameters
+    ----------
+    source
+        A pandas, polars or pyarrow frame, a file, or a table that an engine holds, as for `veil.anonymize`.
+    accountant
+        The budget that answers are paid from.
+    neighbours
+        What answers hide: "one more or less", or "one changed" if the number of records is public.
+    bounds, keys
+        For each column that is added up or counted, between which numbers its values lie, or which values it has: what is
+        known without the data. A bound of "half more than the largest value" is data.
+    missing
+        For each column of numbers, what a missing value counts as: a number, or "leave out".
+    outside
+        What becomes of values outside of bounds: "clamp", or "leave out". Nothing is said about it. Values that are no key
+        are not counted.
+    person
+        A column that names the person of each record, for `record`; without one, rows have numbers from 0 on.
+    steady
+        Whether each answer takes a multiple of a quarter of a second, so that its time tells nothing.
+    randomness
+        For tests: `Randomness.for_testing(seed)`.
+
+    Once a question is refused for want of budget, so are all that follow.
+
+    >>> import pyarrow as pa
+    >>> patients = pa.table({"age": [34, 71, 68, 25], "sex": ["f", "m", "f", "f"]})
+    >>> session = Session(patients, Accountant(1), neighbours="one more or less", bounds={"age": (0, 120)}, steady=False)
+    >>> print(session.preview.count(where="age >= 65", epsilon=0.1))
+    count where age >= 65: geometric, epsilon = 0.1; with 95 % the answer is within ± 30
+    >>> answer = session.count(where="age >= 65", epsilon=0.1)
+    >>> type(answer.value), str(answer.spent), str(session.accountant.remaining)
+    (<class 'int'>, 'epsilon = 0.1', 'epsilon = 0.9')
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        accountant: Accountant,
+        *,
+        neighbours: Neighbours,
+        bounds: Mapping[str, tuple[Any, Any]] | None = None,
+        keys: Mapping[str, Sequence[Hashable]] | None = None,
+        missing: Mapping[str, Any] | None = None,
+        outside: Outside = "clamp",
+        person: str | None = None,
+        steady: bool = True,
+        randomness: Randomness | None = None,
+    ) -> None:
+        super().__init__(Declared(neighbours, bounds or {}, keys or {}, missing or {}, outside), person)
+        if not isinstance(accountant, Accountant):
+            raise ParameterError(
+                f"`accountant` should be an Accountant, such as Accountant(1), not {accountant!r}"
+            )
+        _check_relation(neighbours, accountant)
+        self.accountant = accountant
+        self._held: Held = hold(source)
+        if isinstance(self._held, InMemory) and self._held.source is not None:
+            accountant.check_data(self._held.source)
+        named = [*(bounds or {}), *(keys or {}), *(missing or {}), *([] if person is None else [person])]
+        check_names(self._held, named)
+        self._steady = steady
+        self._randomness = checked_randomness(randomness)
+        self.is_private = self._randomness.is_private
+        self._refused = ""
+
+    @property
+    def preview(self) -> Asking[Preview]:
+        """The same questions, of which nothing is spent: mechanism, price and how close answers would be."""
+        return _Preview(self._declared, self._person, self.accountant)
+
+    def jointly(self, sensitivity: Readable, epsilon: Readable) -> Joint:
+        """Pay once for several counts and sums of which the caller states how much one record changes them together.
+
+        Each gets Laplace noise of the scale sensitivity / epsilon (protocol 1 of the thesis). Veil cannot check the
+        sensitivity, which is that of all questions together, in L1 distance.
+        """
+        price = Price.read(epsilon)
+
+        def ask(question: Question) -> Answer:
+            return self._answer(question, paid=price)
+
+        joint = Joint(self._declared, sensitivity, price, ask)
+        self._pay(f"questions of joint sensitivity {sensitivity}", price, self._declared.neighbours)
+        return joint
+
+    def _settle(self, question: Question) -> Answer:
+        return self._answer(question)
+
+    def _check(self, question: Question) -> None:
+        """Refuse what cannot be answered, from what is public: columns and their types."""
+        question.check()
+        check_names(self._held, question.reads)
+        if question.needs_rows and not self._held.has_rows:
+            raise PlanError(
+                "an engine holds the table, and its rows have no numbers: say which column names the people, with `person`"
+            )
+        selected = self._held.select(question.reads)
+        nobody = Selected(selected.table.slice(0, 0), None)
+        question.choose(nobody)
+        if question.bounded is not None:
+            question.bounded.read(nobody.table[question.bounded.name])
+
+    def _answer(self, question: Question, paid: Price | None = None) -> Answer:
+        with steady(STEP if self._steady else 0):
+            self._check(question)
+            spent = paid or self._pay(question.label, question.price, question.promise)
+            selected = self._held.select(question.reads)
+            value, interval = question.respond(selected, question.choose(selected), self._randomness)
+        return Answer(question.label, value, spent, question.mechanism, interval)
+
+    def _pay(self, label: str, price: Price, promise: Neighbours) -> Price:
+        """Pay before the table is looked at."""
+        if self._refused:
+            raise BudgetError(f"{self._refused!r} was refused, and so is all that follows in this session")
+        try:
+            entry = self.accountant.spend(
+                label, price.epsilon, price.delta, rho=price.rho, neighbours=promise
+            )
+        except BudgetError:
+            self._refused = label
+            raise
+        return Price(entry.epsilon, entry.delta, entry.rho)
+
+
+class _Preview(Asking[Preview]):
+    """What questions would cost."""
+
+    def __init__(self, declared: Declared, person: str | None, accountant: Accountant) -> None:
+        super().__init__(declared, person)
+        self._accountant = accountant
+
+    def _settle(self, question: Question) -> Preview:
+        price = question.price
+        cost = convert_price(
+            price.epsilon,
+            price.delta,
+            price.rho,
+            held=question.promise,
+            wanted=self._accountant.neighbours,
+        )
+        return Preview(question.label, question.mechanism, Price(*cost), question.accuracy)
+
+
+def _check_relation(neighbours: Neighbours, accountant: Accountant) -> None:
+    if neighbours == "one changed" and accountant.neighbours != neighbours:
+        raise PlanError(
+            'the budget is for neighbours="one more or less", and answers for "one changed" do not keep that. Ask with '
+            'neighbours="one more or less", or start a budget with Accountant(…, neighbours="one changed")'
+        )

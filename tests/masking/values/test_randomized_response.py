@@ -183,7 +183,7 @@ STEPS = [RandomizedResponse("smokes", YES_NO, matrix=COIN), RandomizedResponse("
 
 
 def test_an_account_is_charged_with_the_sum():
-    account = Accountant("ln(6)")
+    account = Accountant("ln(6)", neighbours="one changed")
     release = veil.mask(PEOPLE, STEPS, accountant=account)
     assert [entry.label for entry in account.ledger] == ["randomized response of smokes, drinks"]
     assert account.remaining.epsilon == Symbolic.read(0)
@@ -196,8 +196,17 @@ def test_an_account_is_charged_with_the_sum():
         veil.mask(PEOPLE, veil.masking.RandomSampling(size=3), accountant=account)
 
 
+def test_the_number_of_answers_is_no_secret_so_that_only_a_changed_answer_is_hidden():
+    account = Accountant(2)
+    with pytest.raises(PlanError, match="one changed"):
+        veil.mask(PEOPLE, STEPS, accountant=account)
+    assert not account.ledger
+
+
 def test_the_account_is_that_of_the_table(tmp_path):
-    account = Accountant.create(tmp_path / "b.json", 2, fingerprint=fingerprint(PEOPLE))
+    account = Accountant.create(
+        tmp_path / "b.json", 2, fingerprint=fingerprint(PEOPLE), neighbours="one changed"
+    )
     with pytest.raises(PlanError, match="the budget is for the data set"):
         veil.mask(PEOPLE.slice(1), STEPS, accountant=account)
     assert not account.ledger
@@ -214,7 +223,7 @@ def test_recipes_and_the_command_line_know_it(tmp_path):
     assert recipe.methods() == STEPS
     table, budget = tmp_path / "people.csv", tmp_path / "people.csv.budget.json"
     table.write_text("smokes\n" + "yes\nno\n" * 20)
-    assert command("budget", table, "--epsilon", "ln(3)").code == 0
+    assert command("budget", table, "--epsilon", "ln(3)", "--neighbours", "one changed").code == 0
     step = "randomized-response:smokes,categories=yes|no,matrix=0.75+0.25|0.25+0.75"
     given = ("mask", table, "--step", step, "--budget", budget)
     masked_table, report = tmp_path / "out.csv", tmp_path / "out.json"

@@ -166,7 +166,9 @@ WHOLE = [
 ]
 
 
-@pytest.mark.parametrize("noise", WHOLE, ids=repr)
+@pytest.mark.parametrize(
+    "noise", WHOLE, ids=["Laplace", "staircase", "interval", "Laplace, grid", "staircase, grid"]
+)
 def test_shifts_up_to_the_sensitivity_change_no_probability_by_more_than_the_factor(noise) -> None:
     """Exactly: the largest ratio is 2, and a shift by one step more exceeds it."""
     chances = {at: chance(noise, at) for at in range(-60, 61)}

@@ -19,6 +19,7 @@ from veil.engines.condense import Condensed, condense
 from veil.engines.copy import bring_over, is_brought
 from veil.engines.draw import draw_rows, store_rows
 from veil.engines.held import EngineHeld
+from veil.engines.order import shuffled
 from veil.engines.relation import Relation, check_columns, no_rows
 from veil.engines.transform import Chosen, Transform
 from veil.engines.verify import verify_output
@@ -67,7 +68,8 @@ class EngineSource(EngineHeld):
 
     def expression(self, outcome: Outcome) -> Any:
         relation, transform = self._rows(outcome)
-        return relation.restore(transform(relation.table))
+        rows = transform(relation.table)
+        return relation.restore(shuffled(rows) if _is_shuffled(outcome) else rows)
 
     def class_sizes(self, names: list[str]) -> NDArray[np.int64]:
         return Published(self.table, names, untouched=True, weights=self.weights).sizes
@@ -88,6 +90,7 @@ class EngineSource(EngineHeld):
                 target,
                 check=check,
                 token=self._token(outcome),
+                shuffle=_is_shuffled(outcome),
                 progress=shown,
                 **options,
             )
@@ -125,6 +128,11 @@ class EngineSource(EngineHeld):
             digest.update(part.rows.tobytes())
         digest.update(self.condensed.weights.tobytes())
         return digest.hexdigest()[:24]
+
+
+def _is_shuffled(outcome: Outcome) -> bool:
+    assert outcome.plan is not None
+    return outcome.plan.order == "random"
 
 
 def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -> EngineSource:

@@ -241,6 +241,14 @@ class Dialect:
 
         return ibis.row_number()
 
+    def differing(self) -> Any:
+        """Something that differs from row to row, to sort rows by its digest."""
+        return self.row_number()
+
+    def sort(self, table: ibis.Table, by: str, names: Sequence[str]) -> ibis.Table:
+        """Return some columns of a table in the order of one."""
+        return table.order_by(by).select(list(names))
+
     def digest(self, text: Any) -> Any:
         """SHA-256 of a text, as 64 hexadecimal digits."""
         import ibis.expr.operations as operations
@@ -248,8 +256,8 @@ class Dialect:
         if self.backend.has_operation(operations.HexDigest):
             return text.hexdigest("sha256")
         raise PlanError(
-            f"no random sample can be drawn by {self.backend.name}, as Ibis knows no SHA-256 there. Copy the table to "
-            "DuckDB, PostgreSQL, MySQL or Spark, or read it into memory"
+            f"{self.backend.name} can neither draw rows nor put them in a random order, as Ibis knows no SHA-256 there. Copy "
+            "the table to DuckDB, PostgreSQL, MySQL or Spark, or read it into memory"
         )
 
     def keep(self, rows: ibis.Table, pieces: int | None = None) -> ibis.Table:
@@ -336,8 +344,13 @@ class Dialect:
         """Spell the renaming of a table, which stays in its schema."""
         return f"ALTER TABLE {self.quote(schema, old)} RENAME TO {self.quote(new)}"
 
-    def write_parquet(self, rows: ibis.Table, place: Path, name: str) -> list[Path]:
-        """Write rows to a Parquet file, or several in a folder; return them. `name` is the target in messages."""
+    def write_parquet(
+        self, rows: ibis.Table, place: Path, name: str, most: int | None = None
+    ) -> list[Path]:
+        """Write rows to a Parquet file, or several in a folder; return them.
+
+        `name` is the target in messages. About `most` rows go into a file, if a folder is asked for by that.
+        """
         import pyarrow.parquet as pq
 
         batches = self.batches(rows)

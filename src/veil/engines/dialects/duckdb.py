@@ -17,6 +17,9 @@ from veil.engines.settings import Settings
 if TYPE_CHECKING:
     import ibis
 
+_ROW_GROUP = 122_880
+"""Rows of a row group in the Parquet files that DuckDB writes."""
+
 _COLLATING = (
     "SELECT current_setting('default_collation') <> '' "
     "OR EXISTS (SELECT 1 FROM duckdb_tables() WHERE sql ILIKE '%collate%') "
@@ -77,6 +80,11 @@ class DuckDB(InFile):
     def as_released(self, column: Any) -> Any:
         return as_plain_text(column) if column.type().is_string() else super().as_released(column)
 
+    def differing(self) -> Any:
+        import ibis
+
+        return ibis.uuid()  # made by all threads at once, while rows are numbered by one
+
     def settle(self) -> None:
         # Writing may make DuckDB tidy up deleted rows, and number the others anew; better now than later.
         with contextlib.suppress(Exception):
@@ -99,9 +107,15 @@ class DuckDB(InFile):
         finally:
             self.backend.con.unregister(view)
 
-    def write_parquet(self, rows: ibis.Table, place: Path, name: str) -> list[Path]:
-        self.backend.to_parquet(rows, place, compression="zstd")
-        return [place]
+    def write_parquet(
+        self, rows: ibis.Table, place: Path, name: str, most: int | None = None
+    ) -> list[Path]:
+        if most is None:
+            self.backend.to_parquet(rows, place, compression="zstd")
+            return [place]
+        groups = max(1, most // _ROW_GROUP)
+        self.backend.to_parquet(rows, place, compression="zstd", row_groups_per_file=groups)
+        return sorted(place.glob("*.parquet"))
 
     def read_parquet(self, folder: Path, files: Sequence[Path]) -> ibis.Table:
         return self.backend.read_parquet([str(file) for file in files], hive_partitioning=False)

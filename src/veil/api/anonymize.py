@@ -46,8 +46,9 @@ def anonymize(
     strategy: str | Strategy = "auto",
     time_limit: float | None = None,
     check_limit: int | None = None,
-    suppressed_rows: Literal["keep", "drop"] = "keep",
+    suppressed_rows: Literal["blank", "keep cells", "drop"] = "blank",
     marker: str | None = "*",
+    order: Literal["random", "input"] = "random",
     local: Mode | None = None,
     parts: int | bool | None = None,
     format: Format | None = None,
@@ -67,7 +68,7 @@ def anonymize(
         engine holds (see `veil.engines`): an Ibis table, a Spark DataFrame, a table of a database such as
         "postgres://user@host/database#table", a folder or pattern of Parquet or CSV files.
     plan
-        What is asked, if it is there as a `Plan`; otherwise give its fields, which are the keywords up to `marker`.
+        What is asked, if it is there as a `Plan`; otherwise give its fields, which are the keywords up to `order`.
     quasi_identifiers
         Columns an attacker may know, each with a hierarchy (see `veil.hierarchies`).
     models
@@ -94,9 +95,14 @@ def anonymize(
         Seconds, and number of checked transformations, after which the search returns the best so far.
         Without either, optimal search goes on to its end and every other strategy for at most 30 seconds.
     suppressed_rows
-        Keep suppressed rows in place with their quasi-identifiers blanked, or drop them.
+        What becomes of suppressed rows. "blank": every cell is blanked. "keep cells": the quasi-identifiers are; what
+        the other columns show is published if the blank rows fulfil every model as a class of their own, and refused
+        if not. "drop": the rows go.
     marker
         Text of a suppressed cell in text columns; typed columns get a missing value.
+    order
+        Rows leave in a "random" order, drawn anew each time; `release.key` tells which is which. With "input" they stay
+        as they came in: rows beside each other then tell of each other, and their numbers of any list in that order.
     local
         Transform what had to be suppressed again, on its own (see `veil.local_recoding`): `FastIterative()` and others
         after the best transformation, `FromTheStart()` with a first one that serves few records well.
@@ -132,7 +138,7 @@ def anonymize(
     ...     sensitive=["disease"],
     ...     models=[KAnonymity(2)],
     ... )
-    >>> release.transformation, release.table["age"].to_pylist()
+    >>> release.transformation, sorted(release.table["age"].to_pylist())
     ({'age': 1}, ['[20, 30[', '[20, 30[', '[30, 40[', '[30, 40['])
     """
     plan = _plan_of(plan, locals())

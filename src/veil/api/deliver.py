@@ -6,14 +6,15 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+import numpy as np
 import pyarrow as pa
 
 from veil.api.targets import Together, check_targets
 from veil.base.progress import ProgressLike
 from veil.engines.held import EngineHeld
-from veil.errors import OutputError, PlanError
+from veil.errors import OutputError, PlanError, Say
 from veil.outcome.outcome import Outcome
 from veil.outcome.written import Written
 from veil.tables import Csv, output_format, write
@@ -34,11 +35,47 @@ def as_frame(outcome: Outcome) -> Any:
     return source.frame.from_arrow(outcome.table, frozenset())
 
 
+def key_of(outcome: Outcome) -> Any:
+    """Return which row of the input each row of the release is, as the kind of frame that came in."""
+    if outcome.is_condensed:
+        refuse_key()
+    key = _key(outcome)
+    frame = outcome.source.frame
+    return key if frame is None else frame.from_arrow(key, frozenset())
+
+
+def refuse_key() -> NoReturn:
+    """Say why there is no key to a table that an engine holds."""
+    raise PlanError(
+        "an engine holds this table, and rows of it have no numbers: keep a column of pseudonyms to join by, or say ",
+        Say("order", "input"),
+    )
+
+
+def check_key(key: Path, target: Path) -> None:
+    """Refuse a key beside the release."""
+    if key.resolve().parent == target.resolve().parent:
+        raise OutputError(
+            f"{key}: the release goes into this folder, and its key must not. Choose another one"
+        )
+
+
+def write_key(outcome: Outcome, path: Path) -> None:
+    """Write which row of the input each row of the release is."""
+    with path.open("wb") as file:
+        write_csv(_key(outcome), file, Csv())
+
+
+def _key(outcome: Outcome) -> pa.Table:
+    return pa.table({"release row": np.arange(outcome.table.num_rows), "input row": outcome.origins})
+
+
 def save(
     outcome: Outcome,
     target: Any,
     *,
     apart: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     progress: ProgressLike = None,
     **options: Any,
@@ -47,6 +84,8 @@ def save(
     if isinstance(outcome.source, EngineHeld):
         if apart is not None:
             raise PlanError("an engine keeps nothing apart: leave `apart` out")
+        if key is not None:
+            refuse_key()
         return outcome.source.write(outcome, target, overwrite=overwrite, progress=progress, **options)
     if options:
         raise PlanError(
@@ -54,14 +93,19 @@ def save(
         )
     path = Path(target)
     format = output_format(path, outcome.source.format)
+    tables = dict(outcome.apart) if apart is not None else {}
     places = [] if apart is None else _places(outcome, Path(apart), path)
+    if key is not None:
+        check_key(Path(key), path)
+        places.append(Path(key))
+        tables["key"] = _key(outcome)
     kept = [] if outcome.source.path is None else [outcome.source.path]
     check_targets(
         {"release": path, **{place.name: place for place in places}}, keep=kept, overwrite=overwrite
     )
     with Together() as files:
         # What is apart first: a release whose key is lost cannot be undone.
-        for place, table in zip(places, outcome.apart.values(), strict=False):
+        for place, table in zip(places, tables.values(), strict=True):
             with files.making(place, 0o600) as made, made.open("wb") as file:
                 write_csv(table, file, Csv())
         with files.making(path) as made:

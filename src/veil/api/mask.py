@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from veil.api.open import Engine, find_relation
 from veil.api.release import Release
 from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
-from veil.errors import PlanError, VerificationError
+from veil.errors import ParameterError, PlanError, VerificationError
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
@@ -31,6 +31,7 @@ def mask(
     format: Format | None = None,
     engine: Engine = "auto",
     most_combinations: int | None = None,
+    order: Literal["random", "input"] = "random",
     for_testing_seed: int | None = None,
     progress: ProgressLike = None,
 ) -> Release:
@@ -50,6 +51,8 @@ def mask(
     most_combinations
         Of a table that an engine holds: how many different combinations of cells to have in memory at a time. The
         result does not depend on it. By default as many as fit.
+    order
+        As for `veil.anonymize`.
     for_testing_seed
         Makes all draws repeatable, for tests and reproductions. Whoever knows the seed can undo what chance has
         hidden: the result says `is_private = False` and is not for release.
@@ -75,17 +78,23 @@ def mask(
         raise PlanError(
             "there is no step: give at least one masking method, such as RankSwapping(['age'], p=10)"
         )
+    if order not in ("random", "input"):
+        raise ParameterError(f'`order` should be "random" or "input", not {order!r}')
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     with following(progress) as shown:
         shown.phase("reading the table")
         if isinstance(source, Source):
-            return Release(verified(_mask(source, methods, randomness, shown)))
+            return Release(verified(_mask(source, methods, order, randomness, shown)))
         relation = find_relation(source, format, engine)
         if relation is None:
-            return Release(verified(_mask(read(source, format=format), methods, randomness, shown)))
+            return Release(verified(_mask(read(source, format=format), methods, order, randomness, shown)))
         from veil.engines.parts.mondrian import mask_on_engine  # which needs Ibis
 
         return Release(verified(mask_on_engine(relation, methods, most_combinations, shown)))
+
+
+def _shuffle(table: pa.Table, randomness: Randomness) -> pa.Table:
+    return table.take(pa.array(randomness.permutation(table.num_rows)))
 
 
 def _of_step(findings: Iterable[Finding], method: Method, number: int | None) -> list[Finding]:
@@ -96,7 +105,9 @@ def _of_step(findings: Iterable[Finding], method: Method, number: int | None) ->
     return [Finding(f"{label}: {each.promise}", each.holds, each.measured) for each in findings]
 
 
-def _mask(source: Source, methods: list[Method], randomness: Randomness, progress: Progress) -> Outcome:
+def _mask(
+    source: Source, methods: list[Method], order: str, randomness: Randomness, progress: Progress
+) -> Outcome:
     """Apply one method after the other, each to what the one before has made."""
     source.check_index()
     table = source.table
@@ -124,6 +135,12 @@ def _mask(source: Source, methods: list[Method], randomness: Randomness, progres
         if made.rows is not None:
             rows = made.rows if rows is None else rows[made.rows]
         table = made.table
+    if order == "random":
+        shuffled = randomness.permutation(table.num_rows)
+        rows = shuffled if rows is None else rows[shuffled]
+        table = table.take(pa.array(shuffled))
+        # What goes out beside it must not tell either; what is secret is the holder's.
+        apart = {name: each if name in secret else _shuffle(each, randomness) for name, each in apart.items()}
     return Outcome(
         source,
         tuple(methods),

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.api.deliver import as_frame, save
+from veil.api.deliver import as_frame, key_of, save
 from veil.api.search import SearchResult
 from veil.base.progress import ProgressLike
 from veil.base.wording import plural
@@ -60,6 +60,15 @@ class Release:
         return only_used_categories(self.outcome.table)
 
     @property
+    def key(self) -> Any:
+        """Which row of the input each row of the release is, both counted from 0: a frame of the kind that came in.
+
+        It undoes the random order, and belongs to the data holder alone: `save(..., key=...)` writes it to a file of
+        its own.
+        """
+        return key_of(self.outcome)
+
+    @property
     def apart(self) -> dict[str, pa.Table]:
         """Further tables by name, which do not belong into the same file."""
         return dict(self.outcome.apart)
@@ -74,6 +83,7 @@ class Release:
         target: Any,
         *,
         apart: str | os.PathLike[str] | None = None,
+        key: str | os.PathLike[str] | None = None,
         overwrite: bool = False,
         progress: ProgressLike = None,
         **options: Any,
@@ -88,10 +98,14 @@ class Release:
         apart
             A folder for the tables apart, as CSV files that only you may read. What is secret does not go into the
             folder of the release.
+        key
+            A CSV file for the `key`, that only you may read, in another folder than the release.
         overwrite
             Whether a file that is there already is replaced. The input never is.
         """
-        return save(self.outcome, target, apart=apart, overwrite=overwrite, progress=progress, **options)
+        return save(
+            self.outcome, target, apart=apart, key=key, overwrite=overwrite, progress=progress, **options
+        )
 
     # --- what was done ----------------------------------------------------------------------------
 

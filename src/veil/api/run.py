@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from veil.api.anonymize import anonymize
-from veil.api.deliver import file_name
+from veil.api.deliver import check_key, file_name, refuse_key, write_key
 from veil.api.mask import mask
 from veil.api.open import Engine, Place, find_relation, place_of, target_place
 from veil.api.release import Release
@@ -53,6 +53,7 @@ def run(
     report: AnyPath | None = None,
     certificate: AnyPath | None = None,
     apart: AnyPath | None = None,
+    key: AnyPath | None = None,
     save_recipe: AnyPath | None = None,
     overwrite: bool = False,
     engine: Engine | None = None,
@@ -66,7 +67,7 @@ def run(
     ----------
     recipe
         A `veil.Recipe` or a masking recipe, or the path of one.
-    input, format, output, report, certificate, apart, engine
+    input, format, output, report, certificate, apart, key, engine
         Instead of what the recipe says. Paths start at the working directory, those of the recipe at its folder.
     save_recipe
         Where to write down, with the rest, the recipe of all this.
@@ -79,7 +80,7 @@ def run(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "people.csv").write_text("age\n34\n35\n61\n62\n")
     ...     _ = Path(folder, "recipe.yaml").write_text(
-    ...         "input: people.csv\noutput: release.csv\n"
+    ...         "input: people.csv\noutput: release.csv\norder: input\n"
     ...         "quasi_identifiers: {age: {kind: intervals, widths: [10]}}\n"
     ...         "models: [{kind: KAnonymity, k: 2}]\n"
     ...     )
@@ -99,6 +100,7 @@ def run(
         report=_path(report),
         certificate=_path(certificate),
         apart=_path(apart),
+        key=_path(key),
         save_recipe=_path(save_recipe),
         overwrite=overwrite,
         engine=engine,
@@ -121,6 +123,7 @@ class Job:
     report: Path | None = None
     certificate: Path | None = None
     apart: Path | None = None
+    key: Path | None = None
     save_recipe: Path | None = None
     overwrite: bool = False
     engine: Engine = "auto"
@@ -132,6 +135,7 @@ class Job:
             "release": None if isinstance(self.output, Database) else Path(self.output),
             "report": self.report,
             "certificate": self.certificate,
+            "key": self.key,
             "recipe": self.save_recipe,
         }
         return {what: path for what, path in named.items() if path is not None}
@@ -163,6 +167,7 @@ def settle(
     report: Path | None = None,
     certificate: Path | None = None,
     apart: Path | None = None,
+    key: Path | None = None,
     save_recipe: Path | None = None,
     overwrite: bool = False,
     engine: Engine | None = None,
@@ -192,6 +197,7 @@ def settle(
         report=report or recipe.report_path,
         certificate=certificate or recipe.certificate_path,
         apart=apart,
+        key=key or recipe.key_path,
         save_recipe=save_recipe,
         overwrite=overwrite or recipe.overwrite,
         engine=engine or "auto",
@@ -261,7 +267,14 @@ def _condense_relation(relation: Relation, plan: Any, progress: ProgressLike) ->
 
 
 def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike) -> Release:
-    return mask(job.input, recipe.methods(), format=job.format, engine=job.engine, progress=progress)
+    return mask(
+        job.input,
+        recipe.methods(),
+        format=job.format,
+        engine=job.engine,
+        order=recipe.order,
+        progress=progress,
+    )
 
 
 # Where it may go
@@ -282,6 +295,11 @@ def _check(job: Job, relation: Relation | None) -> None:
             require("Reports as PDF", "reportlab", "matplotlib", extra="report")
     if job.certificate is not None:
         check_ending(job.certificate, "certificate", CERTIFICATES)
+    if job.key is not None:
+        check_ending(job.key, "key", (".csv",))
+        if relation is not None:
+            refuse_key()
+        check_key(job.key, Path(str(job.output)))
     if release is not None:
         _check_beside(release.resolve(), targets)
     if isinstance(job.recipe, MaskingRecipe):
@@ -361,6 +379,9 @@ def _write(made: Release, job: Job, relation: Relation | None, progress: Progres
     apart = _apart_files(made, job)
     with Together() as files:
         kept = files.staging_folder(job.apart) if apart and job.apart is not None else None
+        if job.key is not None:
+            with files.making(job.key, 0o600) as path:
+                write_key(made.outcome, path)
         if job.report is not None:
             with files.making(job.report) as path:
                 _write_report(made, job, path, progress)
@@ -408,6 +429,7 @@ def _recipe_of(job: Job) -> Recipe:
         output=job.output,
         report=job.report,
         certificate=job.certificate,
+        key=job.key,
         overwrite=job.overwrite,
         engine=job.engine,
         local_recoding=job.recipe.local_recoding,

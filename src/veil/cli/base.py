@@ -121,6 +121,13 @@ Certificate = Annotated[
         metavar="FILE", help="Where to write what recipients need to check the promises themselves (.json)."
     ),
 ]
+Key = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Where to keep which row of the input each row of the release is (.csv), in another folder.",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]
 Reading = Annotated[
     str | None,

@@ -26,6 +26,7 @@ def mask_and_show(
     input: Path | None,
     format: str | None,
     output: Path | None,
+    order: str | None,
     quiet: bool,
     **places: Any,
 ) -> None:
@@ -34,8 +35,9 @@ def mask_and_show(
     chosen = grammar.format(format) if format else None
     target = None if output is None else str(output)
     if files.is_recipe(source):
-        if steps:
-            raise PlanError(f"--step goes with a table, not with a recipe: change {source} instead")
+        if steps or order:
+            flag = "--step" if steps else "--order"
+            raise PlanError(f"{flag} goes with a table, not with a recipe: change {source} instead")
         job = settle(MaskingRecipe.read(source), input=input, format=chosen, output=target, **places)
     else:
         if input is not None:
@@ -46,7 +48,9 @@ def mask_and_show(
             raise PlanError(
                 'say how to mask, such as --step "rank-swapping:age,p=10"; `veil masks` lists methods'
             )
-        recipe = MaskingRecipe(steps=[cast("Any", read_step(each)) for each in steps])
+        recipe = MaskingRecipe(
+            steps=[cast("Any", read_step(each)) for each in steps], order=cast("Any", order or "random")
+        )
         job = settle(recipe, input=source, format=chosen, output=target, **places)
     with files.honest_about(job.targets.values()), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -123,6 +123,12 @@ def publish(
     model = safepub_of(plan)
     if model is None:
         raise PlanError("the plan has no SafePub model")
+    if plan.order == "input":
+        raise PlanError(
+            "with SafePub, rows leave in a random order, as their places would tell who was drawn: leave ",
+            Say("order"),
+            " out",
+        )
     for name in source.columns or source.table.column_names:
         if plan.role_of(name) == "insensitive":
             _refuse_column(name)
@@ -302,15 +308,16 @@ def _outcome(
     evaluator = Evaluator(drawn.sample, drawn.plan.models, drawn.plan.quality, 1.0)
     evaluation, _ = evaluator.evaluate(levels, drawn.sample.table, score=True)
     space = Space(drawn.minimum, drawn.maximum, evaluator.allowed, {levels: evaluation})
-    made = generalize(source, drawn, Choice(levels, Found(evaluation, space, proven=False), evaluator))
+    found = Choice(levels, Found(evaluation, space, proven=False), evaluator)
+    made = generalize(source, drawn, found, shuffle=False)  # the rows were drawn in a random order
     statement = model.statement()
     if not private:
         statement = f"NOT PRIVATE: drawn from a seed, for testing. Otherwise: {statement}"
     assert isinstance(made.story, Choice)
-    found = {each.name: getattr(made.story, each.name) for each in fields(Choice)}
+    choice = {each.name: getattr(made.story, each.name) for each in fields(Choice)}
     return replace(
         made,
-        story=PrivateChoice(**found, model=model, walk=walk),
+        story=PrivateChoice(**choice, model=model, walk=walk),
         statement=statement,
         is_private=private and model.is_proven,
     )

@@ -108,7 +108,13 @@ def recode(
                 break
         shown.phase("applying")
         return dataclasses.replace(
-            assemble(outcome.source, made.prepared, made.parts, made.hidden),
+            assemble(
+                outcome.source,
+                made.prepared,
+                made.parts,
+                made.hidden,
+                shuffle=outcome.plan.order == "random" and made.prepared.weights is None,
+            ),
             passes=tuple(made.passes),
             facts={"ending": ending},
             recoding=mode,
@@ -224,7 +230,7 @@ class _Recoding:
 
 
 def _promises_hold(outcome: Outcome) -> bool:
-    return all(finding.holds for finding in verify_models_by_part(outcome))
+    return all(finding.holds for finding in verify_models_by_part(outcome, judge_blank=False))
 
 
 def _rows_in_earlier_classes(outcome: Outcome, rows: NDArray[np.int64]) -> NDArray[np.int64]:

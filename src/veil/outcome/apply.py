@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Set
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from veil.base.randomness import Randomness
 from veil.classes.encoding import Levels
+from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.flag import free_flag
 from veil.tables.arrow import dictionary_encoded, in_new_memory
 
+Column: TypeAlias = pa.ChunkedArray | pa.Array
+
 
 def apply_levels(
-    prepared: Prepared, levels: Levels, groups: NDArray[np.int32], suppressed: NDArray[np.bool_]
+    prepared: Prepared,
+    levels: Levels,
+    groups: NDArray[np.int32],
+    suppressed: NDArray[np.bool_],
+    *,
+    shuffle: bool = False,
 ) -> tuple[pa.Table, NDArray[np.int64] | None, str | None]:
-    """Build the output table. Also return the rows that stay (None: all) and the name of the flag column.
+    """Build the output table. Also return the input row of each of its rows (None: all, in their order) and the flag column.
 
     Of a condensed table, which may have millions of rows, quasi-identifiers stay dictionary-encoded.
     """
     plan, table = prepared.plan, prepared.table
     position = {name: j for j, name in enumerate(prepared.encoding.names)}
-    treated = {*position, *plan.microaggregated}
-    hidden = pa.array(suppressed)
-    columns: dict[str, Any] = {}
-    ambiguous = False
+    stay = np.ones(table.num_rows, np.bool_) if prepared.subset is None else prepared.subset
+    rows = rows_out(stay, suppressed, plan, shuffle=shuffle)
+    columns: dict[str, Column] = {}
     for name in table.column_names:
         role = plan.role_of(name)
         if role == "dropped" or plan.identifying.get(name) == "remove":
@@ -35,38 +44,69 @@ def apply_levels(
         if role == "identifying":
             columns[name] = pa.array([plan.marker] * table.num_rows, pa.string())
         elif name in plan.microaggregated:
-            made = _aggregate(prepared, name, groups, suppressed)
-            columns[name], clash = blank_cells(made, hidden, plan.marker)
-            ambiguous |= clash
+            columns[name] = _aggregate(prepared, name, groups, suppressed)
         elif name in position:
-            j = position[name]
-            made = _generalize(prepared, j, levels[j], table[name])
-            columns[name], clash = blank_cells(made, hidden, plan.marker, fresh=levels[j] > 0)
-            ambiguous |= clash
+            columns[name] = _generalize(prepared, position[name], levels[position[name]], table[name])
         else:
             columns[name] = table[name]
-    flag = None
-    if plan.suppressed_rows == "keep" and ambiguous and suppressed.any():
-        flag = free_flag(table.column_names)
-        columns[flag] = hidden
+        if rows is not None:
+            columns[name] = columns[name].take(pa.array(rows))
+    known = {*position, *plan.microaggregated}
+    columns, flag = blank_rows(columns, suppressed if rows is None else suppressed[rows], plan, known)
     if prepared.weights is None:
-        columns = {
-            name: _decode_column(column) if name in treated else column for name, column in columns.items()
-        }
+        columns = {name: _decode_column(each) if name in known else each for name, each in columns.items()}
     result = pa.table(columns)
-    stay = np.ones(table.num_rows, np.bool_) if prepared.subset is None else prepared.subset
+    # Rows that were picked are in new memory already, and what an engine holds is never handed out from here.
+    if rows is not None or prepared.weights is not None:
+        return result.combine_chunks(), rows, flag
+    return in_new_memory(result), rows, flag
+
+
+def rows_out(
+    stay: NDArray[np.bool_], suppressed: NDArray[np.bool_], plan: Plan, *, shuffle: bool
+) -> NDArray[np.int64] | None:
+    """Return the input row of each row of the output, in a random order if asked; None: all, in their order."""
     if plan.suppressed_rows == "drop":
         stay = stay & ~suppressed
-    rows = None if stay.all() else np.flatnonzero(stay)
-    if rows is not None:
-        return result.take(pa.array(rows)).combine_chunks(), rows, flag
-    # What an engine holds is never handed out from here.
-    return result if prepared.weights is not None else in_new_memory(result), rows, flag
+    if not shuffle:
+        return None if stay.all() else np.flatnonzero(stay)
+    rows = np.flatnonzero(stay)
+    return rows[Randomness().permutation(rows.size)]
 
 
-def _generalize(
-    prepared: Prepared, j: int, level: int, column: pa.ChunkedArray
-) -> pa.ChunkedArray | pa.Array:
+def blank_rows(
+    columns: dict[str, Column], hidden: NDArray[np.bool_], plan: Plan, known: Set[str]
+) -> tuple[dict[str, Column], str | None]:
+    """Blank the suppressed rows: every cell, or those of the columns an attacker may know.
+
+    Also return the name of the column that was added to tell which rows are suppressed, if another row looks the same.
+    """
+    if hidden.any():
+        columns = {
+            name: blank_cells(column, hidden, plan.marker)
+            if name in known or plan.suppressed_rows == "blank"
+            else column
+            for name, column in columns.items()
+        }
+    if plan.suppressed_rows != "blank" or not _another_looks_blank(columns, hidden, plan.marker):
+        return columns, None
+    flag = free_flag(columns)
+    return {**columns, flag: pa.array(hidden)}, flag
+
+
+def _another_looks_blank(
+    columns: Mapping[str, Column], hidden: NDArray[np.bool_], marker: str | None
+) -> bool:
+    """Tell whether rows that are not suppressed look as if they were. If all do, the table says nothing at all."""
+    rows = shown = np.flatnonzero(~hidden)
+    for column in columns.values():
+        if not rows.size:
+            return False
+        rows = rows[_looks_blank(column, marker)[rows]]
+    return 0 < rows.size < shown.size
+
+
+def _generalize(prepared: Prepared, j: int, level: int, column: pa.ChunkedArray) -> Column:
     if level > 0:
         hierarchy = prepared.encoding.hierarchies[j]
         labels = pa.array(hierarchy.labels[level], pa.string())
@@ -96,41 +136,35 @@ def _aggregate(
     return found.take(pa.array(rows, mask=rows < 0))
 
 
-def blank_cells(
-    column: pa.ChunkedArray | pa.Array, hidden: pa.Array, marker: str | None, *, fresh: bool = False
-) -> tuple[pa.ChunkedArray | pa.Array, bool]:
-    """Blank the suppressed cells of a column.
-
-    Also return whether a cell that is not suppressed looks like one that is; labels of a hierarchy (`fresh`)
-    that look so are nothing new.
-    """
-    coded = pa.types.is_dictionary(column.type)
-    kind = column.type.value_type if coded else column.type
-    blank = pa.scalar(marker if pa.types.is_string(kind) or pa.types.is_large_string(kind) else None, kind)
-    if coded:
-        return _blank_codes(column, np.array(hidden), blank, fresh=fresh)
-    shown = pc.filter(column, pc.invert(hidden))
-    if blank.is_valid:
-        clash = not fresh and bool(pc.any(pc.equal(shown, blank)).as_py())
-    else:
-        clash = shown.null_count > 0
-    return pc.if_else(hidden, blank, column), clash
-
-
-def _blank_codes(
-    column: pa.ChunkedArray | pa.Array, hidden: NDArray[np.bool_], blank: pa.Scalar, *, fresh: bool
-) -> tuple[pa.Array, bool]:
+def blank_cells(column: Column, hidden: NDArray[np.bool_], marker: str | None) -> Column:
+    """Blank some cells of a column: the marker in text, a missing value in anything else."""
+    blank = _blank(column.type, marker)
+    if not pa.types.is_dictionary(column.type):
+        return pc.if_else(pa.array(hidden), blank, column)
     chunked = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     values, codes = dictionary_encoded(chunked)
-    looks_blank = np.array(
-        pc.is_null(values) if not blank.is_valid else pc.equal(values, blank).fill_null(False)
-    )
-    clash = bool(np.isin(np.flatnonzero(looks_blank), codes[~hidden]).any())
     values = pa.concat_arrays([values, pa.array([blank.as_py()], values.type)])
     codes = np.where(hidden, np.int32(len(values) - 1), codes)
-    made = pa.DictionaryArray.from_arrays(pa.array(codes), values)
-    return made, clash and not (fresh and blank.is_valid)
+    return pa.DictionaryArray.from_arrays(pa.array(codes), values)
 
 
-def _decode_column(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+def _looks_blank(column: Column, marker: str | None) -> NDArray[np.bool_]:
+    blank = _blank(column.type, marker)
+    if pa.types.is_dictionary(column.type):
+        chunked = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+        values, codes = dictionary_encoded(chunked)
+        return np.asarray(_equal_to(values, blank))[codes]
+    return np.asarray(_equal_to(column, blank))
+
+
+def _equal_to(values: Column, blank: pa.Scalar) -> Column:
+    return pc.fill_null(pc.equal(values, blank), False) if blank.is_valid else pc.is_null(values)
+
+
+def _blank(kind: pa.DataType, marker: str | None) -> pa.Scalar:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.scalar(marker if pa.types.is_string(kind) or pa.types.is_large_string(kind) else None, kind)
+
+
+def _decode_column(column: Column) -> Column:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

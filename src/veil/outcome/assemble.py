@@ -7,22 +7,27 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.classes.encoding import Levels
-from veil.outcome.apply import apply_levels, blank_cells
+from veil.outcome.apply import Column, apply_levels, blank_rows, rows_out
 from veil.outcome.outcome import Outcome, Part, prepared_part
 from veil.plan.prepare import Prepared
-from veil.published.flag import free_flag
 from veil.tables.arrow import in_new_memory
 from veil.tables.columns import is_text
 from veil.tables.source import Source
 
 
-def assemble(source: Source, prepared: Prepared, parts: Sequence[Part], hidden: NDArray[np.bool_]) -> Outcome:
-    """Generalize each part to its levels, put the rows in their order, and blank those that are hidden."""
-    table, rows, flag = _put_together(prepared, parts, hidden)
+def assemble(
+    source: Source,
+    prepared: Prepared,
+    parts: Sequence[Part],
+    hidden: NDArray[np.bool_],
+    *,
+    shuffle: bool = False,
+) -> Outcome:
+    """Generalize each part to its levels, put the rows together, and blank those that are hidden."""
+    table, rows, flag = _put_together(prepared, parts, hidden, shuffle=shuffle)
     return Outcome(
         source,
         prepared.plan,
@@ -37,39 +42,25 @@ def assemble(source: Source, prepared: Prepared, parts: Sequence[Part], hidden: 
 
 
 def _put_together(
-    prepared: Prepared, parts: Sequence[Part], hidden: NDArray[np.bool_]
+    prepared: Prepared, parts: Sequence[Part], hidden: NDArray[np.bool_], *, shuffle: bool
 ) -> tuple[pa.Table, NDArray[np.int64] | None, str | None]:
-    """Return the table, the rows of the input that are in it (None: all), and the name of its flag column."""
-    plan, quasi_identifiers = prepared.plan, {*prepared.encoding.names, *prepared.plan.aggregated}
-    shown = [part for part in parts if part.rows.size]
-    pieces = [*shown, *([Part(parts[0].levels, np.flatnonzero(hidden))] if hidden.any() else [])]
+    """Return the table, the input row of each of its rows (None: all, in their order), and its flag column."""
+    plan, known = prepared.plan, {*prepared.encoding.names, *prepared.plan.aggregated}
+    pieces = [part for part in parts if part.rows.size]
+    pieces += [Part(parts[0].levels, np.flatnonzero(hidden))] if hidden.any() else []
     tables = [_generalize_rows(prepared_part(prepared, piece.rows), piece.levels) for piece in pieces]
-    order = pa.array(np.argsort(np.concatenate([piece.rows for piece in pieces])))
-    blank = pa.array(hidden)
-    columns, ambiguous = {}, False
+    order = np.argsort(np.concatenate([piece.rows for piece in pieces]))
+    rows = rows_out(np.ones(hidden.size, np.bool_), hidden, plan, shuffle=shuffle)
+    if rows is not None:
+        order = order[rows]
+    columns: dict[str, Column] = {}
     for name in tables[0].column_names:
         chunks = [table[name] for table in tables]
-        if name not in quasi_identifiers:
-            columns[name] = _join_chunks(chunks).take(order)
-            continue
-        fresh = False
-        if name not in plan.microaggregated:
-            j = prepared.encoding.names.index(name)
-            chunks = _of_one_type(prepared, j, pieces, chunks)
-            originals = [chunk for part, chunk in zip(shown, chunks, strict=False) if part.levels[j] == 0]
-            fresh = not any(_shows(chunk, plan.marker) for chunk in originals)
-        columns[name], clash = blank_cells(_join_chunks(chunks).take(order), blank, plan.marker, fresh=fresh)
-        ambiguous |= clash
-    if not hidden.any():
-        return pa.table(columns), None, None
-    if plan.suppressed_rows == "drop":
-        rows = np.flatnonzero(~hidden)
-        return pa.table(columns).take(pa.array(rows)), rows, None
-    flag = None
-    if ambiguous:
-        flag = free_flag(prepared.table.column_names)
-        columns[flag] = blank
-    return pa.table(columns), None, flag
+        if name in prepared.encoding.names and name not in plan.microaggregated:
+            chunks = _of_one_type(prepared, prepared.encoding.names.index(name), pieces, chunks)
+        columns[name] = _join_chunks(chunks).take(pa.array(order))
+    columns, flag = blank_rows(columns, hidden if rows is None else hidden[rows], plan, known)
+    return pa.table(columns), rows, flag
 
 
 def _generalize_rows(some: Prepared, levels: Levels) -> pa.Table:
@@ -97,7 +88,3 @@ def _of_one_type(
 
 def _join_chunks(chunks: list[pa.ChunkedArray]) -> pa.ChunkedArray:
     return pa.chunked_array([array for chunk in chunks for array in chunk.chunks], chunks[0].type)
-
-
-def _shows(column: pa.ChunkedArray, marker: str | None) -> bool:
-    return is_text(column.type) and bool(pc.any(pc.equal(column, pa.scalar(marker, column.type))).as_py())

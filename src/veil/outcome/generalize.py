@@ -75,8 +75,11 @@ def search_best(
     return Choice(found.best.levels, found, evaluator)
 
 
-def generalize(source: Source, prepared: Prepared, choice: Choice) -> Outcome:
-    """Apply a node: generalize every record to its levels, and suppress those that are not protected by that."""
+def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: bool | None = None) -> Outcome:
+    """Apply a node: generalize every record to its levels, and suppress those that are not protected by that.
+
+    Rows are shuffled as the plan says, unless `shuffle` says otherwise; an engine does so itself when it writes.
+    """
     levels, evaluator = choice.levels, choice.evaluator
     node, satisfied, *_ = evaluator.judge(levels, prepared.sample.table)
     if not satisfied:
@@ -86,7 +89,9 @@ def generalize(source: Source, prepared: Prepared, choice: Choice) -> Outcome:
     if prepared.subset is not None:
         hidden &= prepared.subset
     kept = ~hidden if prepared.subset is None else ~hidden & prepared.subset
-    table, rows, flag = apply_levels(prepared, levels, groups, hidden)
+    if shuffle is None:
+        shuffle = prepared.plan.order == "random" and prepared.weights is None
+    table, rows, flag = apply_levels(prepared, levels, groups, hidden, shuffle=shuffle)
     value = evaluator.measure.score(node)
     return Outcome(
         source,

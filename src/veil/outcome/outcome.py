@@ -77,7 +77,7 @@ class Outcome:
     weights : array, optional
         How many records each row of `table` stands for, if not one.
     rows : array, optional
-        The input row of each row of `table`; None if rows stayed where they were.
+        The input row of each row of `table`; None if all stayed where they were.
     hidden : array, optional
         Which input rows are suppressed; None where the input rows are not in memory one by one, or none can be.
     flag : str, optional
@@ -251,9 +251,23 @@ class Outcome:
         """The input row of each row of `table`."""
         return np.arange(self.table.num_rows) if self.rows is None else self.rows
 
+    @property
+    def hidden_rows(self) -> NDArray[np.bool_] | None:
+        """Which rows of `table` are suppressed; None where only their cells can tell."""
+        return self.hidden if self.hidden is None or self.rows is None else self.hidden[self.rows]
+
+    @property
+    def blank_rows(self) -> NDArray[np.bool_] | None:
+        """Which rows of `table` show nothing at all, being suppressed; None where only their cells can tell."""
+        if self.plan is None or self.hidden_rows is None:
+            return None
+        return self.hidden_rows & (self.plan.suppressed_rows == "blank")
+
     def pick(self, rows: NDArray[np.int64]) -> pa.Table:
-        """The rows of the output that come from some rows of the input, where the order has stayed."""
-        return self.table.take(pa.array(np.searchsorted(self.origins, rows)))
+        """The rows of the output that come from some rows of the input."""
+        place = np.empty(self.original.num_rows, np.int64)
+        place[self.origins] = np.arange(self.table.num_rows)
+        return self.table.take(pa.array(place[rows]))
 
     @functools.cached_property
     def published(self) -> Published:
@@ -264,6 +278,7 @@ class Outcome:
             marker=self.marker,
             flag=self.flag,
             untouched=self.plan is None,
+            suppressed=self.blank_rows,
             weights=self.weights,
         )
 

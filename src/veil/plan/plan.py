@@ -207,12 +207,12 @@ class Plan:
         Option(metavar="N"),
     ] = None
     suppressed_rows: Annotated[
-        Literal["keep", "drop"],
+        Literal["blank", "keep cells", "drop"],
         Field(
-            description="whether suppressed rows stay, with blank quasi-identifiers and all other columns as published, "
-            "or go"
+            description="what becomes of suppressed rows: every cell is blanked; only quasi-identifiers are, if the "
+            "blank rows fulfil every model as a class of their own; or the rows go"
         ),
-    ] = "keep"
+    ] = "blank"
     marker: Annotated[
         str | None,
         Field(
@@ -220,6 +220,13 @@ class Plan:
         ),
         Option(metavar="TEXT", about="text of a suppressed cell in a text column"),
     ] = "*"
+    order: Annotated[
+        Literal["random", "input"],
+        Field(
+            description="order of the rows: random, or as they came in, which tells what rows beside each other have "
+            "in common"
+        ),
+    ] = "random"
 
     def __post_init__(self) -> None:
         if not self.quasi_identifiers:

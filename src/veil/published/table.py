@@ -35,10 +35,11 @@ Histograms = tuple[NDArray[np.int64], pa.Array, NDArray[np.int64]]
 class Published:
     """Records of a published table, grouped by their quasi-identifiers.
 
-    A record is suppressed if every quasi-identifier holds the marker (or nothing, where the marker cannot
-    stand) and the flag column, if there is one, says so too. Suppressed records say nothing about anybody's
-    quasi-identifiers and belong to no class. Classes are numbered in order of first appearance, the same way
-    for everything that speaks of them. Missing values are values like others.
+    A record is suppressed if every one of its cells holds the marker (or nothing, where the marker cannot
+    stand) and the flag column, if there is one, says so too. Suppressed records say nothing about anybody and belong
+    to no class; a record that shows anything belongs to one, even if its quasi-identifiers are blank. `suppressed`
+    says which records are, where that is known better. Classes are numbered in order of first appearance, the same
+    way for everything that speaks of them. Missing values are values like others.
 
     `baseline` holds the sensitive columns of all records that could have been released (by default those of
     the table itself), and `population` the generalized quasi-identifiers, as text, of everybody that the
@@ -61,6 +62,7 @@ class Published:
         marker: str | None = "*",
         flag: str | None = None,
         untouched: bool = False,
+        suppressed: NDArray[np.bool_] | None = None,
         weights: NDArray[np.int64] | None = None,
         baseline: pa.Table | None = None,
         baseline_weights: NDArray[np.int64] | None = None,
@@ -91,11 +93,13 @@ class Published:
             zip(self.names, encode_columns([table[name] for name in self.names]), strict=True)
         )
         self._histograms: dict[str, Histograms] = {}
-        if untouched or not self.names:
+        if suppressed is not None:
+            self.suppressed = suppressed
+        elif untouched or not self.names:
             self.suppressed = np.zeros(table.num_rows, np.bool_)
         else:
+            self.suppressed = self._blank_rows()
             # A flag alone hides nothing: a row that shows a value belongs to a class, whatever it is called.
-            self.suppressed = np.logical_and.reduce([self.blank(name) for name in self.names])
             if flag is not None:
                 self.suppressed &= self.flags
 
@@ -211,12 +215,27 @@ class Published:
     def blank(self, column: str) -> NDArray[np.bool_]:
         """Tell for each record whether a column shows what suppressed cells show: the marker, or nothing."""
         values, codes = self.encode(column)
+        found: NDArray[np.bool_] = self._shows_nothing(values)[codes]
+        return found
+
+    def _blank_rows(self) -> NDArray[np.bool_]:
+        """Tell for each record whether all its cells are blank."""
+        found: NDArray[np.bool_] = np.logical_and.reduce([self.blank(name) for name in self.names])
+        for name in self.table.column_names:
+            if name not in self.names and name != self.flag and found.any():
+                rows = np.flatnonzero(found)
+                found[rows] = self._shows_nothing(self.table[name].take(pa.array(rows)))
+        return found
+
+    def _shows_nothing(self, values: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
         if self.marker is None or not is_text(values.type):
-            shows_nothing = pc.is_null(values)
+            blank = pc.is_null(values)
         else:
-            shows_nothing = pc.fill_null(pc.equal(values, self.marker), False)
-        result: NDArray[np.bool_] = np.array(shows_nothing, dtype=np.bool_)[codes]
-        return result
+            blank = pc.fill_null(pc.equal(values, self.marker), False)
+        found: NDArray[np.bool_] = np.array(blank, dtype=np.bool_)
+        return found
 
 
 def _total(table: pa.Table, weights: NDArray[np.int64] | None) -> int:

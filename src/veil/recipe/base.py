@@ -40,6 +40,13 @@ class Located(BaseModel):
     report: Annotated[
         ReportPath | None, Field(description="where a report is written to (.html, .pdf or .json)")
     ] = None
+    key: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            description="where the holder keeps which row of the input each row of the release is (.csv), away from it",
+        ),
+    ] = None
     certificate: Annotated[
         CertificatePath | None, Field(description="where a certificate for recipients is written to (.json)")
     ] = None
@@ -156,6 +163,11 @@ class Located(BaseModel):
     def report_path(self) -> Path | None:
         """Where the report is written to."""
         return None if self.report is None else self.locate(self.report)
+
+    @property
+    def key_path(self) -> Path | None:
+        """Where the key to the order of the rows is written to."""
+        return None if self.key is None else self.locate(self.key)
 
     @property
     def certificate_path(self) -> Path | None:

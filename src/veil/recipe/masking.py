@@ -16,7 +16,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
@@ -62,6 +62,9 @@ class MaskingRecipe(Located):
         ),
     ] = None
     overwrite: Annotated[bool, Field(description="whether existing files may be replaced")] = False
+    order: Annotated[
+        Literal["random", "input"], Field(description="order of the rows: random, or as they came in")
+    ] = "random"
     steps: Annotated[list[StepSpec], Field(min_length=1, description="masking methods, in their order")]
 
     known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (METHODS, BUILDERS, INPUTS)

@@ -159,6 +159,7 @@ class Recipe(_WithPlan):
         output: str | Path | Database | None = None,
         report: str | Path | None = None,
         certificate: str | Path | None = None,
+        key: str | Path | None = None,
         overwrite: bool = False,
         engine: Engine | Settings = "auto",
         local_recoding: LocalRecoding | None = None,
@@ -183,7 +184,7 @@ class Recipe(_WithPlan):
             fields["output"] = without_password(output)
         else:
             fields["output"] = None if output is None else str(output)
-        files = {"report": report, "certificate": certificate}
+        files = {"report": report, "certificate": certificate, "key": key}
         fields |= {name: None if path is None else str(path) for name, path in files.items()}
         return cls(overwrite=overwrite, engine=engine, local_recoding=local_recoding, **fields)
 
@@ -228,7 +229,7 @@ class Recipe(_WithPlan):
                 value = spell_database(with_file(value, lambda path: self.move_path(path, start)))
             elif name == "input":
                 value = _spell_input(value, self.move_path(value.path, start))
-            elif name in ("output", "report", "certificate"):
+            elif name in ("output", "report", "certificate", "key"):
                 value = self.move_path(value, start)
             elif isinstance(value, Settings):
                 value = self._spell_settings(value, start)

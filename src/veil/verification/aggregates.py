@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from veil.plan.plan import Plan
 from veil.published.finding import Finding
@@ -22,12 +23,14 @@ Weighted = list[tuple[Any, int]]
 """The different values of a class, missing ones left out, with how often each occurs."""
 
 
-def verify_aggregates(before: pa.Table, labels: pa.Table, published: Published, plan: Plan) -> list[Finding]:
+def verify_aggregates(
+    before: pa.Table, labels: pa.Table, published: Published, plan: Plan, hidden: NDArray[np.bool_]
+) -> list[Finding]:
     """Check for every microaggregated column that each class shows the aggregate of its records.
 
     `labels` are the generalized quasi-identifiers that form the classes, row by row.
     """
-    shown = pa.array(~published.suppressed)
+    shown = pa.array(~hidden)
     classes = Published(labels.filter(shown), labels.column_names, untouched=True).classes
     findings = []
     for name, how in plan.microaggregated.items():

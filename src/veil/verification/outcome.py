@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from fractions import Fraction
+from typing import NoReturn
 
+import numpy as np
+
+from veil.base.wording import plural
+from veil.errors import NoSolutionError, Say
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Verification
 from veil.verification.recoded import verify_recoded
@@ -18,18 +23,36 @@ def verified(outcome: Outcome) -> Outcome:
     they promise.
     """
     checked = dataclasses.replace(outcome, verification=_verify(outcome))
+    if not checked.verification.holds and _verify(outcome, judge_blank=False).holds:
+        _refuse_cells(checked)
     checked.verification.require()
     return checked
 
 
-def _verify(outcome: Outcome) -> Verification:
+def _refuse_cells(outcome: Outcome) -> NoReturn:
+    """Refuse to publish cells of suppressed records which are not protected."""
+    broken = next(each for each in outcome.verification.findings if not each.holds)
+    raise NoSolutionError(
+        f"{plural(outcome.suppressed, 'record is', 'records are')} suppressed, and what the other columns show of them "
+        f"is not protected as a class of its own: {broken.promise} does not hold (found: {broken.measured}). Blank "
+        "these cells, too (",
+        Say("suppressed_rows", "blank"),
+        "), drop the rows (",
+        Say("suppressed_rows", "drop"),
+        "), or allow for fewer suppressed records (",
+        Say("suppression_limit"),
+        ")",
+    )
+
+
+def _verify(outcome: Outcome, *, judge_blank: bool = True) -> Verification:
     plan, prepared = outcome.plan, outcome.prepared
     if plan is None or prepared is None:
         return outcome.verification
     if outcome.recoding is not None:
         # Who has passed the limit knowingly need not be told again.
         limit = int(Fraction(str(plan.suppression_limit)) * prepared.sample.records)
-        return verify_recoded(outcome, None if outcome.over_limit else limit)
+        return verify_recoded(outcome, None if outcome.over_limit else limit, judge_blank=judge_blank)
     return verify_release(
         prepared.table,
         outcome.table,
@@ -37,8 +60,12 @@ def _verify(outcome: Outcome) -> Verification:
         outcome.levels,
         outcome.hierarchies,
         rows=outcome.rows,
+        hidden=np.zeros(outcome.table.num_rows, np.bool_)
+        if outcome.hidden_rows is None
+        else outcome.hidden_rows,
         subset=prepared.subset,
         flag=outcome.flag,
         over_limit=outcome.over_limit,
         weights=prepared.weights,
+        judge_blank=judge_blank,
     )

@@ -14,9 +14,12 @@ from veil.published.table import Published
 from veil.verification.release import verify_release, verify_roles
 
 
-def verify_models_by_part(outcome: Outcome) -> list[Finding]:
-    """Check each privacy model on the whole output, or part by part where levels matter."""
-    published = _beside_input(outcome)
+def verify_models_by_part(outcome: Outcome, *, judge_blank: bool = True) -> list[Finding]:
+    """Check each privacy model on the whole output, or part by part where levels matter.
+
+    Suppressed records that show anything are judged, too, unless `judge_blank` says otherwise.
+    """
+    published = _beside_input(outcome, judge_blank=judge_blank)
     findings = []
     for model in outcome.models:
         parts = (_part_of(outcome, part) for part in outcome.parts if part.rows.size)
@@ -24,7 +27,7 @@ def verify_models_by_part(outcome: Outcome) -> list[Finding]:
     return findings
 
 
-def _beside_input(outcome: Outcome) -> Published:
+def _beside_input(outcome: Outcome, *, judge_blank: bool) -> Published:
     """The output as everybody sees it, together with the original values that models compare it with."""
     assert outcome.prepared is not None
     return Published(
@@ -32,6 +35,7 @@ def _beside_input(outcome: Outcome) -> Published:
         outcome.quasi_identifiers,
         marker=outcome.marker,
         flag=outcome.flag,
+        suppressed=outcome.blank_rows if judge_blank else outcome.hidden_rows,
         weights=outcome.weights,
         baseline=outcome.original,
         baseline_weights=outcome.prepared.weights,
@@ -45,14 +49,14 @@ def _part_of(outcome: Outcome, part: Part) -> Published:
         outcome.pick(part.rows),
         names,
         marker=outcome.marker,
-        flag=outcome.flag,
+        suppressed=np.zeros(part.rows.size, np.bool_),
         weights=outcome.prepared.weights_of(part.rows),
         hierarchies=outcome.hierarchies,
         levels=dict(zip(names, part.levels, strict=True)),
     )
 
 
-def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
+def verify_recoded(outcome: Outcome, allowed: int | None, *, judge_blank: bool = True) -> Verification:
     """Check the models on the whole output, and the cells of each part against the table it was made from.
 
     `allowed` is the largest number of suppressed records; None if that was knowingly passed before.
@@ -63,20 +67,16 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
     shape, roles = _verify_columns(outcome), verify_roles(outcome.table, prepared.plan)
     if not shape.holds:
         return Verification((shape, *roles))
-    findings = [*verify_models_by_part(outcome), *roles, shape]
+    findings = [*verify_models_by_part(outcome, judge_blank=judge_blank), *roles, shape]
     gone, hidden_records = np.flatnonzero(hidden), prepared.records(hidden)
-    kept = prepared.plan.suppressed_rows == "keep"
+    kept = prepared.plan.suppressed_rows != "drop"
     listed = np.concatenate([*(part.rows for part in parts), *([gone] if kept else [])])
     rows = outcome.table.num_rows
-    complete = np.array_equal(np.sort(listed), outcome.origins) and rows == listed.size
+    complete = np.array_equal(np.sort(listed), np.sort(outcome.origins)) and rows == listed.size
     findings.append(Finding("every row that stays is there once", complete, f"{rows} rows"))
     findings += [_verify_cells(outcome, part) for part in parts if part.rows.size]
     if kept and gone.size:
-        shown = gone.size - int(outcome.published.suppressed[gone].sum())
-        findings.append(
-            Finding(f"{hidden_records} records show nothing", shown == 0, f"{shown} rows do show something")
-        )
-        findings.append(_verify_cells(outcome, Part(parts[0].levels, gone), "suppressed"))
+        findings.append(_verify_cells(outcome, Part(parts[0].levels, gone), hidden=True))
     if allowed is not None:
         promise = f"at most {allowed} records are suppressed"
         findings.append(Finding(promise, hidden_records <= allowed, str(hidden_records)))
@@ -96,7 +96,7 @@ def _verify_columns(outcome: Outcome) -> Finding:
     return Finding(promise, sorted(found) == sorted(planned), measured)
 
 
-def _verify_cells(outcome: Outcome, part: Part, what: str = "") -> Finding:
+def _verify_cells(outcome: Outcome, part: Part, *, hidden: bool = False) -> Finding:
     """Check the cells of one part as those of a release of its own, for which nothing else is promised."""
     prepared = outcome.prepared
     assert prepared is not None
@@ -108,11 +108,12 @@ def _verify_cells(outcome: Outcome, part: Part, what: str = "") -> Finding:
         levels,
         outcome.hierarchies,
         rows=None,
+        hidden=np.full(part.rows.size, hidden),
         flag=outcome.flag,
         over_limit=True,
     )
     broken = [str(finding) for finding in checked.findings if not finding.holds]
     spelled = ", ".join(f"{name} {level}" for name, level in levels.items())
-    done = what or f"generalized to {spelled}"
+    done = "suppressed" if hidden else f"generalized to {spelled}"
     promise = f"{prepared.records(part.rows)} records are {done}, and else unchanged"
     return Finding(promise, not broken, "; ".join(broken) or "every cell")

@@ -54,16 +54,19 @@ def verify_release(
     hierarchies: dict[str, Hierarchy],
     *,
     rows: NDArray[np.int64] | None,
+    hidden: NDArray[np.bool_],
     subset: NDArray[np.bool_] | None = None,
     flag: str | None,
     over_limit: bool = False,
     weights: NDArray[np.int64] | None = None,
+    judge_blank: bool = True,
 ) -> Verification:
     """Check a release against the table it was made from.
 
-    `rows` are the rows of the original that are in the release, None if all are. With `over_limit` the
-    suppression limit was knowingly passed by the caller. `weights` tells how many records each row of the original
-    stands for, if not one.
+    `rows` are the rows of the original that are in the release, None if all are in their order. `hidden` says which
+    rows of the release are suppressed, and is not believed: their cells have to be blank, and the models judge those
+    that show anything, unless `judge_blank` says otherwise. With `over_limit` the suppression limit was knowingly
+    passed by the caller. `weights` tells how many records each row of the original stands for, if not one.
     """
     before = original if rows is None else original.take(pa.array(rows))
     shape = _verify_shape(original, before, released, plan, flag, condensed=weights is not None)
@@ -77,6 +80,7 @@ def verify_release(
         hierarchies,
         subset=subset,
         flag=flag,
+        suppressed=hidden if plan.suppressed_rows == "blank" or not judge_blank else np.zeros_like(hidden),
         weights=weights,
         released_weights=weights if weights is None or rows is None else weights[rows],
     )
@@ -84,27 +88,53 @@ def verify_release(
     columns = [name for name in hierarchies if name not in plan.microaggregated]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
 
-        def verify_column(name: str) -> tuple[NDArray[np.bool_], list[Finding]]:
+        def verify_column(name: str) -> list[Finding]:
             column = _Column(encode_values(before[name]), published, name, hierarchies[name], levels[name])
-            return column.generalized_to_nothing, column.verify(plan)
+            return column.verify(plan, hidden)
 
-        nothing, of_columns = zip(*pool.map(verify_column, columns), strict=True) if columns else ((), ())
+        of_columns = list(pool.map(verify_column, columns))
     if not over_limit:
-        findings.append(_verify_limit(published, nothing, plan))
+        findings.append(_verify_limit(published, hidden, plan))
     if flag is not None:
-        wrong = int(np.count_nonzero(published.flags != published.suppressed))
+        wrong = int(np.count_nonzero(published.flags != hidden))
         promise = f"column {flag!r} tells which rows are suppressed"
         findings.append(Finding(promise, wrong == 0, f"{wrong} rows differ" if wrong else "every row"))
     findings += [finding for found in of_columns for finding in found]
     if plan.microaggregated:
         labels = _generalize_columns(before, levels, hierarchies)
-        findings += verify_aggregates(before, pa.table(labels), published, plan)
+        findings += verify_aggregates(before, pa.table(labels), published, plan, hidden)
     treated = {*hierarchies, *plan.microaggregated, *plan.identifying, flag}
+    blanked = plan.suppressed_rows == "blank" and hidden.any()
     for name in released.column_names:
-        if name not in treated:
+        if name not in treated and blanked:
+            findings.append(_verify_kept(before[name], released[name], name, hidden, plan.marker))
+        elif name not in treated:
             same = _same(before[name], released[name])
             findings.append(Finding(f"column {name!r} is unchanged", same, "equal" if same else "different"))
     return Verification(tuple(findings))
+
+
+def _verify_kept(
+    before: pa.ChunkedArray, after: pa.ChunkedArray, name: str, hidden: NDArray[np.bool_], marker: str | None
+) -> Finding:
+    """Check a column that is published as it is, but for suppressed records."""
+    blank = after.filter(pa.array(hidden))
+    kind = after.type.value_type if pa.types.is_dictionary(after.type) else after.type
+    if marker is None or not is_text(kind):
+        shown = len(blank) - blank.null_count
+    else:
+        shown = sum(count for value, count in _counts(blank) if value != marker)
+    same = _same(before.filter(pa.array(~hidden)), after.filter(pa.array(~hidden)))
+    measured = "equal" if same and not shown else f"{shown} suppressed rows show it" if shown else "different"
+    return Finding(
+        f"column {name!r} is blank where records are suppressed, and else unchanged",
+        same and not shown,
+        measured,
+    )
+
+
+def _counts(column: pa.ChunkedArray) -> list[tuple[object, int]]:
+    return [(each["values"], each["counts"]) for each in column.value_counts().to_pylist()]
 
 
 def as_published(
@@ -118,6 +148,7 @@ def as_published(
     flag: str | None,
     weights: NDArray[np.int64] | None,
     released_weights: NDArray[np.int64] | None,
+    suppressed: NDArray[np.bool_] | None = None,
 ) -> Published:
     """See a released table from outside, together with what the models compare it with."""
     return Published(
@@ -125,6 +156,7 @@ def as_published(
         [*hierarchies, *plan.aggregated],
         marker=plan.marker,
         flag=flag,
+        suppressed=suppressed,
         weights=released_weights,
         baseline=original if subset is None else original.filter(pa.array(subset)),
         baseline_weights=weights if weights is None or subset is None else weights[subset],
@@ -166,17 +198,10 @@ def _verify_shape(
     ]
 
 
-def _verify_limit(published: Published, nothing: Sequence[NDArray[np.bool_]], plan: Plan) -> Finding:
-    """Count suppressed records.
-
-    Where no flag tells them apart, those of which generalization alone leaves `nothing` are not suppressed.
-    """
-    suppressed = published.suppressed
-    # A record of a class is never blank where an aggregate of the class is shown.
-    if published.flag is None and suppressed.any() and not plan.microaggregated:
-        suppressed = suppressed & ~np.logical_and.reduce(nothing)
+def _verify_limit(published: Published, hidden: NDArray[np.bool_], plan: Plan) -> Finding:
+    """Count the suppressed records, those that are not there among them."""
     records, weights = published.baseline_records, published.weights
-    count = int(suppressed.sum() if weights is None else weights[suppressed].sum())
+    count = int(hidden.sum() if weights is None else weights[hidden].sum())
     count += records - published.records
     allowed = int(Fraction(str(plan.suppression_limit)) * records)
     what = plural(allowed, "record is", "records are")
@@ -198,31 +223,26 @@ class _Column:
         self.released, self.released_codes = published.encode(name)
         self.blank = published.marker if is_text(self.released.type) else None
 
-    @property
-    def generalized_to_nothing(self) -> NDArray[np.bool_]:
-        """Tell for each record whether its generalized value looks like a suppressed cell."""
-        return np.array([label == self.blank for label in self.expected], dtype=np.bool_)[self.codes]
-
-    def verify(self, plan: Plan) -> list[Finding]:
+    def verify(self, plan: Plan, hidden: NDArray[np.bool_]) -> list[Finding]:
         """Check the level and every cell."""
         findings = []
         least, most = plan.minimum_levels.get(self.name, 0), plan.maximum_levels.get(self.name, self.height)
         if (least, most) != (0, self.height):
             promise = f"column {self.name!r} is generalized to a level from {least} to {most}"
             findings.append(Finding(promise, least <= self.level <= most, f"level {self.level}"))
-        wrong = self._wrong_cells()
+        wrong = self._wrong_cells(hidden)
         promise = f"column {self.name!r} holds its values generalized to level {self.level}"
         findings.append(Finding(promise, wrong == 0, f"{wrong} cells differ" if wrong else "every cell"))
         return findings
 
-    def _wrong_cells(self) -> int:
+    def _wrong_cells(self, hidden: NDArray[np.bool_]) -> int:
         texts = canonical_text(self.released)
         width = max(1, len(texts))
         pairs = self.codes.astype(np.int64)
         pairs *= width
         pairs += self.released_codes
         pairs *= 2
-        pairs += self.published.suppressed
+        pairs += hidden
         room = 2 * width * len(self.expected)
         if room <= _FEW:
             counts = np.bincount(pairs, minlength=room)
@@ -232,9 +252,9 @@ class _Column:
             found, counts = np.unique(pairs, return_counts=True)
         wrong = 0
         for pair, count in zip(found.tolist(), counts.tolist(), strict=True):
-            cells, hidden = divmod(pair, 2)
+            cells, is_hidden = divmod(pair, 2)
             old, new = divmod(cells, width)
-            wrong += count if texts[new] != (self.blank if hidden else self.expected[old]) else 0
+            wrong += count if texts[new] != (self.blank if is_hidden else self.expected[old]) else 0
         return wrong
 
 

@@ -17,6 +17,7 @@ from veil.cli.base import (
     AnyOutput,
     Certificate,
     Engine,
+    Key,
     Memory,
     Overwrite,
     Quiet,
@@ -49,6 +50,7 @@ def anonymize_table(
     output: AnyOutput = None,
     report: Report = None,
     certificate: Certificate = None,
+    key: Key = None,
     overwrite: Overwrite = False,
     format: Reading = None,
     local_recoding: Annotated[
@@ -115,6 +117,7 @@ def anonymize_table(
         output=output,
         report=report,
         certificate=certificate,
+        key=key,
         save_recipe=save_recipe,
         overwrite=overwrite,
         engine=engine_of(engine and engine.value, memory, temporary),

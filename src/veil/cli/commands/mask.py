@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from veil.cli import startup
-from veil.cli.base import RELEASE, Certificate, Input, Output, Overwrite, Quiet, Reading, Report, command
+from veil.cli.base import RELEASE, Certificate, Input, Key, Output, Overwrite, Quiet, Reading, Report, command
 
 
 @command(RELEASE, "mask")
@@ -29,6 +29,11 @@ def mask_table(
             metavar="FOLDER", help="Where to keep what does not go with the release, as pseudonyms."
         ),
     ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(metavar="random|input", help="Order of the rows: random, or as they came in."),
+    ] = None,
+    key: Key = None,
     report: Report = None,
     certificate: Certificate = None,
     overwrite: Overwrite = False,
@@ -61,6 +66,8 @@ def mask_table(
         format=format,
         output=output,
         apart=apart,
+        order=order,
+        key=key,
         report=report,
         certificate=certificate,
         overwrite=overwrite,

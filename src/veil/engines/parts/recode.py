@@ -30,7 +30,7 @@ from veil.engines.parts.divide import Block, divide_table
 from veil.engines.parts.labels import Labelled
 from veil.engines.parts.ranked import Combinations, Numbered
 from veil.engines.relation import Relation
-from veil.errors import NoSolutionError, PlanError
+from veil.errors import NoSolutionError, PlanError, Say
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
 from veil.masking.partition.columns import Labels, TreeColumn
@@ -94,7 +94,7 @@ def _check(plan: Plan, relation: Relation) -> None:
             f"column {name!r} is microaggregated, which no engine does yet. Give it a hierarchy instead"
         )
     if plan.suppressed_rows == "drop":
-        raise PlanError('part by part, suppressed rows stay: say suppressed_rows="keep"')
+        raise PlanError("part by part, suppressed rows stay: say ", Say("suppressed_rows", "blank"))
 
 
 class RecodedBlocks(Blocks):

@@ -170,6 +170,7 @@ def _request_of_plan(plan: Plan) -> dict[str, Any]:
         "quality": {"kind": str(getattr(plan.quality, "kind", "")), "definition": _definition(plan.quality)},
         "suppression_limit": plan.suppression_limit,
         "suppressed_rows": plan.suppressed_rows,
+        "order": plan.order,
         "strategy": str(getattr(plan.strategy, "kind", type(plan.strategy).__name__)),
         "time_limit": plan.time_limit,
         "check_limit": plan.check_limit,

@@ -25,6 +25,12 @@ from veil.report.pages.blocks import (
     verdict,
 )
 
+_ORDERS = {
+    "random": "Rows left in a random order.",
+    "input": "Rows left in the order of the input, which tells what rows beside each other have in common, and who "
+    "stands at which place of a list in that order.",
+}
+
 
 def sections(facts: dict[str, Any]) -> list[Section]:
     """Put the facts into words."""
@@ -154,14 +160,16 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
         ),
     ]
     if not facts["private"]:
-        kept = (
-            "stay: their quasi-identifiers are blanked, and their sensitive and other columns are published"
-            if asked["suppressed_rows"] == "keep"
-            else "are left out"
-        )
+        kept = {
+            "blank": "stay, with every cell blanked",
+            "keep cells": "stay with blank quasi-identifiers; what their other columns show keeps every guarantee as a "
+            "class of its own",
+            "drop": "are left out",
+        }[asked["suppressed_rows"]]
         blocks.append(
             Text(
                 f"At most {percent(asked['suppression_limit'])} of the records may be suppressed; suppressed rows {kept}. "
+                f"{_ORDERS[asked['order']]} "
                 f"Of all transformations that keep the guarantees, the one with the least information loss was wanted, by "
                 f"the measure {asked['quality']['kind']}: {asked['quality']['definition']}"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +16,10 @@ from numpy.typing import NDArray
 
 from veil.base.progress import Progress, following
 from veil.base.randomness import Randomness
+from veil.engines.blank import with_rest
 from veil.engines.condense import Condensed, condense
 from veil.engines.copy import bring_over, is_brought
+from veil.engines.dialects import collect
 from veil.engines.draw import draw_rows, store_rows
 from veil.engines.held import EngineHeld
 from veil.engines.order import shuffled
@@ -33,12 +36,17 @@ from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, columns_read
 from veil.published.flag import flags_among, free_flag
 from veil.published.table import Published
+from veil.tables.columns import is_text
 from veil.tables.formats import Parquet
 
 if TYPE_CHECKING:
     import ibis
 
     from veil.published.finding import Verification
+
+
+_FEW = 10_000
+"""Values of a column that are looked at before all are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +60,30 @@ class EngineSource(EngineHeld):
     def dictionary(self, name: str) -> pa.Array:
         """The different values of a column as Veil sees them, in the order of the condensed table's codes."""
         return self.condensed.table[name].chunk(0).dictionary
+
+    def is_text(self, name: str) -> bool:
+        """Whether Veil sees text in a column: what DuckDB reads of CSV files is text, whatever it stands for."""
+        relation = self.relation
+        if name in self.condensed.table.column_names:
+            return is_text(self.dictionary(name).type)
+        if relation.scan is None or name not in relation.scan.texts:
+            return bool(relation.table[name].type().is_string())
+        if name not in self._texts:
+            self._texts[name] = is_text(self._type_in_file(name, _FEW) or self._type_in_file(name, None))
+        return self._texts[name]
+
+    @functools.cached_property
+    def _texts(self) -> dict[str, bool]:
+        return {}
+
+    def _type_in_file(self, name: str, most: int | None) -> pa.DataType | None:
+        """Return the type of a column of text by all its values, or if some of them settle it: these are no numbers."""
+        relation = self.relation
+        values = relation.table.select(name).distinct()
+        with relation.explain_errors():
+            found = collect(relation.backend, values if most is None else values.limit(most))[name]
+        kind = relation.arrow_view(name, found).type
+        return kind if most is None or is_text(kind) or len(found) < most else None
 
     def flag_of(self, outcome: Outcome) -> str | None:
         """Name of the column that tells which rows are suppressed, if one is needed."""
@@ -185,19 +217,32 @@ def for_verifying(relation: Relation, plan: Plan) -> EngineSource:
         *columns_read(plan, ()),
         *plan.identifying,
     ]
-    return of_release(relation, [name for name in wanted if name in relation.table.columns])
+    return of_release(relation, [name for name in wanted if name in relation.table.columns], plan.marker)
 
 
-def of_release(relation: Relation, columns: Sequence[str]) -> EngineSource:
-    """Condense a published table to some columns, and those that may tell which rows are suppressed."""
-    flags = flags_among(relation.table.columns, columns)
+def of_release(relation: Relation, columns: Sequence[str], marker: str | None = "*") -> EngineSource:
+    """Condense a published table to some columns, and to what tells which rows are suppressed."""
+    names = relation.table.columns
+    flags = flags_among(names, columns)
     relation = replace(relation, table=relation.dialect.with_truth(relation.table, flags))
-    return condensed_source(relation, [*columns, *flags])
+    return _with_blank_rows(relation, [*columns, *flags], columns, marker)
 
 
-def for_columns(relation: Relation, columns: Iterable[str], subset: object | None) -> EngineSource:
-    """Condense a relation to some columns, and those that a research subset is chosen by."""
-    return condensed_source(relation, [*columns, *(() if subset is None else _columns_of(subset))])
+def for_columns(
+    relation: Relation, columns: Sequence[str], subset: object | None, marker: str | None = "*"
+) -> EngineSource:
+    """Condense a table to some columns, those that a research subset is chosen by, and what tells of blank rows."""
+    wanted = [*columns, *(() if subset is None else _columns_of(subset))]
+    return _with_blank_rows(relation, wanted, columns, marker)
+
+
+def _with_blank_rows(
+    relation: Relation, wanted: Sequence[str], seen: Sequence[str], marker: str | None
+) -> EngineSource:
+    check_columns(relation, wanted)
+    columns, names = tuple(relation.original.table.columns), relation.table.columns
+    relation, rest = with_rest(relation, seen, [name for name in names if name not in wanted], marker)
+    return replace(condensed_source(relation, [*wanted, *rest]), columns=columns)
 
 
 def condensed_source(relation: Relation, columns: Iterable[str]) -> EngineSource:

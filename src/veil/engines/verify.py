@@ -2,7 +2,8 @@
 
 The output is condensed as the input was. Every privacy model is verified on what is there, and every combination of
 cells must occur exactly as often as in the release that the driver has verified cell by cell. Columns that no model
-looks at pass through the engine unseen; they are compared by aggregates over all their values.
+looks at pass through the engine unseen; they are compared by aggregates over all their values. In rows that are
+suppressed they have to be blank: a row that shows anything belongs to a class, and is judged with it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.wording import plural
+from veil.engines.blank import with_rest
 from veil.engines.condense import Condensed, condense
 from veil.engines.copy import copy_rows
 from veil.engines.dialects import collect
@@ -23,6 +26,7 @@ from veil.engines.transform import Transform
 from veil.models.subset import numbers_with_gaps
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
+from veil.published.table import Published
 from veil.verification.release import as_published, verify_models
 
 if TYPE_CHECKING:
@@ -48,6 +52,7 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
     planned += [flag] if flag is not None else []
     renamed = [flag if flag and name == outcome.flag else name for name in outcome.table.column_names]
     expected = outcome.table.rename_columns(renamed)
+    known = outcome.quasi_identifiers if plan.suppressed_rows == "blank" else None
 
     def judge(relation: Relation, written: Condensed) -> list[Finding]:
         found = _verify_models(outcome, written.table, written.weights, flag)
@@ -57,12 +62,13 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
 
     def before() -> ibis.Table:
         table = source.relation.table
-        return table if outcome.rows is None else Transform(outcome, source)(table)
+        as_it_was = outcome.rows is None and (not outcome.suppressed or plan.suppressed_rows == "keep cells")
+        return table if as_it_was else Transform(outcome, source)(table)
 
     return verify_written(
         dataclasses.replace(source.relation, scan=_without_labels(source, outcome)),
         staged,
-        Due("the table has the columns of the plan and no others", planned, expected),
+        Due("the table has the columns of the plan and no others", planned, expected, known, plan.marker),
         outcome.weights,
         judge,
         before,
@@ -71,11 +77,16 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
 
 
 class Due(NamedTuple):
-    """What should have been written: a promise about columns, their names, and the cells that models look at."""
+    """What should have been written: a promise about columns, their names, and the cells that models look at.
+
+    Rows that are blank in the columns `known` should be so in all, with `marker` in text; None if none has to be.
+    """
 
     promise: str
     columns: Collection[str]
     cells: pa.Table
+    known: Collection[str] | None = None
+    marker: str | None = None
 
 
 def verify_written(
@@ -97,7 +108,8 @@ def verify_written(
         return Verification(tuple(findings))
     backend = staged._find_backend()
     relation = copy_rows(dataclasses.replace(source, table=staged, backend=backend, origin=None, note=None))
-    written = condense(relation, due.cells.column_names)
+    relation, rest = with_rest(relation, due.known or (), passed, due.marker)
+    written = condense(relation, [*due.cells.column_names, *rest])
     findings += judge(relation, written)
     findings.append(compare_counts(due.cells, weights, written.table, written.weights))
     if passed:
@@ -124,6 +136,7 @@ def _without_labels(source: EngineSource, outcome: Outcome) -> Scan | None:
 def _verify_models(outcome: Outcome, written: pa.Table, weights: Any, flag: str | None) -> list[Finding]:
     prepared, recoded = outcome.prepared, outcome.recoding is not None
     assert prepared is not None
+    blanked = prepared.plan.suppressed_rows == "blank"
     published = as_published(
         prepared.table,
         written,
@@ -132,12 +145,22 @@ def _verify_models(outcome: Outcome, written: pa.Table, weights: Any, flag: str 
         outcome.hierarchies,
         subset=prepared.subset,
         flag=flag,
+        suppressed=None if blanked else np.zeros(written.num_rows, np.bool_),
         weights=prepared.weights,
         released_weights=weights,
     )
     # Of the levels of labels there are several after local recoding, and written rows do not say which is theirs.
     models = [each for each in outcome.models if not (recoded and each.reads_levels)]
-    return verify_models(published, models)
+    findings = verify_models(published, models)
+    return [*findings, compare_blank(published, outcome.suppressed)] if blanked else findings
+
+
+def compare_blank(published: Published, suppressed: int) -> Finding:
+    """Count the rows that show nothing. If all rows look so by what models look at, others may be among them."""
+    lacking = suppressed - published.suppressed_records
+    measured = f"{lacking} of them do" if lacking > 0 else f"{published.suppressed_records} rows"
+    promise = f"{plural(suppressed, 'suppressed record shows', 'suppressed records show')} nothing in any column"
+    return Finding(promise, lacking <= 0, measured)
 
 
 def compare_counts(

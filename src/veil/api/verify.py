@@ -10,7 +10,7 @@ from veil.errors import PlanError
 from veil.outcome.outcome import outcome_of
 from veil.plan.plan import Plan
 from veil.published.finding import Verification
-from veil.published.flag import flags_among
+from veil.published.flag import find_flag
 from veil.published.table import Published
 from veil.tables import Format, Source
 from veil.verification.release import verify_models, verify_roles
@@ -46,12 +46,11 @@ def verify(
         if name not in table.column_names:
             plan.check_columns(table.column_names if found.columns is None else found.columns)
     taken = {name for names in plan.roles.values() for name in names}
-    flags = flags_among(table.column_names, taken)
     published = Published(
         table,
         list(plan.roles["quasi-identifying"]),
         marker=plan.marker,
-        flag=flags[0] if flags else None,
+        flag=find_flag(table, taken),
         weights=found.weights,
     )
     return Verification(tuple(verify_models(published, plan.models) + verify_roles(table, plan)))

@@ -35,7 +35,7 @@ from veil.lattice.search import Limits, Search
 from veil.local_recoding.modes import Ask, Mode, with_factor
 from veil.models.base import PrivacyModel, SampleCriterion
 from veil.outcome.assemble import assemble
-from veil.outcome.outcome import Outcome, Part, Pass, prepared_part
+from veil.outcome.outcome import Outcome, Part, Pass, prepared_part, without_rows
 from veil.plan.prepare import Prepared
 from veil.tables.source import Source
 from veil.verification.recoded import verify_models_by_part
@@ -226,11 +226,12 @@ class _Recoding:
     def _with(self, new: Part) -> Outcome:
         hidden = self.hidden.copy()
         hidden[new.rows] = False
-        return assemble(self.source, self.prepared, [*self.parts, new], hidden)
+        # Whether cells of what is still hidden may be shown is decided at the end.
+        return without_rows(assemble(self.source, self.prepared, [*self.parts, new], hidden))
 
 
 def _promises_hold(outcome: Outcome) -> bool:
-    return all(finding.holds for finding in verify_models_by_part(outcome, judge_blank=False))
+    return all(finding.holds for finding in verify_models_by_part(outcome))
 
 
 def _rows_in_earlier_classes(outcome: Outcome, rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import TypeAlias
 
 import numpy as np
@@ -33,9 +33,29 @@ def apply_levels(
     Of a condensed table, which may have millions of rows, quasi-identifiers stay dictionary-encoded.
     """
     plan, table = prepared.plan, prepared.table
-    position = {name: j for j, name in enumerate(prepared.encoding.names)}
     stay = np.ones(table.num_rows, np.bool_) if prepared.subset is None else prepared.subset
     rows = rows_out(stay, suppressed, plan, shuffle=shuffle)
+    columns = generalize_columns(prepared, levels, groups, suppressed)
+    if rows is not None:
+        columns = {name: column.take(pa.array(rows)) for name, column in columns.items()}
+    known = {*prepared.encoding.names, *plan.microaggregated}
+    hidden = suppressed if rows is None else suppressed[rows]
+    columns, flag = blank_rows(columns, hidden, plan, known, table.column_names)
+    if prepared.weights is None:
+        columns = {name: decode_column(each) if name in known else each for name, each in columns.items()}
+    result = pa.table(columns)
+    # Rows that were picked are in new memory already, and what an engine holds is never handed out from here.
+    if rows is not None or prepared.weights is not None:
+        return result.combine_chunks(), rows, flag
+    return in_new_memory(result), rows, flag
+
+
+def generalize_columns(
+    prepared: Prepared, levels: Levels, groups: NDArray[np.int32], suppressed: NDArray[np.bool_]
+) -> dict[str, Column]:
+    """Return the columns of the output for all records; aggregates are those of records that are not suppressed."""
+    plan, table = prepared.plan, prepared.table
+    position = {name: j for j, name in enumerate(prepared.encoding.names)}
     columns: dict[str, Column] = {}
     for name in table.column_names:
         role = plan.role_of(name)
@@ -49,17 +69,7 @@ def apply_levels(
             columns[name] = _generalize(prepared, position[name], levels[position[name]], table[name])
         else:
             columns[name] = table[name]
-        if rows is not None:
-            columns[name] = columns[name].take(pa.array(rows))
-    known = {*position, *plan.microaggregated}
-    columns, flag = blank_rows(columns, suppressed if rows is None else suppressed[rows], plan, known)
-    if prepared.weights is None:
-        columns = {name: _decode_column(each) if name in known else each for name, each in columns.items()}
-    result = pa.table(columns)
-    # Rows that were picked are in new memory already, and what an engine holds is never handed out from here.
-    if rows is not None or prepared.weights is not None:
-        return result.combine_chunks(), rows, flag
-    return in_new_memory(result), rows, flag
+    return columns
 
 
 def rows_out(
@@ -75,11 +85,16 @@ def rows_out(
 
 
 def blank_rows(
-    columns: dict[str, Column], hidden: NDArray[np.bool_], plan: Plan, known: Set[str]
+    columns: dict[str, Column],
+    hidden: NDArray[np.bool_],
+    plan: Plan,
+    known: Set[str],
+    names: Sequence[str],
 ) -> tuple[dict[str, Column], str | None]:
     """Blank the suppressed rows: every cell, or those of the columns an attacker may know.
 
-    Also return the name of the column that was added to tell which rows are suppressed, if another row looks the same.
+    Also return the name of the column that was added to tell which rows are suppressed, if another row looks the same:
+    one that is not among the names of the input.
     """
     if hidden.any():
         columns = {
@@ -90,7 +105,7 @@ def blank_rows(
         }
     if plan.suppressed_rows != "blank" or not _another_looks_blank(columns, hidden, plan.marker):
         return columns, None
-    flag = free_flag(columns)
+    flag = free_flag(names)
     return {**columns, flag: pa.array(hidden)}, flag
 
 
@@ -131,7 +146,7 @@ def _aggregate(
     found = aggregate_groups(
         column.filter(pa.array(released)), numbers[groups[released]], how, name, keep_type=True
     )
-    found = _decode_column(found)
+    found = decode_column(found)
     rows = numbers[groups]
     return found.take(pa.array(rows, mask=rows < 0))
 
@@ -166,5 +181,6 @@ def _blank(kind: pa.DataType, marker: str | None) -> pa.Scalar:
     return pa.scalar(marker if pa.types.is_string(kind) or pa.types.is_large_string(kind) else None, kind)
 
 
-def _decode_column(column: Column) -> Column:
+def decode_column(column: Column) -> Column:
+    """Return the cells of a column instead of codes of them."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.classes.encoding import Levels
-from veil.outcome.apply import Column, apply_levels, blank_rows, rows_out
+from veil.outcome.apply import Column, blank_rows, decode_column, generalize_columns, rows_out
 from veil.outcome.outcome import Outcome, Part, prepared_part
 from veil.plan.prepare import Prepared
 from veil.tables.arrow import in_new_memory
@@ -59,16 +58,17 @@ def _put_together(
         if name in prepared.encoding.names and name not in plan.microaggregated:
             chunks = _of_one_type(prepared, prepared.encoding.names.index(name), pieces, chunks)
         columns[name] = _join_chunks(chunks).take(pa.array(order))
-    columns, flag = blank_rows(columns, hidden if rows is None else hidden[rows], plan, known)
+    gone = hidden if rows is None else hidden[rows]
+    columns, flag = blank_rows(columns, gone, plan, known, prepared.table.column_names)
     return pa.table(columns), rows, flag
 
 
 def _generalize_rows(some: Prepared, levels: Levels) -> pa.Table:
     groups = some.sample.classes_of_rows(levels)[1]
-    some = dataclasses.replace(
-        some, weights=None
-    )  # cells of parts are put together as they are, without codes
-    return apply_levels(some, levels, groups, np.zeros(groups.size, np.bool_))[0]
+    columns = generalize_columns(some, levels, groups, np.zeros(groups.size, np.bool_))
+    known = {*some.encoding.names, *some.plan.microaggregated}
+    # Parts are put together as cells, not as codes, which are those of each part.
+    return pa.table({name: decode_column(each) if name in known else each for name, each in columns.items()})
 
 
 def _of_one_type(

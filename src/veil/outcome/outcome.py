@@ -278,7 +278,7 @@ class Outcome:
             marker=self.marker,
             flag=self.flag,
             untouched=self.plan is None,
-            suppressed=self.blank_rows,
+            hidden=self.blank_rows,
             weights=self.weights,
         )
 
@@ -297,6 +297,23 @@ def require_outcome(result: object) -> Outcome:
             f"a {type(result).__name__} is not a release: give what `veil.anonymize` or `veil.mask` made"
         )
     return found
+
+
+def without_rows(outcome: Outcome) -> Outcome:
+    """Return an outcome whose suppressed rows are gone, for plans that keep some cells of them."""
+    plan, prepared, hidden = outcome.plan, outcome.prepared, outcome.hidden_rows
+    if plan is None or prepared is None or hidden is None or plan.suppressed_rows != "keep cells":
+        return outcome
+    plan = dataclasses.replace(plan, suppressed_rows="drop")
+    rows = outcome.origins[~hidden]
+    return dataclasses.replace(
+        outcome,
+        asked=plan,
+        prepared=dataclasses.replace(prepared, plan=plan),
+        table=outcome.table.filter(pa.array(~hidden)),
+        rows=rows,
+        weights=prepared.weights_of(rows),
+    )
 
 
 def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:

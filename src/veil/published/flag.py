@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+import pyarrow as pa
+
 FLAG = "suppressed"
 """Column that says which rows are suppressed, where their cells alone would not tell."""
 
@@ -19,6 +21,20 @@ def free_flag(columns: Iterable[str]) -> str:
     """
     alike = [name for name in map(str.lower, columns) if _FLAG.fullmatch(name)]
     return f"veil_{max(alike, key=len)}" if alike else FLAG
+
+
+def find_flag(table: pa.Table, taken: Iterable[str] = ()) -> str | None:
+    """Return the column that tells which rows of a release are suppressed, if it has one: it says so of every row.
+
+    >>> find_flag(pa.table({"suppressed": [False, True], "veil_suppressed": [None, True]}))
+    'suppressed'
+    """
+    for name in flags_among(table.column_names, taken):
+        column = table[name]
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if pa.types.is_boolean(kind) and not column.null_count:
+            return name
+    return None
 
 
 def flags_among(columns: Iterable[str], taken: Iterable[str] = ()) -> list[str]:

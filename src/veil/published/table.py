@@ -37,8 +37,8 @@ class Published:
 
     A record is suppressed if every one of its cells holds the marker (or nothing, where the marker cannot
     stand) and the flag column, if there is one, says so too. Suppressed records say nothing about anybody and belong
-    to no class; a record that shows anything belongs to one, even if its quasi-identifiers are blank. `suppressed`
-    says which records are, where that is known better. Classes are numbered in order of first appearance, the same
+    to no class; a record that shows anything belongs to one, even if its quasi-identifiers are blank. `hidden` says
+    which records were suppressed, where that is known: the others are people of whom everything is missing. Classes are numbered in order of first appearance, the same
     way for everything that speaks of them. Missing values are values like others.
 
     `baseline` holds the sensitive columns of all records that could have been released (by default those of
@@ -62,7 +62,7 @@ class Published:
         marker: str | None = "*",
         flag: str | None = None,
         untouched: bool = False,
-        suppressed: NDArray[np.bool_] | None = None,
+        hidden: NDArray[np.bool_] | None = None,
         weights: NDArray[np.int64] | None = None,
         baseline: pa.Table | None = None,
         baseline_weights: NDArray[np.int64] | None = None,
@@ -93,14 +93,14 @@ class Published:
             zip(self.names, encode_columns([table[name] for name in self.names]), strict=True)
         )
         self._histograms: dict[str, Histograms] = {}
-        if suppressed is not None:
-            self.suppressed = suppressed
-        elif untouched or not self.names:
+        if untouched or not self.names:
             self.suppressed = np.zeros(table.num_rows, np.bool_)
         else:
             self.suppressed = self._blank_rows()
-            # A flag alone hides nothing: a row that shows a value belongs to a class, whatever it is called.
-            if flag is not None:
+            # To be called so hides nothing: a row that shows a value belongs to a class.
+            if hidden is not None:
+                self.suppressed &= hidden
+            elif flag is not None:
                 self.suppressed &= self.flags
 
     @functools.cached_property
@@ -223,8 +223,10 @@ class Published:
         found: NDArray[np.bool_] = np.logical_and.reduce([self.blank(name) for name in self.names])
         for name in self.table.column_names:
             if name not in self.names and name != self.flag and found.any():
-                rows = np.flatnonzero(found)
-                found[rows] = self._shows_nothing(self.table[name].take(pa.array(rows)))
+                column, rows = self.table[name], np.flatnonzero(found)
+                if pa.types.is_string_view(column.type):  # of which Arrow takes no rows
+                    column = column.cast(pa.string())
+                found[rows] = self._shows_nothing(column.take(pa.array(rows)))
         return found
 
     def _shows_nothing(self, values: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:

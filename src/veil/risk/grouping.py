@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from veil.engines.relation import relation_of
 from veil.errors import PlanError, did_you_mean
 from veil.outcome.outcome import Outcome, outcome_of
-from veil.published.flag import flags_among
+from veil.published.flag import find_flag
 from veil.published.table import Published
 from veil.tables import read
 
@@ -118,13 +118,11 @@ def published_of(
     names = column_names(quasi_identifiers)
     table, weights = _rows(source, names)
     check_columns(table, names)
-    flags = flags_among(table.column_names, names)
-    flags = [each for each in flags if pa.types.is_boolean(table[each].type)]
     return Published(
         table,
         names,
         marker=marker,
-        flag=flags[0] if flags else None,
+        flag=find_flag(table, names),
         untouched=untouched,
         weights=weights,
         population=population,

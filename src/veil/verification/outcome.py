@@ -10,7 +10,7 @@ import numpy as np
 
 from veil.base.wording import plural
 from veil.errors import NoSolutionError, Say
-from veil.outcome.outcome import Outcome
+from veil.outcome.outcome import Outcome, without_rows
 from veil.published.finding import Verification
 from veil.verification.recoded import verify_recoded
 from veil.verification.release import verify_release
@@ -23,10 +23,16 @@ def verified(outcome: Outcome) -> Outcome:
     they promise.
     """
     checked = dataclasses.replace(outcome, verification=_verify(outcome))
-    if not checked.verification.holds and _verify(outcome, judge_blank=False).holds:
+    if not checked.verification.holds and _shows_suppressed(outcome) and _verify(without_rows(outcome)).holds:
         _refuse_cells(checked)
     checked.verification.require()
     return checked
+
+
+def _shows_suppressed(outcome: Outcome) -> bool:
+    return (
+        outcome.suppressed > 0 and outcome.plan is not None and outcome.plan.suppressed_rows == "keep cells"
+    )
 
 
 def _refuse_cells(outcome: Outcome) -> NoReturn:
@@ -45,14 +51,14 @@ def _refuse_cells(outcome: Outcome) -> NoReturn:
     )
 
 
-def _verify(outcome: Outcome, *, judge_blank: bool = True) -> Verification:
+def _verify(outcome: Outcome) -> Verification:
     plan, prepared = outcome.plan, outcome.prepared
     if plan is None or prepared is None:
         return outcome.verification
     if outcome.recoding is not None:
         # Who has passed the limit knowingly need not be told again.
         limit = int(Fraction(str(plan.suppression_limit)) * prepared.sample.records)
-        return verify_recoded(outcome, None if outcome.over_limit else limit, judge_blank=judge_blank)
+        return verify_recoded(outcome, None if outcome.over_limit else limit)
     return verify_release(
         prepared.table,
         outcome.table,
@@ -67,5 +73,4 @@ def _verify(outcome: Outcome, *, judge_blank: bool = True) -> Verification:
         flag=outcome.flag,
         over_limit=outcome.over_limit,
         weights=prepared.weights,
-        judge_blank=judge_blank,
     )

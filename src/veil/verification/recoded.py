@@ -14,12 +14,9 @@ from veil.published.table import Published
 from veil.verification.release import verify_release, verify_roles
 
 
-def verify_models_by_part(outcome: Outcome, *, judge_blank: bool = True) -> list[Finding]:
-    """Check each privacy model on the whole output, or part by part where levels matter.
-
-    Suppressed records that show anything are judged, too, unless `judge_blank` says otherwise.
-    """
-    published = _beside_input(outcome, judge_blank=judge_blank)
+def verify_models_by_part(outcome: Outcome) -> list[Finding]:
+    """Check each privacy model on the whole output, or part by part where levels matter."""
+    published = _beside_input(outcome)
     findings = []
     for model in outcome.models:
         parts = (_part_of(outcome, part) for part in outcome.parts if part.rows.size)
@@ -27,7 +24,7 @@ def verify_models_by_part(outcome: Outcome, *, judge_blank: bool = True) -> list
     return findings
 
 
-def _beside_input(outcome: Outcome, *, judge_blank: bool) -> Published:
+def _beside_input(outcome: Outcome) -> Published:
     """The output as everybody sees it, together with the original values that models compare it with."""
     assert outcome.prepared is not None
     return Published(
@@ -35,7 +32,7 @@ def _beside_input(outcome: Outcome, *, judge_blank: bool) -> Published:
         outcome.quasi_identifiers,
         marker=outcome.marker,
         flag=outcome.flag,
-        suppressed=outcome.blank_rows if judge_blank else outcome.hidden_rows,
+        hidden=outcome.blank_rows,
         weights=outcome.weights,
         baseline=outcome.original,
         baseline_weights=outcome.prepared.weights,
@@ -49,14 +46,14 @@ def _part_of(outcome: Outcome, part: Part) -> Published:
         outcome.pick(part.rows),
         names,
         marker=outcome.marker,
-        suppressed=np.zeros(part.rows.size, np.bool_),
+        untouched=True,
         weights=outcome.prepared.weights_of(part.rows),
         hierarchies=outcome.hierarchies,
         levels=dict(zip(names, part.levels, strict=True)),
     )
 
 
-def verify_recoded(outcome: Outcome, allowed: int | None, *, judge_blank: bool = True) -> Verification:
+def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
     """Check the models on the whole output, and the cells of each part against the table it was made from.
 
     `allowed` is the largest number of suppressed records; None if that was knowingly passed before.
@@ -67,7 +64,7 @@ def verify_recoded(outcome: Outcome, allowed: int | None, *, judge_blank: bool =
     shape, roles = _verify_columns(outcome), verify_roles(outcome.table, prepared.plan)
     if not shape.holds:
         return Verification((shape, *roles))
-    findings = [*verify_models_by_part(outcome, judge_blank=judge_blank), *roles, shape]
+    findings = [*verify_models_by_part(outcome), *roles, shape]
     gone, hidden_records = np.flatnonzero(hidden), prepared.records(hidden)
     kept = prepared.plan.suppressed_rows != "drop"
     listed = np.concatenate([*(part.rows for part in parts), *([gone] if kept else [])])

@@ -59,14 +59,13 @@ def verify_release(
     flag: str | None,
     over_limit: bool = False,
     weights: NDArray[np.int64] | None = None,
-    judge_blank: bool = True,
 ) -> Verification:
     """Check a release against the table it was made from.
 
     `rows` are the rows of the original that are in the release, None if all are in their order. `hidden` says which
     rows of the release are suppressed, and is not believed: their cells have to be blank, and the models judge those
-    that show anything, unless `judge_blank` says otherwise. With `over_limit` the suppression limit was knowingly
-    passed by the caller. `weights` tells how many records each row of the original stands for, if not one.
+    that show anything. With `over_limit` the suppression limit was knowingly passed by the caller. `weights` tells how
+    many records each row of the original stands for, if not one.
     """
     before = original if rows is None else original.take(pa.array(rows))
     shape = _verify_shape(original, before, released, plan, flag, condensed=weights is not None)
@@ -80,7 +79,7 @@ def verify_release(
         hierarchies,
         subset=subset,
         flag=flag,
-        suppressed=hidden if plan.suppressed_rows == "blank" or not judge_blank else np.zeros_like(hidden),
+        hidden=hidden & (plan.suppressed_rows == "blank"),
         weights=weights,
         released_weights=weights if weights is None or rows is None else weights[rows],
     )
@@ -125,7 +124,7 @@ def _verify_kept(
     else:
         shown = sum(count for value, count in _counts(blank) if value != marker)
     same = _same(before.filter(pa.array(~hidden)), after.filter(pa.array(~hidden)))
-    measured = "equal" if same and not shown else f"{shown} suppressed rows show it" if shown else "different"
+    measured = "equal" if same and not shown else f"{shown} rows are not" if shown else "different"
     return Finding(
         f"column {name!r} is blank where records are suppressed, and else unchanged",
         same and not shown,
@@ -148,7 +147,7 @@ def as_published(
     flag: str | None,
     weights: NDArray[np.int64] | None,
     released_weights: NDArray[np.int64] | None,
-    suppressed: NDArray[np.bool_] | None = None,
+    hidden: NDArray[np.bool_] | None = None,
 ) -> Published:
     """See a released table from outside, together with what the models compare it with."""
     return Published(
@@ -156,7 +155,7 @@ def as_published(
         [*hierarchies, *plan.aggregated],
         marker=plan.marker,
         flag=flag,
-        suppressed=suppressed,
+        hidden=hidden,
         weights=released_weights,
         baseline=original if subset is None else original.filter(pa.array(subset)),
         baseline_weights=weights if weights is None or subset is None else weights[subset],

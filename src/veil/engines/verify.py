@@ -145,7 +145,7 @@ def _verify_models(outcome: Outcome, written: pa.Table, weights: Any, flag: str 
         outcome.hierarchies,
         subset=prepared.subset,
         flag=flag,
-        suppressed=None if blanked else np.zeros(written.num_rows, np.bool_),
+        hidden=None if blanked and outcome.suppressed else np.zeros(written.num_rows, np.bool_),
         weights=prepared.weights,
         released_weights=weights,
     )

@@ -17,9 +17,6 @@ from veil.engines.settings import Settings
 if TYPE_CHECKING:
     import ibis
 
-_ROW_GROUP = 122_880
-"""Rows of a row group in the Parquet files that DuckDB writes."""
-
 _COLLATING = (
     "SELECT current_setting('default_collation') <> '' "
     "OR EXISTS (SELECT 1 FROM duckdb_tables() WHERE sql ILIKE '%collate%') "
@@ -110,12 +107,10 @@ class DuckDB(InFile):
     def write_parquet(
         self, rows: ibis.Table, place: Path, name: str, most: int | None = None
     ) -> list[Path]:
-        if most is None:
-            self.backend.to_parquet(rows, place, compression="zstd")
-            return [place]
-        groups = max(1, most // _ROW_GROUP)
-        self.backend.to_parquet(rows, place, compression="zstd", row_groups_per_file=groups)
-        return sorted(place.glob("*.parquet"))
+        if most is not None:
+            return super().write_parquet(rows, place, name, most)
+        self.backend.to_parquet(rows, place, compression="zstd")
+        return [place]
 
     def read_parquet(self, folder: Path, files: Sequence[Path]) -> ibis.Table:
         return self.backend.read_parquet([str(file) for file in files], hive_partitioning=False)

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from veil.engines.dialects import collect, dialect_of
+from veil.engines.dialects import dialect_of
 from veil.engines.order import shuffled
 from veil.engines.scan.files import Files
 from veil.engines.write.locks import file_lock, take_place
@@ -134,22 +134,21 @@ class FolderTarget(Target):
         self.state["done"].append(label)
         self._save()
 
-    def shuffle(self) -> None:
+    def shuffle(self, rows: int) -> None:
+        self._mix(rows)
+
+    def _mix(self, most: int | None) -> None:
+        """Make new files of all parts, with at most so many rows each."""
         remove(self.mixed)
         self.mixed.mkdir()
         temporary, rows = self.mixed / "rows.tmp", shuffled(self.staged_rows())
-        made = dialect_of(rows._find_backend()).write_parquet(rows, temporary, self.name, self._file_size(rows))
+        made = dialect_of(rows._find_backend()).write_parquet(rows, temporary, self.name, most)
         for number, file in enumerate(made):
             sync(file)
             os.replace(file, self.mixed / f"part-{number:05}.parquet")
         remove(temporary)
         sync(self.mixed)
         self.ready = self.mixed
-
-    def _file_size(self, rows: ir.Table) -> int | None:
-        """About how many of some rows should be in a file, for as many files as there are pieces."""
-        found = collect(rows._find_backend(), rows.aggregate(rows=rows.count()))
-        return max(1, int(found["rows"][0].as_py()) // len(self.labels))
 
     def files(self) -> list[Path]:
         """Return the staged parts, in their order."""
@@ -226,8 +225,8 @@ class FileTarget(FolderTarget):
         super().__init__(place, relation, mark, overwrite)
         self.format = format
 
-    def _file_size(self, rows: ir.Table) -> None:
-        return None
+    def shuffle(self, rows: int) -> None:
+        self._mix(None)
 
     def commit(self) -> None:
         joined = self.folder / "joined"

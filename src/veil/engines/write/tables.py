@@ -195,7 +195,7 @@ class TableTarget(Target):
                 self.dialect.load(self._quote(self.temporary), columns, self.relation.batches(piece))
             self._note(label)
 
-    def shuffle(self) -> None:
+    def shuffle(self, rows: int) -> None:
         mixed = f"{self.temporary}_mixed"
         self.dialect.run(f"DROP TABLE IF EXISTS {self._quote(mixed)}")
         columns = ", ".join(self.dialect.quote(name) for name in self.kinds)

@@ -63,8 +63,11 @@ class Target(ABC):
         """Add a piece."""
 
     @abstractmethod
-    def shuffle(self) -> None:
-        """Put everything that has been added in a random order; not for good, so another run does so again."""
+    def shuffle(self, rows: int) -> None:
+        """Put everything that has been added in a random order; not for good, so another run does so again.
+
+        In a folder, files get so many rows.
+        """
 
     @abstractmethod
     def staged_rows(self) -> ir.Table:

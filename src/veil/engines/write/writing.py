@@ -93,6 +93,7 @@ def write(
         token=token,
         shuffle=shuffle,
         overwrite=overwrite,
+        chunk_rows=chunk_rows,
         resume=resume,
         format=format,
         progress=progress,
@@ -118,6 +119,7 @@ def write_pieces(
     token: str,
     shuffle: bool = False,
     overwrite: bool = False,
+    chunk_rows: int = 5_000_000,
     resume: bool = True,
     format: Format | None = None,
     progress: Progress | None = None,
@@ -148,7 +150,7 @@ def write_pieces(
             _append(place, pieces, done, progress)
             if shuffle and not alone:
                 progress.phase("shuffling")
-                place.shuffle()
+                place.shuffle(chunk_rows)
         with relation.explain_errors():
             unchanged = fingerprint(relation) == state
         if not unchanged:

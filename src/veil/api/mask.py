@@ -90,7 +90,7 @@ def mask(
             return Release(verified(_mask(read(source, format=format), methods, order, randomness, shown)))
         from veil.engines.parts.mondrian import mask_on_engine  # which needs Ibis
 
-        return Release(verified(mask_on_engine(relation, methods, most_combinations, shown)))
+        return Release(verified(mask_on_engine(relation, methods, most_combinations, order, shown)))
 
 
 def _shuffle(table: pa.Table, randomness: Randomness) -> pa.Table:

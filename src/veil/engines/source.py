@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from veil.base.progress import Progress, following
 from veil.base.randomness import Randomness
-from veil.engines.blank import with_rest
+from veil.engines.blank import Texts, with_rest
 from veil.engines.condense import Condensed, condense
 from veil.engines.copy import bring_over, is_brought
-from veil.engines.dialects import collect
 from veil.engines.draw import draw_rows, store_rows
 from veil.engines.held import EngineHeld
 from veil.engines.order import shuffled
@@ -36,17 +35,12 @@ from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, columns_read
 from veil.published.flag import flags_among, free_flag
 from veil.published.table import Published
-from veil.tables.columns import is_text
 from veil.tables.formats import Parquet
 
 if TYPE_CHECKING:
     import ibis
 
     from veil.published.finding import Verification
-
-
-_FEW = 10_000
-"""Values of a column that are looked at before all are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,29 +55,10 @@ class EngineSource(EngineHeld):
         """The different values of a column as Veil sees them, in the order of the condensed table's codes."""
         return self.condensed.table[name].chunk(0).dictionary
 
-    def is_text(self, name: str) -> bool:
-        """Whether Veil sees text in a column: what DuckDB reads of CSV files is text, whatever it stands for."""
-        relation = self.relation
-        if name in self.condensed.table.column_names:
-            return is_text(self.dictionary(name).type)
-        if relation.scan is None or name not in relation.scan.texts:
-            return bool(relation.table[name].type().is_string())
-        if name not in self._texts:
-            self._texts[name] = is_text(self._type_in_file(name, _FEW) or self._type_in_file(name, None))
-        return self._texts[name]
-
     @functools.cached_property
-    def _texts(self) -> dict[str, bool]:
-        return {}
-
-    def _type_in_file(self, name: str, most: int | None) -> pa.DataType | None:
-        """Return the type of a column of text by all its values, or if some of them settle it: these are no numbers."""
-        relation = self.relation
-        values = relation.table.select(name).distinct()
-        with relation.explain_errors():
-            found = collect(relation.backend, values if most is None else values.limit(most))[name]
-        kind = relation.arrow_view(name, found).type
-        return kind if most is None or is_text(kind) or len(found) < most else None
+    def texts(self) -> Texts:
+        """Which columns are text."""
+        return Texts(self.relation)
 
     def flag_of(self, outcome: Outcome) -> str | None:
         """Name of the column that tells which rows are suppressed, if one is needed."""

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.engines.blank import blanked
 from veil.engines.lookups import Digit, Listed, Lookup, Packing, as_released, free_prefix
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
@@ -114,7 +115,9 @@ class Transform:
         value = as_released(table[name])
         if self.parts == [None] or self.plan.suppressed_rows != "blank":
             return value
-        return blanked(value, table[self.part] < 0, self.plan.marker if self.source.is_text(name) else None)
+        return blanked(
+            value, table[self.part] < 0, self.plan.marker if self.source.texts.is_text(name) else None
+        )
 
     def _cell(self, table: ibis.Table, column: _Column) -> Any:
         """What a quasi-identifier shows in each row."""
@@ -244,15 +247,6 @@ class Chosen:
             table = digit.lookup.join_to(table)
         table, found = self.listed.join_to(table)
         return table.filter(found).select(names)
-
-
-def blanked(value: Any, hidden: Any, marker: str | None) -> Any:
-    """What a column shows where some rows are hidden: the marker if it is text, and a missing value of its type if not."""
-    import ibis
-
-    if marker is None or not value.type().is_string():
-        return ibis.cases((~hidden, value))
-    return ibis.ifelse(hidden, _literal(marker, value.type()), value)
 
 
 def _literal(value: Any, kind: Any) -> Any:

@@ -26,7 +26,6 @@ from veil.engines.transform import Transform
 from veil.models.subset import numbers_with_gaps
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
-from veil.published.table import Published
 from veil.verification.release import as_published, verify_models
 
 if TYPE_CHECKING:
@@ -152,15 +151,18 @@ def _verify_models(outcome: Outcome, written: pa.Table, weights: Any, flag: str 
     # Of the levels of labels there are several after local recoding, and written rows do not say which is theirs.
     models = [each for each in outcome.models if not (recoded and each.reads_levels)]
     findings = verify_models(published, models)
-    return [*findings, compare_blank(published, outcome.suppressed)] if blanked else findings
+    return (
+        [*findings, compare_blank(published.suppressed_records, outcome.suppressed)] if blanked else findings
+    )
 
 
-def compare_blank(published: Published, suppressed: int) -> Finding:
-    """Count the rows that show nothing. If all rows look so by what models look at, others may be among them."""
-    lacking = suppressed - published.suppressed_records
-    measured = f"{lacking} of them do" if lacking > 0 else f"{published.suppressed_records} rows"
-    promise = f"{plural(suppressed, 'suppressed record shows', 'suppressed records show')} nothing in any column"
-    return Finding(promise, lacking <= 0, measured)
+def compare_blank(blank: int, suppressed: int) -> Finding:
+    """Compare the rows that show nothing with the suppressed records; others of which nothing is known may be among them."""
+    promise = (
+        f"{plural(suppressed, 'suppressed record shows', 'suppressed records show')} nothing in any column"
+    )
+    measured = f"{suppressed - blank} of them do" if blank < suppressed else plural(blank, "row")
+    return Finding(promise, blank >= suppressed, measured)
 
 
 def compare_counts(

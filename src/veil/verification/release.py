@@ -119,7 +119,8 @@ def _verify_kept(
     """Check a column that is published as it is, but for suppressed records."""
     # Codes tell neither missing values nor equal ones.
     before, after = (
-        each.cast(each.type.value_type) if pa.types.is_dictionary(each.type) else each for each in (before, after)
+        each.cast(each.type.value_type) if pa.types.is_dictionary(each.type) else each
+        for each in (before, after)
     )
     blank = after.filter(pa.array(hidden))
     if marker is None or not is_text(blank.type):

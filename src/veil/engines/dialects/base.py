@@ -346,9 +346,7 @@ class Dialect:
         """Spell the renaming of a table, which stays in its schema."""
         return f"ALTER TABLE {self.quote(schema, old)} RENAME TO {self.quote(new)}"
 
-    def write_parquet(
-        self, rows: ibis.Table, place: Path, name: str, most: int | None = None
-    ) -> list[Path]:
+    def write_parquet(self, rows: ibis.Table, place: Path, name: str, most: int | None = None) -> list[Path]:
         """Write rows to a Parquet file, or to a folder of files with `most` rows each; return them.
 
         `name` is the target in messages.

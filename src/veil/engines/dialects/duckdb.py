@@ -104,9 +104,7 @@ class DuckDB(InFile):
         finally:
             self.backend.con.unregister(view)
 
-    def write_parquet(
-        self, rows: ibis.Table, place: Path, name: str, most: int | None = None
-    ) -> list[Path]:
+    def write_parquet(self, rows: ibis.Table, place: Path, name: str, most: int | None = None) -> list[Path]:
         if most is not None:
             return super().write_parquet(rows, place, name, most)
         self.backend.to_parquet(rows, place, compression="zstd")

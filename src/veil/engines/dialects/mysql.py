@@ -151,7 +151,9 @@ class MySQL(Dialect):
         return ibis.udf.scalar.builtin(_sha2, name="sha2")(text, 256)
 
     def sort(self, table: ibis.Table, by: str, names: Sequence[str]) -> ibis.Table:
-        return super().sort(table, by, names).limit(_ALL)  # the order of a subquery is ignored, unless it has a limit
+        return (
+            super().sort(table, by, names).limit(_ALL)
+        )  # the order of a subquery is ignored, unless it has a limit
 
     def keep(self, rows: ibis.Table, pieces: int | None = None) -> ibis.Table:
         """Store rows for this session, every column as it is."""

@@ -21,6 +21,7 @@ FIELDS: dict[str, Any] = {
     "models": KAnonymity(2),
     "sensitive": ["ill"],
     "suppression_limit": 0.3,
+    "order": "input",
 }
 
 

@@ -63,7 +63,7 @@ def test_it_does_the_same_as_the_command_line(folder: Path) -> None:
     veil.run("recipe.yaml", output="by_run.csv", save_recipe="by_run.yaml", progress=False)
     assert command("anonymize", "recipe.yaml", "-o", "by_command.csv").code == 0
     assert (folder / "by_run.csv").read_bytes() == (folder / "by_command.csv").read_bytes()
-    plan = "--qi age=intervals:10,20 --qi sex=suppression --qi zip=redaction --sensitive diagnosis --identifying name"
+    plan = "--qi age=intervals:10,20 --qi sex=suppression --qi zip=redaction --sensitive diagnosis --identifying name --order input"
     options = [*plan.split(), "--model", "k-anonymity:2", "--save-recipe", "by_command.yaml"]
     assert command("anonymize", "patients.csv", *options, "-o", "by_run.csv", "--overwrite").code == 0
     by_run, by_command = ((folder / name).read_text() for name in ("by_run.yaml", "by_command.yaml"))

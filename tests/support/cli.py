@@ -36,6 +36,7 @@ sensitive: [diagnosis]
 identifying: [name]
 models:
   - {kind: KAnonymity, k: 2}
+order: input
 """
 
 PLAN = shlex.split(

@@ -93,10 +93,6 @@ def mask(
         return Release(verified(mask_on_engine(relation, methods, most_combinations, order, shown)))
 
 
-def _shuffle(table: pa.Table, randomness: Randomness) -> pa.Table:
-    return table.take(pa.array(randomness.permutation(table.num_rows)))
-
-
 def _of_step(findings: Iterable[Finding], method: Method, number: int | None) -> list[Finding]:
     """Say of what several steps promise which one does: a later one may undo it."""
     if number is None:
@@ -139,8 +135,6 @@ def _mask(
         shuffled = randomness.permutation(table.num_rows)
         rows = shuffled if rows is None else rows[shuffled]
         table = table.take(pa.array(shuffled))
-        # What goes out beside it must not tell either; what is secret is the holder's.
-        apart = {name: each if name in secret else _shuffle(each, randomness) for name, each in apart.items()}
     return Outcome(
         source,
         tuple(methods),

@@ -155,7 +155,10 @@ def blank_cells(column: Column, hidden: NDArray[np.bool_], marker: str | None) -
     """Blank some cells of a column: the marker in text, a missing value in anything else."""
     blank = _blank(column.type, marker)
     if not pa.types.is_dictionary(column.type):
-        return pc.if_else(pa.array(hidden), blank, column)
+        if blank.is_valid:
+            return pc.if_else(pa.array(hidden), blank, column)
+        # Taking nothing leaves nothing below the blank cell, as choosing between two would.
+        return column.take(pa.array(np.arange(len(column)), mask=hidden))
     chunked = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     values, codes = dictionary_encoded(chunked)
     values = pa.concat_arrays([values, pa.array([blank.as_py()], values.type)])

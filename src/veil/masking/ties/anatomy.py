@@ -86,12 +86,12 @@ class Anatomy(Method):
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         self.check_columns(table)
         if self.by:
-            return in_two_tables(table, self.columns, groups(table, self.by, self), self, name=self.group)
+            alike = groups(table, self.by, self)
+            return in_two_tables(table, self.columns, alike, self, randomness, name=self.group)
         assert self.l is not None
         values = groups(table, self.columns, self)
-        made = in_two_tables(
-            table, self.columns, diverse_groups(values, self.l, randomness, self), self, name=self.group
-        )
+        diverse = diverse_groups(values, self.l, randomness, self)
+        made = in_two_tables(table, self.columns, diverse, self, randomness, name=self.group)
         findings = [self._frequency(made.apart["confidential"])]
         if len(self.columns) == 1:
             published = Published(made.apart["confidential"], [self.group], untouched=True)
@@ -114,11 +114,17 @@ class Anatomy(Method):
 
 
 def in_two_tables(
-    table: pa.Table, columns: tuple[str, ...], numbers: Groups, method: Method, *, name: str = GROUP
+    table: pa.Table,
+    columns: tuple[str, ...],
+    numbers: Groups,
+    method: Method,
+    randomness: Randomness,
+    *,
+    name: str = GROUP,
 ) -> Outcome:
     """Split a table by its groups: everything else with the group of each row, and confidential values by group.
 
-    Groups are numbered from 1 in the order of rows, so that their numbers tell nothing more.
+    Groups are numbered from 1 at random, so that their numbers tell nothing more, not which rows came first.
     """
     if name in table.column_names:
         raise PlanError(
@@ -126,10 +132,10 @@ def in_two_tables(
         )
     if set(columns) == set(table.column_names):
         raise PlanError(f"{method}: all columns are confidential, so that the first table would be empty")
-    shown = np.array(pa.array(numbers).dictionary_encode().indices, dtype=np.int64) + 1
+    places = np.unique(numbers, return_inverse=True)[1]
+    shown = randomness.permutation(int(places.max()) + 1)[places] + 1
     first = table.drop_columns(list(columns)).append_column(name, pa.array(shown))
-    places = [_places(table, column) for column in columns]
-    order = np.lexsort((*reversed(places), shown))
+    order = np.lexsort((*(_places(table, column) for column in reversed(columns)), shown))
     content = table.select(list(columns)).take(pa.array(order))
     second = pa.table([pa.chunked_array([shown[order]]), *content.columns], names=[name, *columns])
     sizes = np.bincount(shown)[1:]

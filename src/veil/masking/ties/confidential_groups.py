@@ -54,7 +54,7 @@ class ConfidentialAttributePartitioning(Measuring):
     as a tenth of the records.
 
     >>> table = pa.table({"age": [30, 41, 52, 63], "income": [10, 90, 11, 80]})
-    >>> outcome = ConfidentialAttributePartitioning("income", 2).mask(table, Randomness())
+    >>> outcome = ConfidentialAttributePartitioning("income", 2).mask(table, Randomness.for_testing(1))
     >>> outcome.table.to_pydict()
     {'age': [30, 41, 52, 63], 'group': [1, 2, 1, 2]}
     >>> outcome.apart["confidential"].to_pydict()
@@ -248,7 +248,7 @@ def _release_groups(
     method: Method,
 ) -> Outcome:
     if release == "two tables":
-        made = in_two_tables(table, columns, groups, method, name=name)
+        made = in_two_tables(table, columns, groups, method, randomness, name=name)
         found = KAnonymity(k).verify(Published(made.apart["confidential"], [name], untouched=True))
         large = Finding(f"every group has at least {k} records", found.holds, found.measured)
         return method.outcome(table, made.table, apart=made.apart, findings=[large], facts=made.facts)

@@ -9,7 +9,7 @@ suppressed they have to be blank: a row that shows anything belongs to a class, 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -59,10 +59,10 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
             _verify_mask(relation, name, plan.marker) for name in planned if name in plan.identifying
         ]
 
-    def before() -> ibis.Table:
+    def before() -> list[ibis.Table]:
         table = source.relation.table
         as_it_was = outcome.rows is None and (not outcome.suppressed or plan.suppressed_rows == "keep cells")
-        return table if as_it_was else Transform(outcome, source)(table)
+        return [table if as_it_was else Transform(outcome, source)(table)]
 
     return verify_written(
         dataclasses.replace(source.relation, scan=_without_labels(source, outcome)),
@@ -94,12 +94,12 @@ def verify_written(
     due: Due,
     weights: NDArray[np.int64] | None,
     judge: Callable[[Relation, Condensed], list[Finding]],
-    before: Callable[[], ibis.Table],
+    before: Callable[[], Iterable[ibis.Table]],
     passed: list[str],
 ) -> Verification:
     """Check written rows: their columns, what `judge` finds, the number of each combination, and what passed unseen.
 
-    Each row of the cells that are due stands for `weights` records; `before` makes the rows as they were.
+    Each row of the cells that are due stands for `weights` records; `before` makes the rows as they were, in parts.
     """
     fits = sorted(staged.columns) == sorted(due.columns)
     findings = [Finding(due.promise, fits, f"{len(staged.columns)} columns")]
@@ -200,21 +200,53 @@ def _sum_by_number(
 
 
 def compare_passed(
-    relation: Relation, original: ibis.Table, staged: ibis.Table, names: list[str]
+    relation: Relation, originals: Iterable[ibis.Table], staged: ibis.Table, names: list[str]
 ) -> list[Finding]:
-    """Compare columns that should be unchanged, by aggregates over all their values."""
+    """Compare columns that should be as they are in the original rows, by aggregates over all their values."""
     engines = relation.backend, staged._find_backend()
     hashed = engines[0].name == engines[1].name and engines[0].has_operation(_hash())
+    before = [_aggregate(engines[0], table, names, hashed=hashed) for table in originals]
+    after = _aggregate(engines[1], staged, names, hashed=hashed)
     findings = []
     for name in names:
-        before, after = (
-            collect(engine, table.aggregate(**_aggregates(table[name], hashed=hashed))).to_pylist()[0]
-            for engine, table in zip(engines, (original, staged), strict=True)
-        )
-        told = "equal" if before == after else "different"
+        due = _of_all([each[name] for each in before])
+        equal = all(after[name][what] == value for what, value in due.items())
         compared = "number and sum of hashes" if hashed else "number and extremes"
-        findings.append(Finding(f"column {name!r} is unchanged", before == after, f"{told} in {compared}"))
+        measured = f"{'equal' if equal else 'different'} in {compared}"
+        findings.append(Finding(f"column {name!r} is unchanged", equal, measured))
     return findings
+
+
+def _aggregate(
+    engine: Any, table: ibis.Table, names: list[str], *, hashed: bool
+) -> dict[str, dict[str, Any]]:
+    wanted = {
+        (name, what): each for name in names for what, each in _aggregates(table[name], hashed=hashed).items()
+    }
+    numbered = {f"a{number}": each for number, each in enumerate(wanted.values())}
+    found = collect(engine, table.aggregate(**numbered)).to_pylist()[0].values()
+    made: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for (name, what), value in zip(wanted, found, strict=True):
+        made[name][what] = value
+    return made
+
+
+def _of_all(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Put aggregates of parts of a column together; how many different values there are cannot be told from those."""
+    if len(parts) == 1:
+        return parts[0]
+    together: dict[str, Callable[[list[Any]], Any]] = {
+        "missing": sum,
+        "sum": sum,
+        "least": min,
+        "greatest": max,
+    }
+    found = {
+        what: [each[what] for each in parts if each[what] is not None]
+        for what in parts[0]
+        if what in together
+    }
+    return {what: together[what](values) if values else None for what, values in found.items()}
 
 
 def _aggregates(column: Any, *, hashed: bool) -> dict[str, Any]:

@@ -53,7 +53,15 @@ def check_staged(blocks: Blocks, outcome: Outcome, staged: ibis.Table) -> Verifi
         return found if known is None else [*found, compare_blank(blank, outcome.suppressed)]
 
     passed = [name for name in staged.columns if name not in names]
-    return verify_written(source, staged, due, weights, judge, lambda: source.table, passed)
+
+    def before() -> Iterator[ibis.Table]:
+        """The rows as they are, or with suppressed ones blank, part by part."""
+        if not outcome.plan or not outcome.suppressed:
+            yield source.table
+        else:
+            yield from (blocks.expression(part, source.table) for part in blocks.parts)
+
+    return verify_written(source, staged, due, weights, judge, before, passed)
 
 
 def together(findings: Sequence[Finding]) -> Finding:

@@ -89,7 +89,7 @@ class Transform:
             else:
                 made[name] = self._kept_cell(table, name)
         if self.flag is not None:
-            made[self.flag] = table[self.part] < 0
+            made[self.flag] = _literal(False, "boolean") if self.parts == [None] else table[self.part] < 0
         return table.select(**made)
 
     def _tell_parts(self, table: ibis.Table) -> ibis.Table:

@@ -41,7 +41,7 @@ def with_nobody(**further: Any) -> Any:
 def staged(connection: Any, options: dict[str, Any], table: Any = None, *, recode: bool = False) -> Any:
     """Anonymize a table of a database and write the release beside it, as it should be."""
     connection.create_table("people", people() if table is None else table, overwrite=True)
-    release = veil.anonymize(connection.table("people"), **options)
+    release = veil.anonymize(connection.table("people"), **options | {"order": "input"})
     if recode:
         release = release.local_recoding(FastIterative(0.05))
     connection.create_table("staged", obj=collect(connection, release.table), overwrite=True)
@@ -110,7 +110,7 @@ def test_tampering_is_found(connection: Any, what: str) -> None:
 def test_tampering_is_found_where_rows_are_gone(connection: Any, options: dict[str, Any]) -> None:
     release = staged(connection, options)
     assert broken(connection, release) == []
-    connection.raw_sql("UPDATE staged SET note = 'plague' WHERE rowid = 1")
+    connection.raw_sql("UPDATE staged SET note = 'plague' WHERE note = 'a,b'")
     assert broken(connection, release) == ["column 'note' is unchanged"]
 
 
@@ -298,7 +298,7 @@ def test_sqlite_and_postgres_write_files_that_pass(
 CERTIFIED = {
     "nothing": ("SELECT 1", []),
     "a row is gone": ("DELETE FROM staged WHERE rowid = 0", ["the table has 20 rows"]),
-    "a name is told": ("UPDATE staged SET name = 'person 3' WHERE rowid = 3", [MASKED]),
+    "a name is told": ("UPDATE staged SET name = 'person 3' WHERE rowid = 0", [MASKED]),
     "a column is added": (
         "ALTER TABLE staged ADD COLUMN phone TEXT",
         ["the table has the certified columns and no others"],

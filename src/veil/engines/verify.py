@@ -51,7 +51,7 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
     planned += [flag] if flag is not None else []
     renamed = [flag if flag and name == outcome.flag else name for name in outcome.table.column_names]
     expected = outcome.table.rename_columns(renamed)
-    known = outcome.quasi_identifiers if plan.suppressed_rows == "blank" else None
+    known = outcome.quasi_identifiers if plan.suppressed_rows == "blank" and outcome.suppressed else None
 
     def judge(relation: Relation, written: Condensed) -> list[Finding]:
         found = _verify_models(outcome, written.table, written.weights, flag)
@@ -135,7 +135,7 @@ def _without_labels(source: EngineSource, outcome: Outcome) -> Scan | None:
 def _verify_models(outcome: Outcome, written: pa.Table, weights: Any, flag: str | None) -> list[Finding]:
     prepared, recoded = outcome.prepared, outcome.recoding is not None
     assert prepared is not None
-    blanked = prepared.plan.suppressed_rows == "blank"
+    blanked = prepared.plan.suppressed_rows == "blank" and outcome.suppressed > 0
     published = as_published(
         prepared.table,
         written,
@@ -144,7 +144,7 @@ def _verify_models(outcome: Outcome, written: pa.Table, weights: Any, flag: str 
         outcome.hierarchies,
         subset=prepared.subset,
         flag=flag,
-        hidden=None if blanked and outcome.suppressed else np.zeros(written.num_rows, np.bool_),
+        hidden=None if blanked else np.zeros(written.num_rows, np.bool_),
         weights=prepared.weights,
         released_weights=weights,
     )

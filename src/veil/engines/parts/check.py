@@ -38,7 +38,7 @@ def check_staged(blocks: Blocks, outcome: Outcome, staged: ibis.Table) -> Verifi
     numbered = blocks.numbered
     source, names = numbered.relation, numbered.names
     expected, weights = blocks.only.rows() if blocks.only else (outcome.table, outcome.weights)
-    known = names if outcome.plan is not None else None  # masks suppress nothing
+    known = names if outcome.plan is not None and outcome.suppressed else None  # masks suppress nothing
     due = Due(_COLUMNS, set(source.table.columns) - blocks.dropped, expected, known, outcome.marker)
 
     def judge(relation: Relation, written: Condensed) -> list[Finding]:

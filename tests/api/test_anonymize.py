@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pytest
 import veil
 from veil import KAnonymity, Plan, SafePub, TCloseness
 from veil import hierarchies as h
-from veil.errors import InputError, ParameterError, PlanError
+from veil.errors import InputError, NoSolutionError, ParameterError, PlanError
 from veil.local_recoding import FastIterative, FromTheStart
 
 PEOPLE = pa.table({"age": [21, 22, 23, 24, 35, 36, 51, 78], "ill": list("abababab")})
@@ -91,3 +92,17 @@ def test_everything_that_takes_a_table_takes_a_release() -> None:
     )
     with pytest.raises(PlanError, match="there is nothing to compare with"):
         veil.utility.compare(PEOPLE)
+
+
+@pytest.mark.parametrize(
+    ("alike", "alone", "limit"), [(5, 10, 10 / 15), (2, 1, Fraction(1, 3)), (71, 29, 0.29)]
+)
+def test_a_limit_is_the_share_that_was_meant(alike: int, alone: int, limit: Any) -> None:
+    """10 / 15 as a double is less than two thirds, and 1 / 3 has no end."""
+    table = pa.table({"job": ["x"] * alike + [str(number) for number in range(alone)]})
+    plan = {"quasi_identifiers": {"job": h.identity()}, "models": KAnonymity(2)}
+    made = veil.anonymize(table, suppression_limit=limit, **plan)
+    assert made.suppressed == alone
+    assert f"at most {alone} record" in str(made.verification)
+    with pytest.raises(NoSolutionError):
+        veil.anonymize(table, suppression_limit=float(limit) - 1e-9, **plan)

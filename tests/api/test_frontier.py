@@ -240,3 +240,22 @@ def test_without_matplotlib_the_message_names_what_to_install(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingDependencyError, match=r"pip install 'veil-anonymizer\[plot\]'"):
         found.plot()
+
+
+def test_the_risk_of_a_private_release_is_its_epsilon():
+    """By the sizes of classes, ε = 2 was called best: it samples more people, into larger classes."""
+    people = pa.table({"age": [age for age in range(20, 60) for _ in range(60)]})
+    tens = h.table([[str(age), str(age // 10), "*"] for age in range(20, 60)])
+    plan = Plan({"age": tens}, SafePub(1.0, generalization={"age": 1}))
+    found = frontier(people, plan, over={"epsilon": [2.0, "ln(2)", 0.5]})
+    assert found.risk == "epsilon"
+    assert [point.risks["epsilon"] for point in found.points] == pytest.approx([2.0, 0.693147, 0.5])
+    front = found.pareto()
+    assert front[0].parameters["epsilon"] == 0.5
+    assert [point.risks["epsilon"] for point in front] == sorted(point.risks["epsilon"] for point in front)
+    assert "epsilon" in str(found).splitlines()[0]
+    assert frontier(people, plan, over={"epsilon": [1.0]}, risk="highest").risk == "highest"
+    without = frontier(E1, PLAN, over={"k": [2]})
+    assert (without.risk, "epsilon" in without.points[0].risks) == ("average", False)
+    with pytest.raises(ParameterError, match="`risk` should be one of the figures, not 'epsilon'"):
+        frontier(E1, PLAN, over={"k": [2]}, risk="epsilon")

@@ -24,7 +24,9 @@ from veil.base.exact import (
     float_at_least,
     is_at_most,
     is_less,
+    largest_count,
     largest_fraction,
+    least_count,
     product_is_one,
     sign,
     sign_of_logs,
@@ -44,6 +46,25 @@ def test_a_number_is_what_was_written():
     assert decimal_fraction("1/3") == Fraction(1, 3)
     assert decimal_fraction(Fraction(2, 7)) == Fraction(2, 7)
     assert type(decimal_fraction(np.int64(3)).numerator) is int
+
+
+@often
+@given(
+    st.integers(1, 400),
+    st.integers(0, 400),
+    st.one_of(st.floats(0, 1), st.fractions(0, 1, max_denominator=99)),
+)
+def test_a_share_of_the_records_is_a_number_of_them(records, part, other):
+    """One by one: which counts have a share that is not above the limit, and which one that is not below it."""
+    for share in (min(part, records) / records, Fraction(min(part, records), records), other):
+        own = Fraction if isinstance(share, Fraction) else float
+        parts = [own(Fraction(count, records)) for count in range(records + 1)]
+        assert largest_count(share, records) == max(
+            count for count, each in enumerate(parts) if each <= share
+        )
+        assert least_count(share, records) == min(count for count, each in enumerate(parts) if each >= share)
+    written = decimal_fraction(round(part / 400, 2))
+    assert largest_count(float(written), records) == math.floor(written * records)
 
 
 @often

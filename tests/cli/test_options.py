@@ -29,7 +29,9 @@ FLAGS = {
     "time_limit": "--time-limit",
     "check_limit": "--check-limit",
     "suppressed_rows": "--suppressed-rows",
+    "choose_by": "--choose-by",
     "marker": "--marker",
+    "order": "--order",
 }
 
 
@@ -45,10 +47,11 @@ def test_the_help_says_what_the_plan_says() -> None:
     for told in (
         "--qi COLUMN=HIERARCHY",
         "--others keep|drop",
-        "--suppressed-rows keep|drop",
+        "--suppressed-rows blank|keep cells|drop",
+        "--order random|input",
         "Default: loss.",
         "Default: 0.",
-        "Default: keep.",
+        "Default: blank.",
         "Default: *.",
         *FLAGS.values(),
     ):

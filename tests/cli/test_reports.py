@@ -153,10 +153,10 @@ def test_wrong_names_in_a_recipe_are_told_with_their_line(folder: Path) -> None:
     ran = veil("anonymize", "recipe.yaml")
     assert ran.code == 2
     assert (
-        "recipe.yaml, line 11: `report`: the name should end in .html or .pdf or .json, not 'report.doc'"
+        "recipe.yaml, line 12: `report`: the name should end in .html or .pdf or .json, not 'report.doc'"
         in ran.err
     )
-    assert "recipe.yaml, line 12: `certificate`: the name should end in .json, not 'c.txt'" in ran.err
+    assert "recipe.yaml, line 13: `certificate`: the name should end in .json, not 'c.txt'" in ran.err
 
 
 def test_reports_and_certificates_of_locally_recoded_releases(folder: Path) -> None:

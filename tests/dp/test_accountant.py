@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import copy
+import hashlib
 import json
+import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veil.dp.accountant import Accountant, Amount, beside
+from veil.dp.accountant import Accountant, Amount, beside, fingerprint
 from veil.dp.symbolic import Symbolic
 from veil.errors import BudgetError, InputError, OutputError, ParameterError, PlanError
 
@@ -392,3 +399,90 @@ def test_a_lock_that_is_not_given_up_ends_in_an_error(file, monkeypatch):
             accountant.spend("x", 0.1)
     accountant.spend("x", 0.1)
     assert len(accountant.ledger) == 1
+
+
+def in_a_fork(spend: Callable[[], object]) -> str:
+    """What comes of spending in a child of this process."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            spend()
+            said = "spent"
+        except BudgetError as error:
+            said = str(error)
+        os.write(writing, said.encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        said = answer.read()
+    os.waitpid(child, 0)
+    return said
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_does_not_spend_a_copy(file):
+    """An account in memory is granted again in every child; one in a file is one for all."""
+    accountant = Accountant(1)
+    assert "would be paid from a copy" in in_a_fork(lambda: accountant.spend("in the child", 1))
+    accountant.spend("here", 1)
+    kept = Accountant.create(file, 1, fingerprint=DATA)
+    assert in_a_fork(lambda: kept.spend("in the child", 0.75)) == "spent"
+    with pytest.raises(BudgetError, match="epsilon = 0.25 is left"):
+        kept.spend("here", 0.5)
+    assert "epsilon = 0.25 is left" in in_a_fork(lambda: kept.spend("in the child", 0.5))
+
+
+def spend_there(accountant: Accountant) -> str:
+    try:
+        return accountant.spend("in another process", 0.75).label
+    except BudgetError:
+        return "refused"
+
+
+def test_a_spawned_process_does_not_spend_a_copy(file):
+    accountant, context = Accountant(1), multiprocessing.get_context("spawn")
+    kept = Accountant.create(file, 1, fingerprint=DATA)
+    with context.Pool(1) as pool:
+        with pytest.raises(ParameterError, match=r"each copy would grant it again. Keep it in a file"):
+            pool.apply(spend_there, (accountant,))
+        assert pool.apply(spend_there, (kept,)) == "in another process"
+        assert pool.apply(spend_there, (kept,)) == "refused"
+    assert kept.remaining == amount(0.25)
+
+
+@pytest.mark.parametrize("twice", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_a_copy_has_nothing_of_its_own_to_spend(twice, file):
+    with pytest.raises(ParameterError, match="cannot be copied"):
+        twice(Accountant(1))
+    kept = Accountant.create(file, 1, fingerprint=DATA)
+    twice(kept).spend("by the copy", 1)
+    assert kept.remaining == amount(0)
+
+
+# --- which data, and what goes alone --------------------------------------------------------------
+
+
+def test_the_fingerprint_of_a_file_is_that_of_its_bytes_and_of_a_frame_that_of_its_cells(tmp_path):
+    (tmp_path / "a.csv").write_text("age\n31\n")
+    assert fingerprint(tmp_path / "a.csv") == hashlib.sha256(b"age\n31\n").hexdigest()
+    table = pa.table({"age": [31, None, 47], "tags": [["x"], None, []], "sex": ["f", "m", "f"]})
+    assert fingerprint(table) == fingerprint(pa.concat_tables([table.slice(0, 1), table.slice(1)]))
+    plain = table.drop_columns("tags")
+    assert fingerprint(plain) == fingerprint(pl.from_arrow(plain))
+    others = [table, plain.slice(1), plain.select(["sex", "age"]), plain.rename_columns(["age", "six"])]
+    assert len({fingerprint(each) for each in [plain, *others, plain.take([1, 0, 2])]}) == 6
+
+
+def test_what_goes_alone_is_first_and_last(file):
+    for account in (Accountant(2), Accountant.create(file, 2, fingerprint=DATA)):
+        account.spend("alone", 1, alone=True)
+        assert account.ledger[0].alone
+        with pytest.raises(BudgetError, match="'one more' cannot be paid beside 'alone'"):
+            account.spend("one more", 0.5)
+    account = Accountant(2)
+    account.spend("first", 1)
+    with pytest.raises(BudgetError, match="'alone' cannot be paid beside 'first'"):
+        account.spend("alone", 0.5, alone=True)
+    assert account.remaining == amount(1)

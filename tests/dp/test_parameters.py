@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from decimal import Decimal, localcontext
@@ -104,6 +105,48 @@ def test_chances_of_bild_kuhn_prasser_2018():
     violations = [delta_of(k, beta, 2) for k in (62, 75, 92)]
     assert [f"{each:.3e}" for each in violations] == ["1.054e-09", "1.530e-11", "4.401e-14"]
     assert [f"{each:.0e}" for each in violations] == ["1e-09", "2e-11", "4e-14"]
+
+
+@pytest.mark.parametrize(("rate", "k"), [(0.01, 4), (0.1, 9), (0.3, 22), (0.7, 74), (1, 74)])
+def test_a_table_that_is_a_sample_already_needs_smaller_classes(rate, k):
+    chosen = parameters(1, 1e-6, acquired=rate)
+    assert chosen.k == k
+    assert chosen.drawn * chosen.acquired == chosen.beta
+    assert (chosen.drawn == 1) == (rate <= 0.3)
+    assert delta_of(k, chosen.beta, 1) <= 1e-6 < delta_of(k - 1, chosen.beta, 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 6), st.integers(1, 20), st.sampled_from(["1e-1", "1e-2", "1e-3", "1e-5"]))
+def test_minimal_k_of_a_sample_is_that_of_the_definition(times, share, delta):
+    """ε = ln(times), a rate from 1/40 to 1/2: the slow twin looks at all a_n."""
+    rate = Fraction(share, 40)
+    chosen = parameters(f"ln({times})", delta, acquired=rate)
+    assert chosen.beta == min(rate, 1 - Fraction(1, times))
+    assert chosen.k == definition(chosen.beta, Fraction(1, times), Fraction(delta))
+
+
+def test_two_samples_are_one():
+    """Drawing from a sample is drawing with the product of the rates, one record at a time; exact."""
+    chosen = parameters("ln(2)", "0.1", acquired="5/8")
+    for j, n in itertools.combinations_with_replacement(range(6), 2):
+        twice = sum(binomial(n, m, chosen.acquired) * binomial(m, j, chosen.drawn) for m in range(j, n + 1))
+        assert twice == binomial(n, j, chosen.beta)
+
+
+def binomial(n: int, j: int, rate: Fraction) -> Fraction:
+    return comb(n, j) * rate**j * (1 - rate) ** (n - j)
+
+
+def test_budgets_of_two_releases_of_one_sample_do_not_add_up():
+    """One person, alone in a fine class and among 101 in a coarse one. Both releases together tell who is there.
+
+    That the coarse class shows one more than the fine ones never happens without the person.
+    """
+    chosen, others = parameters(1, "0.001", acquired="0.1"), 100
+    shown = sum(binomial(others, j, chosen.beta) for j in range(chosen.k, others + 1))
+    assert chosen.drawn == 1
+    assert shown * chosen.beta > Fraction(9, 100) > 2 * chosen.delta
 
 
 def test_the_sampling_probability_is_the_largest_allowed():

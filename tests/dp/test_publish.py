@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.stats import binomtest
 
+import veil
 from support.dp import definitions
 from support.publishing import publish
 from support.realdata import hierarchies as real_hierarchies
@@ -21,7 +25,7 @@ from support.realdata import needs_data, source
 from veil import quality
 from veil.api.release import Release
 from veil.base.randomness import Randomness
-from veil.dp.accountant import Accountant
+from veil.dp.accountant import Accountant, fingerprint
 from veil.dp.publish import safepub_of
 from veil.dp.safepub import SafePub
 from veil.errors import BudgetError, HierarchyError, InputError, NoSolutionError, PlanError
@@ -129,7 +133,7 @@ def test_categories_that_are_not_released_do_not_show():
 
 def test_suppressed_rows_go_whatever_the_plan_says():
     """Blank rows would tell how many records were drawn."""
-    release = released(people(), SafePub(1.0, generalization={"age": 0, "sex": 0}), suppressed_rows="keep")
+    release = released(people(), SafePub(1.0, generalization={"age": 0, "sex": 0}), suppressed_rows="blank")
     assert release.suppressed > 0
     assert release.arrow.num_rows == release.records - release.suppressed
     assert release.arrow.column_names == ["age", "sex"]
@@ -146,8 +150,9 @@ def test_a_table_of_which_nothing_can_be_shown_gives_an_empty_release():
     assert release.verification.holds
     none = SafePub("0.001", "0.99", generalization={"age": 0, "sex": 0})
     assert released(people(3), none).table.num_rows == 0  # nobody is drawn at all
-    with pytest.raises(PlanError, match="needs classes of"):
-        released(people(k - 1), model)
+    few = released(people(k - 1), model)  # nor is it an error that there are fewer than k
+    assert few.table.num_rows == 0
+    assert few.verification.holds
 
 
 def test_everything_suppressed_is_still_a_release():
@@ -193,6 +198,73 @@ def test_an_accountant_pays_before_anything_is_drawn():
     with pytest.raises(PlanError, match="no score function"):
         publish(table, plan_with(SafePub(0.2), quality="height"), accountant=account)
     assert len(account.ledger) == 1
+
+
+def test_the_account_of_another_data_set_is_refused(tmp_path):
+    """Nothing is drawn, and nothing spent."""
+    file, other = tmp_path / "people.csv", tmp_path / "other.csv"
+    pl.from_arrow(people()).write_csv(file)  # type: ignore[union-attr]
+    pl.from_arrow(people(2999)).write_csv(other)  # type: ignore[union-attr]
+    account = Accountant.create(tmp_path / "b.json", 3, 1e-3, fingerprint=fingerprint(file))
+    options: dict[str, Any] = {"plan": plan_with(), "accountant": account}
+    for given in (other, pl.read_csv(file)):
+        with pytest.raises(
+            PlanError, match=r"the budget is for the data set with.*Give the very file or frame"
+        ):
+            veil.anonymize(given, **options)
+    with pytest.raises(PlanError, match="the budget is for the data set"):
+        veil.anonymize(other, engine="duckdb", **options)
+    assert not account.ledger
+    veil.anonymize(file, **options)
+    veil.anonymize(file, engine="duckdb", **options)
+    assert len(account.ledger) == 2
+    frame = pl.read_csv(file)
+    account = Accountant.create(tmp_path / "f.json", 3, 1e-3, fingerprint=fingerprint(frame))
+    veil.anonymize(frame, plan_with(), accountant=account)
+    veil.anonymize(frame.to_arrow(), plan_with(), accountant=account)
+    assert len(account.ledger) == 2
+
+
+def test_a_sample_that_was_drawn_before_is_declared(tmp_path):
+    """Everybody is published who is in a class of k, and the release is the only one."""
+    model = SafePub(1, 1e-6, generalization={"age": 1, "sex": 0}, acquisition_sampling=0.1)
+    table = people(400)
+    account = Accountant(5, 1e-3)
+    release = publish(read(table), plan_with(model), accountant=account)
+    assert release.is_private
+    assert release.records == 400  # nothing needs to be drawn
+    rows = list(zip(*(map(str, column.to_pylist()) for column in table.columns), strict=True))
+    times = Counter(definitions.generalize(rows, [AGE.to_rows(), SEX.to_rows()], (1, 0)))
+    shown = Counter(zip(*(column.to_pylist() for column in release.arrow.columns), strict=True))
+    assert shown == Counter({record: n for record, n in times.items() if n >= 9})
+    assert release.arrow["age"].to_pylist() != sorted(release.arrow["age"].to_pylist())
+    with pytest.raises(BudgetError, match="must be the only one made from it"):
+        publish(read(table), plan_with(SafePub(1, 1e-6)), accountant=account)
+    said = "everybody came into it with a probability of 0.1, by a draw of their own, nobody knows who did"
+    assert said in release.statement
+    certificate = json.loads(release.certificate(tmp_path / "c.json").read_text())
+    assert certificate["promises"]["models"][0]["acquisition_sampling"] == 0.1
+    assert certificate["found"][0]["promise"].endswith("random sample with a rate of 0.1, as declared")
+    assert said in release.report(tmp_path / "r.html").read_text()
+
+
+def test_a_large_sample_is_drawn_from_once_more():
+    model = SafePub("ln(2)", 1e-6, generalization={"age": 1, "sex": 0}, acquisition_sampling="5/8")
+    drawn = [publish(read(people()), plan_with(model)).records for _ in range(5)]
+    assert model.parameters().drawn == Fraction(4, 5)
+    assert binomtest(sum(drawn), 15_000, 0.8).pvalue > 1e-9
+
+
+def test_there_is_no_order_of_the_input_and_no_key(tmp_path):
+    with pytest.raises(PlanError, match="with SafePub, rows leave in a random order"):
+        released(people(), order="input")
+    release = released(people())
+    with pytest.raises(PlanError, match="a differentially private release has no key"):
+        _ = release.key
+    (tmp_path / "apart").mkdir()
+    with pytest.raises(PlanError, match="a differentially private release has no key"):
+        release.save(tmp_path / "release.csv", key=tmp_path / "apart" / "key.csv")
+    assert not (tmp_path / "release.csv").exists()
 
 
 def test_the_transformation_cannot_be_changed_afterwards():

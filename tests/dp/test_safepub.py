@@ -50,6 +50,15 @@ from veil.published.table import Published
             lambda: SafePub(1, search_epsilon=0.1, generalization={}),
             "of no use with a fixed `generalization`",
         ),
+        (
+            lambda: SafePub(1, acquisition_sampling=1, generalization={"age": 1}),
+            "`acquisition_sampling` of SafePub should be above 0 and below 1, not 1",
+        ),
+        (lambda: SafePub(1, acquisition_sampling="ln(2)", generalization={"age": 1}), "above 0 and below 1"),
+        (
+            lambda: SafePub(1, acquisition_sampling=0.1),
+            "needs a fixed `generalization`, chosen without looking",
+        ),
         (lambda: SafePub(1, steps=0), "`steps` of SafePub should be greater than or equal to 1, not 0"),
         (lambda: SafePub(1, generalization={"age": -1}), "greater than or equal to 0"),
         (lambda: SafePub(1, final="best"), "`final` of SafePub should be 'private' or 'as_published'"),

@@ -91,7 +91,9 @@ def test_every_builder_yields_a_tree_that_covers_all_values(build, case):
     # A table and the builder that made it are the same.
     if not any(name is not None and name.casefold() == "null" for level in made.labels for name in level):
         assert Hierarchy.from_rows(rows) == made
-    assert made.build(array, np.array(counts), "x") is made
+    given = made.build(array, np.array(counts), "x")
+    assert given == made
+    assert given.naming is None  # whoever hands it over, knows its labels
 
 
 @given(cases())

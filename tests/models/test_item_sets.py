@@ -155,7 +155,7 @@ def test_strongest_of_each_number_of_items() -> None:
         ("k (m = 3)", 1),
     ]
     assert KMAnonymity.strongest(table_of({"a": 3, "b": 1}), ["S"]) == []
-    assert KMAnonymity.strongest(Published(pa.table({"Q": ["*"], "S": ["a,b"]}), ["Q"]), ["S"]) == []
+    assert KMAnonymity.strongest(Published(pa.table({"Q": ["*"], "S": ["*"]}), ["Q"]), ["S"]) == []
 
 
 # --- lists, and what else a column may hold -------------------------------------------------------
@@ -209,8 +209,10 @@ def test_verify_says_what_it_found() -> None:
     finding = KMAnonymity("S", 2, 2).verify(table_of(BASKETS))
     assert not finding.holds
     assert (finding.promise, finding.measured) == ("2^2-anonymity of 'S'", "k = 1")
-    nothing = Published(pa.table({"Q": ["*"], "S": ["a"]}), ["Q"])
+    nothing = Published(pa.table({"Q": ["*"], "S": ["*"]}), ["Q"])
     assert KMAnonymity("S", 2, 2).verify(nothing).holds
+    items = Published(pa.table({"Q": ["*"], "S": ["a"]}), ["Q"])
+    assert not KMAnonymity("S", 2, 2).verify(items).holds
 
 
 def test_a_changed_item_is_noticed() -> None:

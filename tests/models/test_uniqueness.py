@@ -223,12 +223,24 @@ def of_sizes(*sizes):
 )  # fmt: skip
 def test_worked_value(model, population, share):
     published = of_sizes(*[1] * 50, *[2] * 20, *[3] * 10, *[5] * 4)
-    assert PopulationUniqueness(share * (1 + 1e-6), population, model).verify(published).holds
-    assert not PopulationUniqueness(share * (1 - 1e-6), population, model).verify(published).holds
+    for factor, holds in ((1 + 1e-6, True), (1 - 1e-6, False)):
+        asked = PopulationUniqueness(share * factor, population, model, like_arx=True)
+        assert asked.verify(published).holds == holds
+
+
+def test_the_equations_of_the_papers_unless_those_of_arx_are_asked_for():
+    """A promise that held by ARX's root below 0, of 1 person in 14,000, where 88 are to be expected."""
+    published = of_sizes(*[1] * 50, *[2] * 20, *[3] * 10, *[5] * 4)
+    finding = PopulationUniqueness(0.001, 14000).verify(published)
+    assert (finding.holds, finding.measured) == (False, "0.00626779 by pitman")
+    theirs = PopulationUniqueness(0.001, 14000, like_arx=True).verify(published)
+    assert theirs.holds
+    assert theirs.promise.endswith("(an estimate, not a guarantee, by ARX's equations)")
+    assert PopulationUniqueness(0.0063, 14000).verify(published).holds
 
 
 def test_failed_estimate_is_a_violation():
-    finding = PopulationUniqueness(1, 600, "pitman").verify(of_sizes(*[1] * 10, *[2] * 10, *[3] * 10))
+    finding = PopulationUniqueness(1, 600, "snb").verify(of_sizes(*[1] * 10, *[2] * 10, *[3] * 10))
     assert (finding.holds, finding.measured) == (False, "no estimate")
     assert "estimate, not a guarantee" in finding.promise
     assert PopulationUniqueness(0, 600, "pitman").verify(of_sizes(2, 3)).holds
@@ -255,9 +267,9 @@ def test_zayatz_is_decided_exactly(sizes, population, threshold):
     [
         ("zayatz", (1, 2, 2), 6, 0.15),  # from 1/9 to 1/5 of the population
         ("dankar", (1, 2, 2), 6, 0.15),
-        ("pitman", (1, 1, 4, 2), 100, 0.01),  # from 0.00003 to 0.027
-        ("dankar", (1, 1, 4, 2), 100, 0.01),
-        ("snb", (1, 2, 2), 5, 0.5),  # from one of five to no estimate
+        ("pitman", (1, 1, 4, 2), 100, 0.026),  # from 0.0250 to 0.0272
+        ("dankar", (1, 1, 4, 2), 100, 0.026),
+        ("snb", (1, 1, 1, 1, 2, 2, 3), 12, 0.34),  # from 0.332 to 0.348
     ],
 )
 def test_estimates_are_not_monotone(model, sizes, population, threshold):

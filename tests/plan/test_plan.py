@@ -63,7 +63,10 @@ def test_short_forms_become_what_they_stand_for() -> None:
         ({"quality": "los"}, "Did you mean 'loss'"),
         ({"minimum_levels": {"agee": 1}}, "`minimum_levels` names 'agee'.*Did you mean 'age'"),
         ({"minimum_levels": {"age": 2}, "maximum_levels": {"age": 1}}, "minimum level 2 of 'age' is above"),
-        ({"suppressed_rows": "hide"}, "`suppressed_rows` of Plan should be 'keep' or 'drop', not 'hide'"),
+        (
+            {"suppressed_rows": "hide"},
+            "`suppressed_rows` of Plan should be 'blank', 'keep cells' or 'drop', not 'hide'",
+        ),
     ],
 )
 def test_a_plan_that_cannot_work_is_refused(changes: dict[str, object], message: str) -> None:

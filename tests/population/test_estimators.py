@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from fractions import Fraction
 
@@ -41,9 +42,10 @@ def exactly(histogram, population):
     return Fraction(int(above), int(below))
 
 
-def one_runs_away(histogram):
+def one_runs_away(histogram, like_arx):
     """Whether one of both solvers ends far out, where rounding errors decide which way it went, as for 1:10, 2:4, 5:1."""
-    theirs, (found, ours, _) = twin.pitman_solution(histogram), pitman_solution(*arrays(histogram))
+    theirs = twin.pitman_solution(histogram, like_arx)
+    found, ours, _ = pitman_solution(*arrays(histogram), like_arx)
     return (theirs is not None and theirs[0] > FAR) or (found and ours > FAR)
 
 
@@ -71,7 +73,7 @@ def histograms(draw, max_size=12):
     ],
 )
 def test_worked_values(estimator, histogram, population, uniques):
-    found = estimate(estimator, *arrays(histogram), population).uniques
+    found = estimate(estimator, *arrays(histogram), population, like_arx=True).uniques
     assert found == pytest.approx(uniques, rel=0, abs=1e-9)  # as many digits as the reference prints
 
 
@@ -80,13 +82,13 @@ def test_worked_values(estimator, histogram, population, uniques):
     [(FIRST, 14000, 0.986284285, 1e-8), (FIRST, 1400, 23.936393718, 1e-9), (SECOND, 9050, 464.67374, 1e-7)],
 )
 def test_worked_values_to_the_solver_tolerance(histogram, population, uniques, digits):
-    assert pitman_uniques(*arrays(histogram), population) == pytest.approx(uniques, rel=digits)
+    assert pitman_uniques(*arrays(histogram), population, True) == pytest.approx(uniques, rel=digits)
 
 
 def test_worked_parameters():
-    assert pitman_solution(*arrays(FIRST)) == pytest.approx((True, 254.928715, -1.385056607), rel=1e-8)
+    assert pitman_solution(*arrays(FIRST), True) == pytest.approx((True, 254.928715, -1.385056607), rel=1e-8)
     assert pitman_solution(*arrays(THIRD)) == pytest.approx((True, 40.8397108, 0.7440485), rel=1e-7)
-    assert snb_solution(*arrays(FOURTH), 592) == pytest.approx(
+    assert snb_solution(*arrays(FOURTH), 592, True) == pytest.approx(
         (True, 372.293155612, 1.434785488, 0.771165037), rel=1e-9
     )
 
@@ -96,7 +98,7 @@ def test_worked_parameters():
     [("snb", FIRST, 14000), ("snb", SIXTH, 600), ("pitman", SIXTH, 600)],
 )
 def test_unavailable(estimator, histogram, population):
-    assert estimate(estimator, *arrays(histogram), population) == (estimator, 0.0, False)
+    assert estimate(estimator, *arrays(histogram), population, like_arx=True) == (estimator, 0.0, False)
 
 
 @pytest.mark.parametrize(
@@ -112,15 +114,16 @@ def test_unavailable(estimator, histogram, population):
 )
 def test_dankar(histogram, population, chosen):
     sizes, counts = arrays(histogram)
-    found = estimate("dankar", sizes, counts, population)
-    assert found.estimator == chosen
-    assert found.uniques == estimate(chosen, sizes, counts, population).uniques
+    for like_arx in (False, True):
+        found = estimate("dankar", sizes, counts, population, like_arx=like_arx)
+        assert found.estimator == chosen
+        assert found.uniques == estimate(chosen, sizes, counts, population, like_arx=like_arx).uniques
 
 
 def test_dankar_without_pitman():
     sizes, counts = arrays(SIXTH)
-    assert estimate("dankar", sizes, counts, 600) == ("pitman", 0.0, False)
-    fallen_back = estimate("dankar", sizes, counts, 600, fallback=True)
+    assert estimate("dankar", sizes, counts, 600, like_arx=True) == ("pitman", 0.0, False)
+    fallen_back = estimate("dankar", sizes, counts, 600, fallback=True, like_arx=True)
     assert fallen_back.estimator == "zayatz"
     assert fallen_back.uniques == pytest.approx(19.081493824)
 
@@ -137,32 +140,34 @@ def test_population_smaller_than_the_sample():
         estimate("zayatz", *arrays(FIRST), 139)
 
 
-@given(histograms(), st.sampled_from([0, 1, 2, 10, 100, 10**4, 10**6, 317238626]))
+@given(histograms(), st.sampled_from([0, 1, 2, 10, 100, 10**4, 10**6, 317238626]), st.booleans())
 @often
-def test_agrees_with_the_oracle(histogram, others):
+def test_agrees_with_the_oracle(histogram, others, like_arx):
     sizes, counts = arrays(histogram)
     population = int((sizes * counts).sum()) + others
     exact = twin.zayatz(histogram, population)
     assert exactly(histogram, population) == exact
     assert zayatz_uniques(sizes, counts, population) == pytest.approx(float(exact), rel=1e-12)
-    assert snb_uniques(sizes, counts, population) == pytest.approx(twin.snb(histogram, population), rel=1e-6)
+    slide = twin.snb(histogram, population, like_arx)
+    assert snb_uniques(sizes, counts, population, like_arx) == pytest.approx(slide, rel=1e-6)
     # The root is only as good as the solver's tolerance, but whether there is one must be the same.
-    theirs, ours = twin.pitman(histogram, population), pitman_uniques(sizes, counts, population)
+    theirs = twin.pitman(histogram, population, like_arx)
+    ours = pitman_uniques(sizes, counts, population, like_arx)
     assume(max(theirs, ours) > 1e-200 or theirs == ours == 0)
-    assume((ours == 0) == (theirs == 0) or not one_runs_away(histogram))
+    assume((ours == 0) == (theirs == 0) or not one_runs_away(histogram, like_arx))
     assert (ours == 0) == (theirs == 0)
     assert ours == pytest.approx(theirs, rel=1e-2, abs=1e-12)
 
 
-@given(histograms(), st.sampled_from([0, 1, 2, 10, 100, 10**4, 10**6]), st.booleans())
+@given(histograms(), st.sampled_from([0, 1, 2, 10, 100, 10**4, 10**6]), st.booleans(), st.booleans())
 @often
-def test_dankar_agrees_with_the_oracle(histogram, others, fallback):
+def test_dankar_agrees_with_the_oracle(histogram, others, fallback, like_arx):
     sizes, counts = arrays(histogram)
     population = int((sizes * counts).sum()) + others
-    name, uniques = twin.dankar(histogram, population, fallback)
-    found = estimate("dankar", sizes, counts, population, fallback=fallback)
+    name, uniques = twin.dankar(histogram, population, fallback, like_arx)
+    found = estimate("dankar", sizes, counts, population, fallback=fallback, like_arx=like_arx)
     assume(uniques == 0 or uniques > 1e-200)
-    assume((found.uniques == 0) == (uniques == 0) or not one_runs_away(histogram))
+    assume((found.uniques == 0) == (uniques == 0) or not one_runs_away(histogram, like_arx))
     assert found.estimator == name.lower()
     assert (found.uniques == 0) == (uniques == 0)
     # A far negative exponent magnifies the solver's tolerance, where next to nobody is unique.
@@ -227,7 +232,9 @@ def test_zayatz_next_to_a_bound_with_a_large_class(monkeypatch):
 def test_pitman_has_no_estimate_where_all_are_unique(records, others):
     """Of a single record the likelihood is 1 for all parameters; of more it has no maximum."""
     sizes, counts = arrays({1: records})
-    assert estimate("pitman", sizes, counts, records + others) == ("pitman", 0.0, False)
+    for like_arx in (False, True):
+        found = estimate("pitman", sizes, counts, records + others, like_arx=like_arx)
+        assert found == ("pitman", 0.0, False)
     found = estimate("dankar", sizes, counts, records + others)
     assert found.available == (10 * records > records + others)
     assert found.uniques == pytest.approx(records + others if found.available else 0)
@@ -237,7 +244,7 @@ def test_pitman_has_no_estimate_where_all_are_unique(records, others):
 
 def test_a_single_record_solves_everything():
     """The twin, which does as ARX does, takes the first point that it looks at."""
-    assert twin.pitman_solution({1: 1}) == (0.0, 0.33)
+    assert twin.pitman_solution({1: 1}, like_arx=True) == (0.0, 0.33)
 
 
 @given(histograms(), st.sampled_from([0, 1, 2, 5, 20, 100]))
@@ -259,16 +266,16 @@ def test_pitman_of_a_sample_that_is_the_population():
     """Its model knows nothing of that: it expects 5.87 uniques where there are 8, of whom 6 are certain."""
     histogram = {1: 8, 2: 1, 3: 1, 4: 1, 5: 4, 7: 3, 12: 8}
     sizes, counts = arrays(histogram)
-    assert pitman_uniques(sizes, counts, 156) == pytest.approx(5.86984, rel=1e-5)
-    assert estimate("pitman", sizes, counts, 156).uniques == 6
-    assert estimate("pitman", sizes, counts, 154).uniques == 8
+    assert pitman_uniques(sizes, counts, 156, True) == pytest.approx(5.86984, rel=1e-5)
+    assert estimate("pitman", sizes, counts, 156, like_arx=True).uniques == 6
+    assert estimate("pitman", sizes, counts, 154, like_arx=True).uniques == 8
 
 
 def test_the_last_restart_gets_a_single_step():
     """With more, the solver would run away from it to infinity and call that a solution."""
     histogram = {1: 16, 2: 1, 4: 1}
-    assert twin.pitman_solution(histogram) is None
-    assert not pitman_solution(*arrays(histogram))[0]
+    assert twin.pitman_solution(histogram, like_arx=True) is None
+    assert not pitman_solution(*arrays(histogram), True)[0]
 
 
 @pytest.mark.parametrize(
@@ -298,3 +305,64 @@ def test_a_root_far_from_the_start_of_a_large_table():
     assert abs(np.sum(1 / (theta + i * alpha)) - np.sum(1 / (theta + j))) < 1.1e-6
     within = sum(c * np.sum(1 / (np.arange(1, s) - alpha)) for s, c in zip(sizes, counts, strict=True))
     assert abs(np.sum(i / (theta + i * alpha)) - within) < 1.1e-6
+
+
+# --- the equations of the papers --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fraction", [0.5, 0.6, 0.7, 0.8, 0.95])
+@pytest.mark.parametrize("of_population", [(10_000, 1.0, 0.5), (12_000, 0.5, 0.25), (8_000, 0.8, 0.5)])
+def test_the_slide_negative_binomial_finds_the_uniques_of_simulated_populations(of_population, fraction):
+    """Populations as the model has them. By ARX's equations there is no estimate at all up to 0.7, or one of half."""
+    classes, a, b = of_population
+    draw = np.random.default_rng(1)
+    people = 1 + draw.negative_binomial(a, b, classes)
+    population, unique = int(people.sum()), int((people == 1).sum())
+    sample = draw.permutation(np.repeat(np.arange(classes), people))[: round(fraction * population)]
+    sizes, counts = np.unique(np.unique(sample, return_counts=True)[1], return_counts=True)
+    found = estimate("snb", sizes, counts, population)
+    assert found.available
+    assert found.uniques == pytest.approx(unique, rel=0.05 if fraction < 0.8 else 0.025)
+    theirs = estimate("snb", sizes, counts, population, like_arx=True)
+    assert theirs.available == (fraction == 0.95) or theirs.uniques < 0.95 * unique
+    rule = estimate("dankar", sizes, counts, population)
+    simple = estimate("zayatz", sizes, counts, population)
+    assert rule.uniques == min(found.uniques, simple.uniques)
+
+
+def test_pitman_with_nearly_all_records_unique():
+    """99.2 % are, and the root below 0 says that 0.1 % of the people are; at alpha = 0 it is 2.4 %."""
+    histogram, population = {1: 198_399, 2: 796, 3: 3}, 1_033_511_974
+    sizes, counts = arrays(histogram)
+    assert histogram[1] / (sizes * counts).sum() == pytest.approx(0.992, abs=1e-4)
+    assert pitman_solution(sizes, counts, True)[2] < 0
+    theirs = estimate("pitman", sizes, counts, population, like_arx=True).uniques / population
+    assert theirs == pytest.approx(0.00085, rel=0.01)
+    assert pitman_solution(sizes, counts)[2] == 0
+    assert estimate("pitman", sizes, counts, population).uniques / population == pytest.approx(0.024)
+
+
+@given(histograms(), st.sampled_from([100, 10**4, 10**6]))
+@often
+def test_pitman_takes_no_alpha_out_of_range_and_the_limit_at_zero(histogram, others):
+    sizes, counts = arrays(histogram)
+    found, theta, alpha = pitman_solution(sizes, counts)
+    records, classes = int((sizes * counts).sum()), int(counts.sum())
+    if classes == records:
+        assert not found
+    elif found:
+        assert 0 <= alpha < 1
+        near_zero = expected_uniques(theta, 1e-9, records + others)
+        if alpha == 0:  # the likelihood is less on every side
+            assert pitman_uniques(sizes, counts, records + others) == pytest.approx(near_zero, rel=1e-6)
+            at = log_likelihood(histogram, theta, 0.0)
+            for other_theta, other_alpha in ((1.01 * theta, 0.0), (0.99 * theta, 0.0), (theta, 0.01)):
+                assert log_likelihood(histogram, other_theta, other_alpha) < at + 1e-9
+
+
+def log_likelihood(histogram, theta, alpha):
+    """Pitman's sampling formula, but for what does not depend on the parameters."""
+    records, classes = twin.sample_size(histogram), sum(histogram.values())
+    founded = sum(math.log(theta + i * alpha) for i in range(1, classes))
+    joined = sum(count * math.log(j - alpha) for k, count in histogram.items() for j in range(1, k))
+    return founded + joined - sum(math.log(theta + i) for i in range(1, records))

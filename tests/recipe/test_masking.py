@@ -47,6 +47,8 @@ steps:
   - {kind: RandomPseudonyms, columns: [name]}
   - {kind: FormatPreservingPseudonyms, columns: id, key_variable: VEIL_KEY}
   - {kind: UnkeyedHash, columns: id, although_values_can_be_guessed: true}
+  - {kind: RandomizedResponse, column: sex, categories: [f, m], epsilon: ln(3)}
+  - {kind: RandomizedResponse, column: sex, categories: [f, m], matrix: [[0.75, 1/4], [1/4, 3/4]]}
 """
 
 

@@ -389,7 +389,7 @@ def plans(draw: st.DrawFn) -> Plan:
         ),
         suppression_limit=limit,
         minimum_levels={names[2]: draw(st.integers(0, 3))},
-        suppressed_rows=draw(st.sampled_from(["keep", "drop"])),
+        suppressed_rows=draw(st.sampled_from(["blank", "drop"])),
         marker=draw(
             st.none() | st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=3)
         ),

@@ -36,7 +36,7 @@ def sizes_of(histogram):
     ],
 )
 def test_population_models_8_worked_values(histogram, population, expected, chosen):
-    found = population_uniques(sizes_of(histogram), population)
+    found = population_uniques(sizes_of(histogram), population, like_arx=True)
     for name, uniques in expected.items():
         estimate = getattr(found, name)
         assert estimate.uniques == pytest.approx(uniques, rel=1e-6)
@@ -48,11 +48,20 @@ def test_population_models_8_worked_values(histogram, population, expected, chos
 
 
 def test_population_models_8_estimates_that_do_not_exist():
-    found = population_uniques(sizes_of({1: 50, 2: 20, 3: 10, 5: 4}), 14000)
+    found = population_uniques(sizes_of({1: 50, 2: 20, 3: 10, 5: 4}), 14000, like_arx=True)
     assert (found.snb.available, found.snb.uniques) == (False, 0)
-    found = population_uniques(sizes_of({1: 10, 2: 10, 3: 10}), 600)
+    found = population_uniques(sizes_of({1: 10, 2: 10, 3: 10}), 600, like_arx=True)
     assert not found.pitman.available
     assert not found.snb.available
+
+
+def test_the_equations_of_the_papers_are_the_default():
+    found = population_uniques(sizes_of({1: 50, 2: 20, 3: 10, 5: 4}), 14000)
+    assert found.chosen == "pitman"
+    assert found.pitman.uniques == pytest.approx(87.749078)
+    found = population_uniques(sizes_of({1: 247, 2: 64, 3: 33, 4: 10, 5: 3, 6: 1}), 592)
+    assert found.chosen == "snb"
+    assert found.snb.uniques == pytest.approx(259.127467)
 
 
 @sometimes

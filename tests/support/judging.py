@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -64,8 +65,10 @@ def publish(
         name: pa.array([column[row] for row in rows], pa.string())
         for name, column in problem.sensitive.items()
     }
-    columns |= sensitive | {name: pa.array(values, pa.string()) for name, values in changes.items()}
-    columns["suppressed"] = pa.array([row in hidden for row in rows])
+    shown = sensitive | {name: pa.array(values, pa.string()) for name, values in changes.items()}
+    blank = pa.array([row in hidden for row in rows])
+    columns |= {name: pc.if_else(blank, "*", cells) for name, cells in shown.items()}
+    columns["suppressed"] = blank
     return Published(
         pa.table(columns),
         names_of(problem),

@@ -71,7 +71,7 @@ def drawn_plan(
         "quality": model_of(quality, names),
         "suppression_limit": data.draw(strategies.limits()),
         "strategy": Optimal(),
-        "suppressed_rows": data.draw(st.sampled_from(["keep", "drop"])),
+        "suppressed_rows": data.draw(st.sampled_from(["blank", "drop"])),
         "marker": data.draw(st.sampled_from(["*", "*", None])),
     }
     hierarchies = {name: hierarchy_of(problem, j) for j, name in enumerate(names)}

@@ -232,7 +232,7 @@ class TestFormats:
         with pytest.raises(InputError, match=r"no rows"):
             read(tmp_path / name)
 
-    @pytest.mark.parametrize("name", ["t.csv.gz", "t.parquet", "t.feather"])
+    @pytest.mark.parametrize("name", ["t.csv.gz", "t.parquet", "t.feather", "t.xlsx"])
     def test_the_same_table_gives_the_same_bytes_at_any_time(
         self, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -19,7 +19,7 @@ from veil.utility import Comparison, Measured, aggregate, quality_measures
 # --- worked values ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dropped", ["keep", "drop"])
+@pytest.mark.parametrize("dropped", ["blank", "drop"])
 @pytest.mark.parametrize(
     ("measure", "values"),
     [
@@ -41,7 +41,7 @@ def test_reference_section_7_item_3_aggregates_of_e1():
     assert found.aggregate("granularity", "geometric_mean") == pytest.approx(0.696896334, abs=1e-9)
 
 
-@pytest.mark.parametrize("dropped", ["keep", "drop"])
+@pytest.mark.parametrize("dropped", ["blank", "drop"])
 def test_reference_section_7_item_4_data_set_measures_of_e1(dropped):
     found = quality_measures(e1((1, 0, 1), suppressed_rows=dropped))
     assert found.discernibility.quality == pytest.approx(0.784090909, abs=1e-9)
@@ -120,6 +120,19 @@ def test_a_release_without_any_record_has_lost_everything_that_can_be_lost(case:
         assert measure.value == pytest.approx(measure.maximum)
 
 
+def test_nothing_is_left_of_a_column_that_is_all_blank():
+    """Some values become `*` sooner than others, which gave an intensity of 34 % and an entropy of 37.5 %."""
+    paths = [["a", "*", "*", "*"], ["b", "b or c", "*", "*"], ["c", "b or c", "*", "*"], ["d", "d", "d", "*"]]
+    before = pa.table({"x": ["a", "b", "c", "d"] * 2, "y": list("stuvwxyz")})
+    for blank in (["*"] * 8, pa.nulls(8, pa.string())):
+        after = before.set_column(0, "x", pa.array(blank))
+        found = quality_measures(Comparison(before, after, {"x": h.table(paths), "y": h.suppression()}))
+        for measure in ("granularity", "intensity", "entropy", "squared_error"):
+            assert getattr(found.attributes[0], measure).quality == 0
+            assert getattr(found.attributes[1], measure).quality == 1
+        assert found.attributes[0].missings == 1
+
+
 @pytest.mark.parametrize("levels", [(0, 0, 0), (1, 0, 1), (1, 1, 1), (2, 0, 3), (1, 1, 3)])
 def test_measures_agree_with_the_scores_of_the_search(levels):
     """Two roads to the same numbers: from the classes during the search, from the cells of both tables here."""
@@ -129,12 +142,18 @@ def test_measures_agree_with_the_scores_of_the_search(levels):
         models=KAnonymity(2),
         suppression_limit=1.0,
         quality=q.Loss("arithmetic_mean"),
+        order="input",
     ).search.apply(levels)
     found = quality_measures(Comparison.of(release))
     assert 1 - found.aggregate("granularity", normalized=True) == pytest.approx(release.score, abs=1e-9)
     for model, measure in ((q.Discernibility(), found.discernibility), (q.Ambiguity(), found.ambiguity)):
         again = veil.anonymize(
-            E1, quasi_identifiers=TABLES, models=KAnonymity(2), suppression_limit=1.0, quality=model
+            E1,
+            quasi_identifiers=TABLES,
+            models=KAnonymity(2),
+            suppression_limit=1.0,
+            quality=model,
+            order="input",
         )
         assert measure.value == pytest.approx(again.search.apply(levels).score)
 

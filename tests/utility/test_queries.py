@@ -16,8 +16,11 @@ from support.utility import twins
 from support.utility.cases import Case, cases
 from support.utility.example import E1, TABLES, e1
 from veil import KAnonymity
+from veil import hierarchies as h
+from veil.dp import SafePub
 from veil.errors import ParameterError
-from veil.utility import Comparison, query_error
+from veil.masking import RandomSampling
+from veil.utility import Comparison, compare, query_error
 from veil.utility.queries import Asked, CountQuery
 
 
@@ -160,3 +163,38 @@ def test_there_may_be_no_query_in_the_range():
 def test_bad_parameters_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
         query_error(e1((1, 0, 1)), **options)
+
+
+# --- samples ------------------------------------------------------------------------------------------------
+
+
+def test_counts_of_a_sample_are_divided_by_its_share():
+    """Otherwise whoever reads them is off by more than half: all but the tenth that was drawn were taken for anybody."""
+    table = pa.table({"age": [age for age in range(20, 60) for _ in range(2500 if age < 30 else 100)]})
+    kept = np.flatnonzero(np.random.default_rng(0).uniform(size=table.num_rows) < 0.1)
+    sample = table.take(kept)
+    found = query_error(Comparison(table, sample, "age", rows=kept, sampling_fraction=0.1), queries=200)
+    assert found.mean < 0.05
+    assert query_error(Comparison(table, sample, "age", rows=kept), queries=200).mean > 0.5
+    asked = Asked(Comparison(table, sample, "age", rows=kept, sampling_fraction=0.1))
+    within = int(sum(20 <= age <= 24 for age in sample["age"].to_pylist()))
+    assert asked.answers([CountQuery((("age", 0, 4),))])[0] == pytest.approx(within / 0.1)
+
+
+def test_the_share_of_a_private_release_and_of_a_masked_sample_is_known():
+    table = pa.table({"age": [age for age in range(20, 60) for _ in range(500)]})
+    tens = h.table([[str(age), str(age // 10), "*"] for age in range(20, 60)])
+    private = veil.anonymize(
+        table, quasi_identifiers={"age": tens}, models=SafePub(1.0, generalization={"age": 1})
+    )
+    beta = float(SafePub(1.0, generalization={"age": 1}).parameters(20_000).beta)
+    assert Comparison.of(private).sampling_fraction == beta
+    # Random windows cut decades in two, of which any release of decades knows nothing; whole ones it knows.
+    asked = Asked(Comparison.of(private))
+    for first in range(0, 40, 10):
+        assert asked.answers([CountQuery((("age", first, first + 9),))])[0] == pytest.approx(5000, rel=0.1)
+    assert compare(private, queries=100).queries == query_error(Comparison.of(private), queries=100)
+    masked = veil.mask(table, RandomSampling(0.25))
+    assert Comparison.of(masked, ["age"]).sampling_fraction == 0.25
+    with pytest.raises(ParameterError, match="`sampling_fraction` should be above 0 and at most 1, not 0"):
+        Comparison(table, table, "age", sampling_fraction=0)

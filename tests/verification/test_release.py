@@ -468,3 +468,10 @@ def test_ordered_closeness_with_a_research_subset_counts_the_values_of_everybody
     )
     assert release.transformation == {"sex": 0}
     assert release.verification.holds
+
+
+def test_categories_of_suppressed_records_are_blanked() -> None:
+    frame = pd.DataFrame({"q": list("aaaab"), "s": pd.Categorical(list("xyxyx"))})
+    plan = {"quasi_identifiers": {"q": "suppression"}, "sensitive": "s", "models": KAnonymity(2)}
+    release = veil.anonymize(frame, **plan, suppression_limit=0.5)
+    assert sorted(release.arrow["s"].to_pylist()) == ["*", "x", "x", "y", "y"]

@@ -47,6 +47,7 @@ def anonymize(
     time_limit: float | None = None,
     check_limit: int | None = None,
     suppressed_rows: Literal["blank", "keep cells", "drop"] = "blank",
+    choose_by: Literal["all columns", "quasi-identifiers"] = "all columns",
     marker: str | None = "*",
     order: Literal["random", "input"] = "random",
     local: Mode | None = None,
@@ -98,6 +99,10 @@ def anonymize(
         What becomes of suppressed rows. "blank": every cell is blanked. "keep cells": the quasi-identifiers are; what
         the other columns show is published if the blank rows fulfil every model as a class of their own, and refused
         if not. "drop": the rows go.
+    choose_by
+        What the transformation is chosen by. The best one that protects sensitive values may tell some of them to whoever
+        knows that it is the best (see `veil.risk.transparency`). With "quasi-identifiers", the choice is made without a
+        look at any other column; if sensitive values are not protected then, there is no release.
     marker
         Text of a suppressed cell in text columns; typed columns get a missing value.
     order

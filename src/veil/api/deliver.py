@@ -28,11 +28,13 @@ def as_frame(outcome: Outcome) -> Any:
     if isinstance(source, EngineHeld):
         return source.expression(outcome)
     if outcome.statement is None:
-        return source.restore(outcome.table, outcome.rows)
-    # Differential privacy: that a column is as it was would tell of the rows that were not drawn.
+        costly = [method for method in outcome.methods if method.local_epsilon is not None]
+        drawn = [name for method in costly for name in method.column_names]
+        return source.restore(outcome.table, outcome.rows, drawn=drawn)
+    # Differential privacy: that a column is as it was, or of which type, would tell of the rows that were not drawn.
     if source.frame is None:
         return only_used_categories(outcome.table)
-    return source.frame.from_arrow(outcome.table, frozenset())
+    return source.frame.from_arrow(outcome.table, None)
 
 
 def key_of(outcome: Outcome) -> Any:
@@ -67,6 +69,10 @@ def write_key(outcome: Outcome, path: Path) -> None:
 
 
 def _key(outcome: Outcome) -> pa.Table:
+    if outcome.statement is not None:
+        raise PlanError(
+            "a differentially private release has no key: the promise rests on nobody knowing who was drawn. Leave `key` out"
+        )
     return pa.table({"release row": np.arange(outcome.table.num_rows), "input row": outcome.origins})
 
 

@@ -23,6 +23,7 @@ from veil.api.anonymize import anonymize
 from veil.api.release import Release
 from veil.base.progress import ProgressLike, following
 from veil.dp.publish import safepub_of
+from veil.dp.symbolic import Symbolic
 from veil.errors import MissingDependencyError, NoSolutionError, ParameterError, PlanError, did_you_mean
 from veil.hierarchies import Hierarchy
 from veil.plan.plan import Plan
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-RISKS = ("highest", "average", "at_risk", "uniques")
+RISKS = ("highest", "average", "at_risk", "uniques", "epsilon")
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ def frontier(
     plan: Plan | None = None,
     *,
     over: Mapping[str, Iterable[Any]],
-    risk: str = "average",
+    risk: str | None = None,
     utility: str = "granularity",
     risks: Mapping[str, Callable[[Release], float]] | None = None,
     utilities: Mapping[str, Callable[[Comparison], float]] | None = None,
@@ -198,9 +199,10 @@ def frontier(
         privacy models (`k`, `t`, `epsilon`, …) or of its quality model (`factor`). A name that several kinds of
         models have is written with the kind: `KAnonymity.k`.
     risk, utility
-        The figures that decide what is best: one of "highest", "average", "at_risk", "uniques"; and one of
-        "granularity", "intensity", "entropy", "squared_error", "discernibility", "class_size", "ambiguity",
-        "record_error", "sse_sst", "released".
+        The figures that decide what is best: one of "highest", "average", "at_risk", "uniques", and for differential
+        privacy "epsilon"; by default "average", or "epsilon" if all plans are differentially private, whose promise the
+        sizes of classes say nothing about. And one of "granularity", "intensity", "entropy", "squared_error",
+        "discernibility", "class_size", "ambiguity", "record_error", "sse_sst", "released".
     risks, utilities
         Further figures by name: functions of a release, and of a `Comparison`.
     threads
@@ -241,7 +243,8 @@ def frontier(
                 shown.advance(len(points), len(plans), str(point))
         finally:
             measure.stop.set()  # after Ctrl-C, so that nobody waits for searches that are under way
-    made = Frontier(tuple(points), risk, utility)
+    private = all(safepub_of(each) is not None for each in plans)
+    made = Frontier(tuple(points), risk or ("epsilon" if private else "average"), utility)
     made._figures(None, None)
     return made
 
@@ -267,7 +270,10 @@ class _Measure:
             return Point(parameters, str(error), {}, {}, None, time.perf_counter() - start)
         comparison = Comparison.of(release.outcome)
         after = release.risk()[1]
-        risks = {name: float(getattr(after, name)) for name in RISKS}
+        risks = {name: float(getattr(after, name)) for name in RISKS if name != "epsilon"}
+        private = safepub_of(plan)
+        if private is not None:
+            risks["epsilon"] = float(Symbolic.read(private.epsilon))
         risks |= {name: float(each(release)) for name, each in self.risks.items()}
         utilities = dict(quality_measures(comparison).overall)
         utilities["released"] = 1.0 - float(comparison.suppressed.mean())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -14,12 +15,14 @@ from veil.api.open import Engine, find_relation
 from veil.api.release import Release
 from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
+from veil.dp.accountant import Accountant
+from veil.dp.symbolic import Symbolic
 from veil.errors import ParameterError, PlanError, VerificationError
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
 from veil.tables import Format, Source, read
-from veil.tables.arrow import in_new_memory
+from veil.tables.arrow import in_new_memory, normalize
 from veil.utility.step import Step, summarize
 from veil.verification.outcome import verified
 
@@ -32,6 +35,7 @@ def mask(
     engine: Engine = "auto",
     most_combinations: int | None = None,
     order: Literal["random", "input"] = "random",
+    accountant: Accountant | None = None,
     for_testing_seed: int | None = None,
     progress: ProgressLike = None,
 ) -> Release:
@@ -53,6 +57,9 @@ def mask(
         result does not depend on it. By default as many as fit.
     order
         As for `veil.anonymize`.
+    accountant
+        With `RandomizedResponse`: the account that the ε of all such columns, added up, is taken from, before anything is
+        drawn.
     for_testing_seed
         Makes all draws repeatable, for tests and reproductions. Whoever knows the seed can undo what chance has
         hidden: the result says `is_private = False` and is not for release.
@@ -83,14 +90,36 @@ def mask(
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     with following(progress) as shown:
         shown.phase("reading the table")
-        if isinstance(source, Source):
-            return Release(verified(_mask(source, methods, order, randomness, shown)))
-        relation = find_relation(source, format, engine)
+        relation = None if isinstance(source, Source) else find_relation(source, format, engine)
         if relation is None:
-            return Release(verified(_mask(read(source, format=format), methods, order, randomness, shown)))
+            opened = source if isinstance(source, Source) else read(source, format=format)
+            if accountant is not None:
+                _charge(accountant, opened, methods)
+            return Release(verified(_mask(opened, methods, order, randomness, shown)))
+        if accountant is not None:
+            raise PlanError("`accountant` goes with tables in memory: no engine draws anew what is charged")
         from veil.engines.parts.mondrian import mask_on_engine  # which needs Ibis
 
         return Release(verified(mask_on_engine(relation, methods, most_combinations, order, shown)))
+
+
+def _charge(accountant: Accountant, source: Source, methods: list[Method]) -> None:
+    """Take from an account what the steps cost together."""
+    costly = [method for method in methods if method.local_epsilon is not None]
+    if not costly:
+        raise PlanError(
+            "`accountant` goes with RandomizedResponse: nothing bounds what the other methods cost"
+        )
+    for method in costly:
+        method.check_columns(source.table)
+    accountant.check_data(source)
+    columns = ", ".join(name for method in costly for name in method.column_names)
+    accountant.spend(f"randomized response of {columns}", _sum_of_losses(costly))
+
+
+def _sum_of_losses(methods: Iterable[Method]) -> Symbolic:
+    """Add up what each of some columns costs: one person is in all of them (sequential composition)."""
+    return sum((Symbolic.read(each.local_epsilon or 0) for each in methods), start=Symbolic(Fraction(0)))
 
 
 def _of_step(findings: Iterable[Finding], method: Method, number: int | None) -> list[Finding]:
@@ -131,6 +160,12 @@ def _mask(
         if made.rows is not None:
             rows = made.rows if rows is None else rows[made.rows]
         table = made.table
+    costly = [method for method in methods if method.local_epsilon is not None]
+    if len(costly) > 1:
+        promise = "all randomized columns of a person together have a local ε of at most"
+        findings.append(
+            Finding(f"{promise} {_sum_of_losses(costly)}", True, f"{len(costly)} steps, added up")
+        )
     if order == "random":
         shuffled = randomness.permutation(table.num_rows)
         rows = shuffled if rows is None else rows[shuffled]
@@ -138,7 +173,7 @@ def _mask(
     return Outcome(
         source,
         tuple(methods),
-        in_new_memory(table),
+        in_new_memory(normalize(table)),  # rounding makes -0.0, which would tell a sign
         rows=rows,
         apart=apart,
         secret=frozenset(secret),

@@ -30,7 +30,8 @@ from veil.verification.outcome import verified
 
 if TYPE_CHECKING:
     from veil.local_recoding import Mode
-    from veil.report import Plots
+    from veil.report import Plots, PrivateKey
+    from veil.risk.concerns.concern import Concern
     from veil.utility import Utility
     from veil.utility.step import Step
 
@@ -262,6 +263,32 @@ class Release:
 
         return utility_of(self.outcome, **options)
 
+    @property
+    def concerns(self) -> tuple[Concern, ...]:
+        """What no model judges, each with the step that mends it; what nobody has acknowledged comes first."""
+        from veil.risk.concerns.look import concerns_of
+
+        return concerns_of(self.outcome)
+
+    def acknowledge(self, *concerns: str | Concern) -> Release:
+        """Say that concerns are known and accepted, which report and certificate then tell.
+
+        >>> import pyarrow as pa, veil
+        >>> table = pa.table({"age": [30, 30, 40, 40], "diagnosis": ["flu", "cold", "flu", "cold"]})
+        >>> release = veil.anonymize(
+        ...     table, quasi_identifiers={"age": "suppression"}, sensitive="diagnosis", models=veil.KAnonymity(2)
+        ... )
+        >>> [each.key for each in release.concerns if each.kind == "no model"]
+        ['no model: diagnosis']
+        >>> release = release.acknowledge("no model: diagnosis")
+        >>> [each.acknowledged for each in release.concerns if each.kind == "no model"]
+        [True]
+        """
+        from veil.risk.concerns.look import acknowledge
+
+        keys = [each if isinstance(each, str) else each.key for each in concerns]
+        return Release(acknowledge(self.outcome, keys))
+
     # --- reports ----------------------------------------------------------------------------------
 
     def report(
@@ -273,23 +300,27 @@ class Release:
     ) -> Path:
         """Write a report: one self-contained HTML file, PDF or JSON, by the ending of the name.
 
-        No original value of a suppressed or generalized cell is in it. It is for the data holder all the same, as it
-        tells how often things occur in the input and holds the SHA-256 of it; recipients get the `certificate`.
-
-        Of a differentially private release, it tells what the released table tells and nothing else about the records
-        it was made from, so that it is as private as the table. With `for_the_data_holder` it holds all exact figures,
-        which the promise of differential privacy does not cover.
+        No figure in it changes with sensitive or kept cells of suppressed records, and that of a differentially private
+        release tells only what the released table tells. With `for_the_data_holder` it holds all exact figures and the
+        SHA-256 of the input: publish the table, not that report.
         """
         from veil.report import write_report
 
         private = self.statement is not None and not for_the_data_holder
-        return write_report(self.outcome, Path(path), private=private, progress=progress)
+        return write_report(
+            self.outcome, Path(path), private=private, exact=for_the_data_holder, progress=progress
+        )
 
-    def certificate(self, path: str | Path) -> Path:
-        """Write a certificate (JSON) by which recipients can check the table: see `veil.report.check_certificate`."""
+    def certificate(
+        self, path: str | Path, *, sign: PrivateKey | str | os.PathLike[str] | None = None
+    ) -> Path:
+        """Write a certificate (JSON) by which recipients can check the table: `veil.verify(table, certificate=…)`.
+
+        `sign` is the private key of whoever vouches for it, or its file (`veil keys new`).
+        """
         from veil.report import write_certificate
 
-        return write_certificate(self.outcome, Path(path))
+        return write_certificate(self.outcome, Path(path), sign=sign)
 
     @functools.cached_property
     def plot(self) -> Plots:

@@ -7,7 +7,7 @@ writes itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,9 +52,11 @@ def run(
     output: AnyPlace | None = None,
     report: AnyPath | None = None,
     certificate: AnyPath | None = None,
+    sign: AnyPath | None = None,
     apart: AnyPath | None = None,
     key: AnyPath | None = None,
     save_recipe: AnyPath | None = None,
+    acknowledge: Iterable[str] = (),
     overwrite: bool = False,
     engine: Engine | None = None,
     threads: int | None = None,
@@ -67,10 +69,12 @@ def run(
     ----------
     recipe
         A `veil.Recipe` or a masking recipe, or the path of one.
-    input, format, output, report, certificate, apart, key, engine
+    input, format, output, report, certificate, sign, apart, key, engine
         Instead of what the recipe says. Paths start at the working directory, those of the recipe at its folder.
     save_recipe
         Where to write down, with the rest, the recipe of all this.
+    acknowledge
+        Concerns about the release that are known and accepted, beside those of the recipe: see `Release.concerns`.
     overwrite
         Whether files that are there already are replaced, also if the recipe does not say so. What is read never is.
     threads, progress, accountant
@@ -99,9 +103,11 @@ def run(
         output=target_place(os.fspath(output)) if isinstance(output, str | os.PathLike) else output,
         report=_path(report),
         certificate=_path(certificate),
+        sign=_path(sign),
         apart=_path(apart),
         key=_path(key),
         save_recipe=_path(save_recipe),
+        acknowledge=acknowledge,
         overwrite=overwrite,
         engine=engine,
     )
@@ -122,9 +128,11 @@ class Job:
     output: str | Database
     report: Path | None = None
     certificate: Path | None = None
+    sign: Path | None = None
     apart: Path | None = None
     key: Path | None = None
     save_recipe: Path | None = None
+    acknowledge: tuple[str, ...] = ()
     overwrite: bool = False
     engine: Engine = "auto"
 
@@ -143,7 +151,7 @@ class Job:
     @property
     def files_read(self) -> list[Path]:
         """Files that are read, and must not be written over; what an engine reads, it looks after itself."""
-        places = (self.input, self.recipe.file)
+        places = (self.input, self.recipe.file, self.sign)
         return [place for place in places if isinstance(place, Path) and not place.is_dir()]
 
 
@@ -166,9 +174,11 @@ def settle(
     output: str | Database | None = None,
     report: Path | None = None,
     certificate: Path | None = None,
+    sign: Path | None = None,
     apart: Path | None = None,
     key: Path | None = None,
     save_recipe: Path | None = None,
+    acknowledge: Iterable[str] = (),
     overwrite: bool = False,
     engine: Engine | None = None,
 ) -> Job:
@@ -196,9 +206,11 @@ def settle(
         target,
         report=report or recipe.report_path,
         certificate=certificate or recipe.certificate_path,
+        sign=sign or recipe.sign_path,
         apart=apart,
         key=key or recipe.key_path,
         save_recipe=save_recipe,
+        acknowledge=tuple(dict.fromkeys([*recipe.acknowledge, *acknowledge])),
         overwrite=overwrite or recipe.overwrite,
         engine=engine or "auto",
     )
@@ -230,9 +242,11 @@ def carry_out(
     _check(job, relation)
     with job.recipe.own_words():
         if isinstance(job.recipe, MaskingRecipe):
-            made = _mask(job, job.recipe, progress)
+            made = _mask(job, job.recipe, progress, accountant)
         else:
             made = _anonymize(job, job.recipe, relation, threads, progress, accountant)
+        if job.acknowledge:
+            made = made.acknowledge(*job.acknowledge)
     return _write(made, job, relation, progress)
 
 
@@ -266,13 +280,14 @@ def _condense_relation(relation: Relation, plan: Any, progress: ProgressLike) ->
         return for_plan(relation, plan, shown)
 
 
-def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike) -> Release:
+def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike, accountant: Accountant | None) -> Release:
     return mask(
         job.input,
         recipe.methods(),
         format=job.format,
         engine=job.engine,
         order=recipe.order,
+        accountant=accountant,
         progress=progress,
     )
 
@@ -295,6 +310,17 @@ def _check(job: Job, relation: Relation | None) -> None:
             require("Reports as PDF", "reportlab", "matplotlib", extra="report")
     if job.certificate is not None:
         check_ending(job.certificate, "certificate", CERTIFICATES)
+    if job.sign is not None:
+        if job.certificate is None and job.report is None:
+            raise PlanError(
+                "there is nothing to sign: ",
+                Say("sign"),
+                " goes with ",
+                Say("certificate"),
+                " or ",
+                Say("report"),
+            )
+        _signing_key(job)  # which may be lacking, or locked
     if job.key is not None:
         check_ending(job.key, "key", (".csv",))
         if relation is not None:
@@ -387,7 +413,7 @@ def _write(made: Release, job: Job, relation: Relation | None, progress: Progres
                 _write_report(made, job, path, progress)
         if job.certificate is not None:
             with files.making(job.certificate) as path:
-                made.certificate(path)
+                made.certificate(path, sign=_signing_key(job))
         if job.save_recipe is not None:
             with files.making(job.save_recipe) as path:
                 path.write_text(
@@ -416,7 +442,17 @@ def _write_report(made: Release, job: Job, path: Path, progress: ProgressLike) -
         progress=progress,
         table=Path(job.output).name if isinstance(job.output, str) else None,
         certificate=None if job.certificate is None else job.certificate.name,
+        sign=_signing_key(job),
     )
+
+
+def _signing_key(job: Job) -> Any:
+    """Read the key that signs the certificate, if one does."""
+    if job.sign is None:
+        return None
+    from veil.report import PrivateKey
+
+    return PrivateKey.read(job.sign)
 
 
 def _recipe_of(job: Job) -> Recipe:
@@ -429,8 +465,10 @@ def _recipe_of(job: Job) -> Recipe:
         output=job.output,
         report=job.report,
         certificate=job.certificate,
+        sign=job.sign,
         key=job.key,
         overwrite=job.overwrite,
         engine=job.engine,
         local_recoding=job.recipe.local_recoding,
+        acknowledge=job.acknowledge,
     )

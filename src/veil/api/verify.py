@@ -1,56 +1,103 @@
-"""The verb verify: whether a published table keeps the promises of a plan."""
+"""The verb verify: whether a published table keeps the promises of a plan, or of the certificate that came with it."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
-from veil.api.open import Engine, open_source
+from veil.api.open import Engine, find_relation, open_source
 from veil.engines.relation import Relation
-from veil.errors import PlanError
+from veil.errors import PlanError, Say
 from veil.outcome.outcome import outcome_of
 from veil.plan.plan import Plan
 from veil.published.finding import Verification
 from veil.published.flag import find_flag
 from veil.published.table import Published
 from veil.tables import Format, Source
-from veil.verification.release import verify_models, verify_roles
+from veil.verification.outcome import verify_outcome
+from veil.verification.outside import Input, unjudged_columns, verify_columns, verify_from_outside
+from veil.verification.release import verify_roles
 
 
 def verify(
-    source: Any, plan: Plan | None = None, *, format: Format | None = None, engine: Engine = "auto"
+    source: Any,
+    plan: Plan | None = None,
+    *,
+    certificate: str | os.PathLike[str] | None = None,
+    signed_by: Any = None,
+    format: Format | None = None,
+    engine: Engine = "auto",
 ) -> Verification:
-    """Check on a published table that it keeps the promises of a plan, without the original table.
+    """Check on a published table that it keeps the promises of a plan or of a certificate, without the original table.
 
-    A release brings its own plan, if no other one is given.
+    What was not checked stands in the first line of the answer. A model that compares with the input, as t-closeness
+    does, is judged where the table shows the sensitive cells of every record, or the certificate tells what they were;
+    everywhere else it is not checked, which is neither kept nor broken. A release brings its own plan, and its input.
+
+    Parameters
+    ----------
+    certificate
+        The file of a certificate, or of a report that holds one, instead of a plan.
+    signed_by
+        The public key, or its file, that must have signed the certificate.
 
     >>> import pyarrow as pa
     >>> from veil import KAnonymity
     >>> plan = Plan({"age": "suppression"}, KAnonymity(2))
-    >>> print(verify(pa.table({"age": ["20-29", "20-29", "30-39"]}), plan))
+    >>> print(verify(pa.table({"age": ["20-29", "20-29", "30-39"], "id": [7, 8, 9]}), plan))
+    NOT CHECKED: what no model judges: 'id'
     BROKEN: 2-anonymity (found: k = 1)
+    BROKEN: the table has the columns of the plan and no others (found: also has 'id')
     """
     released = outcome_of(source)
-    asked = plan if plan is not None or released is None else released.plan
-    if asked is None:
-        raise PlanError("`verify` needs a plan: what the table promises. Give it as `plan`")
-    plan = asked
+    if certificate is not None:
+        if plan is not None:
+            raise PlanError("`verify` checks a plan or a certificate, not both: leave one out")
+        from veil.report import check_certificate
 
+        relation = None if released is not None else find_relation(source, format, engine)
+        opened = open_source(source, format, "memory", _refuse) if relation is None else relation
+        return check_certificate(certificate, opened, signed_by=signed_by)
+    if signed_by is not None:
+        raise PlanError("a plan is not signed: ", Say("signed_by"), " goes with ", Say("certificate"))
+    if released is not None and released.plan is not None and (plan is None or plan is released.plan):
+        return verify_outcome(released)
+    if plan is None:
+        raise PlanError(
+            "`verify` needs a plan: what the table promises. Give it as `plan`, or a `certificate`"
+        )
+    return _against_plan(source, plan, format, engine)
+
+
+def _refuse(relation: Relation) -> Source:
+    raise AssertionError("it was asked before whether an engine holds it")
+
+
+def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine) -> Verification:
     def condense(relation: Relation) -> Source:
         from veil.engines.source import for_verifying  # which needs Ibis
 
-        return for_verifying(relation, asked)
+        return for_verifying(relation, plan)
 
     found = open_source(source, format, engine, condense)
     table = found.table
+    columns = list(table.column_names if found.columns is None else found.columns)
     for name in plan.roles["quasi-identifying"]:
         if name not in table.column_names:
-            plan.check_columns(table.column_names if found.columns is None else found.columns)
-    taken = {name for names in plan.roles.values() for name in names}
+            plan.check_columns(columns)
+    assigned = {name for names in plan.roles.values() for name in names}
+    flag = find_flag(table, assigned)
     published = Published(
-        table,
-        list(plan.roles["quasi-identifying"]),
-        marker=plan.marker,
-        flag=find_flag(table, taken),
-        weights=found.weights,
+        table, list(plan.roles["quasi-identifying"]), marker=plan.marker, flag=flag, weights=found.weights
     )
-    return Verification(tuple(verify_models(published, plan.models) + verify_roles(table, plan)))
+    findings = [
+        *verify_from_outside(published, plan.models, Input.behind(published, plan)),
+        *verify_roles(table, plan),
+        verify_columns(columns, plan, flag),
+    ]
+    judged = [*published.names, *(name for model in plan.models for name in model.attribute_names)]
+    open_questions = [
+        *unjudged_columns([name for name in columns if name != flag], [*judged, *plan.identifying]),
+        *(model.unseen for model in plan.models if model.unseen is not None),
+    ]
+    return Verification(tuple(findings), tuple(open_questions))

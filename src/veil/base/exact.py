@@ -1,7 +1,8 @@
 """Exact decisions: what is compared here is never left to rounding.
 
-Three tools, from cheap to thorough:
+Four tools, from cheap to thorough:
 
+* `largest_count` and `least_count` turn a share of the records into a number of them.
 * `decimal_fraction` reads a parameter as the decimal number that was written. 0.1 is a tenth, although no
   double is.
 * `largest_fraction` turns any threshold on a share f/n (f and n integers, n at most N) into an equivalent
@@ -47,6 +48,37 @@ def decimal_fraction(number: Number) -> Fraction:
     (Fraction(1, 10), Fraction(5, 2), Fraction(3, 1))
     """
     return number if isinstance(number, Fraction) else Fraction(str(number))
+
+
+def largest_count(share: Number, records: int) -> int:
+    """Return the largest number of records that is at most a share of them: the one function for every limit.
+
+    A float stands for every fraction that Python shows as this float: 10 / 15 of 15 records are 10, although the double
+    lies below two thirds, and 0.29 of 100 are 29. A `Fraction` is exactly what it says.
+
+    >>> largest_count(10 / 15, 15), largest_count(0.29, 100), largest_count(Fraction(1, 3), 3), largest_count(0.3, 9)
+    (10, 29, 1, 2)
+    """
+    if not isinstance(share, float):
+        return math.floor(decimal_fraction(share) * records)
+    count = math.floor(Fraction(share) * records)
+    while count < records and (count + 1) / records <= share:  # division rounds to the nearest double
+        count += 1
+    return count
+
+
+def least_count(share: Number, records: int) -> int:
+    """Return the least number of records that is at least a share of them, read as `largest_count` reads it.
+
+    >>> least_count(5 / 6, 6), least_count(0.3, 9), least_count(Fraction(1, 3), 4)
+    (5, 3, 2)
+    """
+    if not isinstance(share, float):
+        return math.ceil(decimal_fraction(share) * records)
+    count = math.ceil(Fraction(share) * records)
+    while count > 0 and (count - 1) / records >= share:
+        count -= 1
+    return count
 
 
 def float_at_least(bound: Fraction) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 from veil.api.open import place_of, target_place
 from veil.api.run import Done, Job, carry_out, settle
 from veil.cli import failures, files, grammar
+from veil.cli.budget import account_of
 from veil.cli.options import fields_of, flag_of
 from veil.cli.places import warn_about_passwords
 from veil.engines.database import Database
@@ -44,7 +45,7 @@ def anonymize_and_show(
             raise PlanError("say where to write the release: --output release.csv")
         recipe = Recipe(**fields_of(options))
         job = settle(recipe, input=source, format=chosen, output=target, **places)
-    accountant = None if budget is None else _account(job.input, budget)
+    accountant = account_of(job.input, budget)
     with files.honest_about(job.targets.values()) as written:
         done = carry_out(job, threads=threads, progress=False if quiet else None, accountant=accountant)
         written += [str(job.output)] if isinstance(job.output, Database) else []
@@ -59,17 +60,6 @@ def _refuse_plan(source: Path, options: Mapping[str, Any]) -> None:
         raise PlanError(f"{', '.join(given)} goes with a table, not with a recipe: change {source} instead")
 
 
-def _account(data: Path | Database, budget: Path) -> Any:
-    from veil.cli.budget import open_budget
-
-    if isinstance(data, Database) or not data.is_file():
-        raise PlanError(
-            f"--budget: a budget belongs to one file, which it knows by its content, and {data} is none. Keep the account "
-            "in Python (`accountant=`), or give one file"
-        )
-    return open_budget(data, budget)
-
-
 def _show(done: Done, job: Job) -> None:
     from veil.cli import show
 
@@ -80,6 +70,7 @@ def _show(done: Done, job: Job) -> None:
     before, after = made.risk()
     show.risks(console, ("before", before), ("after", after))
     show.statement(console, made)
+    show.concerns(console, made)
     targets = job.targets
     if relation is not None:
         show.release_of_engine(console, made, done.written, relation)

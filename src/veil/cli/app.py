@@ -10,9 +10,9 @@ import typer
 
 from veil.cli import failures, startup
 from veil.cli.base import PANELS, app
-from veil.cli.commands import anonymize, lists, look, mask
+from veil.cli.commands import anonymize, keys, lists, look, mask
 
-__all__ = ["anonymize", "app", "lists", "look", "main", "mask"]
+__all__ = ["anonymize", "app", "keys", "lists", "look", "main", "mask"]
 
 app.registered_commands.sort(key=lambda each: PANELS.index(str(each.rich_help_panel)))
 
@@ -44,6 +44,7 @@ def veil(
 
     Start with [bold]veil demo[/bold].
 
-    Exit codes: 0 done; 1 no solution, or a broken promise; 2 wrong input; 130 Ctrl-C.
+    Exit codes: 0 done; 1 no solution, or a broken promise; 2 wrong input; 3 a promise that could not be checked;
+    130 Ctrl-C.
     """
     failures.show_tracebacks = debug

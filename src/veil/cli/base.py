@@ -121,6 +121,22 @@ Certificate = Annotated[
         metavar="FILE", help="Where to write what recipients need to check the promises themselves (.json)."
     ),
 ]
+Sign = Annotated[
+    Path | None,
+    typer.Option(
+        "--sign",
+        metavar="KEY",
+        help="Sign the certificate with this private key: [cyan]veil keys new[/cyan].",
+    ),
+]
+Acknowledge = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CONCERN",
+        help='Say that something is known and accepted of what is shown under "Before you sign", such as '
+        "[cyan]'no model: income'[/cyan]. Repeat for more.",
+    ),
+]
 Key = Annotated[
     Path | None,
     typer.Option(

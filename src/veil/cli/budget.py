@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from veil.cli import files, show
-from veil.dp.accountant import Accountant, beside
+from veil.dp.accountant import Accountant, beside, fingerprint
+from veil.engines.database import Database
 from veil.errors import InputError, PlanError
-
-
-def fingerprint(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 def open_budget(data: Path, file: Path | None = None) -> Accountant:
     """Open the budget of a data file, by default the one next to it."""
     return Accountant.open(file or beside(data), fingerprint=fingerprint(data))
+
+
+def account_of(data: Path | Database, budget: Path | None) -> Accountant | None:
+    """Open the budget that --budget names, if it does, for the table that is read."""
+    if budget is None:
+        return None
+    if isinstance(data, Database) or not data.is_file():
+        raise PlanError(
+            f"--budget: a budget belongs to one file, which it knows by its content, and {data} is none. Keep the account "
+            "in Python (`accountant=`), or give one file"
+        )
+    return open_budget(data, budget)
 
 
 def start_or_show(data: Path, epsilon: str | None, delta: str | None, file: Path | None) -> None:

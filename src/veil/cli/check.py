@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from veil.api.open import find_relation, place_of
+from veil.api.open import place_of
 from veil.api.targets import check_target
 from veil.cli import failures, files, grammar, show
 from veil.cli.places import warn_about_passwords
@@ -27,24 +27,29 @@ def verify(
     text: str,
     recipe: Path | None,
     certificate: Path | None,
+    signed_by: Path | None,
     format: str | None,
     engine: Engine | Settings | None,
 ) -> int:
     """Show whether a published table keeps the promises of a recipe or a certificate; return the exit code."""
+    from veil.api.verify import verify
+
     given = grammar.format(format) if format else None
     place = place_of(text)
     warn_about_passwords(place)
-    if recipe is not None and certificate is None:
+    if recipe is not None and certificate is None and signed_by is None:
         found = _against_recipe(place, recipe, given, engine)
     elif certificate is not None and recipe is None:
-        from veil.report import check_certificate
-
-        held = find_relation(place, given, engine or "auto")
-        found = check_certificate(certificate, read(Path(text), format=given).table if held is None else held)
+        found = verify(
+            place, certificate=certificate, signed_by=signed_by, format=given, engine=engine or "auto"
+        )
     else:
-        raise PlanError("say what the table should keep: --recipe FILE or --certificate FILE, one of the two")
-    show.verification(show.output(), found)
-    return 0 if found.holds else failures.BROKEN
+        raise PlanError(
+            "say what the table should keep: --recipe FILE or --certificate FILE, one of the two; --signed-by goes with "
+            "--certificate"
+        )
+    show.verification(show.output(), found, "the table")
+    return failures.BROKEN if found.broken else 0 if found.holds else failures.NOT_CHECKED
 
 
 def _against_recipe(

@@ -15,6 +15,9 @@ BROKEN = 1
 MISTAKEN = 2
 """The command line, the plan, the input or the target of the output is wrong."""
 
+NOT_CHECKED = 3
+"""No promise is broken, but not every one could be checked."""
+
 UNEXPECTED = 70
 """A mistake in Veil itself (the number that sysexits.h gives it)."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from veil.api.run import Done, Job, carry_out, settle
 from veil.cli import failures, files, grammar, show
+from veil.cli.budget import account_of
 from veil.cli.steps import read_step
 from veil.errors import PlanError
 from veil.recipe.masking import MaskingRecipe
@@ -27,6 +28,7 @@ def mask_and_show(
     format: str | None,
     output: Path | None,
     order: str | None,
+    budget: Path | None,
     quiet: bool,
     **places: Any,
 ) -> None:
@@ -52,9 +54,10 @@ def mask_and_show(
             steps=[cast("Any", read_step(each)) for each in steps], order=cast("Any", order or "random")
         )
         job = settle(recipe, input=source, format=chosen, output=target, **places)
+    accountant = account_of(job.input, budget)
     with files.honest_about(job.targets.values()), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        done = carry_out(job, progress=False if quiet else None)
+        done = carry_out(job, progress=False if quiet else None, accountant=accountant)
     for warning in {str(each.message): each for each in caught}:
         failures.say(f"warning: {warning}")
     if not quiet:
@@ -65,6 +68,7 @@ def _show(done: Done, job: Job) -> None:
     console = show.output()
     for number, each in enumerate(done.release.steps, start=1):
         _show_step(console, number, each)
+    show.concerns(console, done.release)
     show.files(console, [*job.targets.items(), *(("apart", path) for path in done.apart)])
 
 

@@ -223,6 +223,7 @@ def utility(
     qi: Sequence[str],
     recipe: Path | None,
     target: Sequence[str],
+    categories: Sequence[str],
     queries: int,
     format: str | None,
     released_as: str | None,
@@ -263,6 +264,7 @@ def utility(
             columns,
             marker=blank if marker is None else marker,
             targets=grammar.names(target),
+            categories=grammar.names(categories),
             queries=queries,
             threads=threads,
         )
@@ -286,7 +288,7 @@ def frontier(
     *,
     input: Path | None,
     format: str | None,
-    risk: str,
+    risk: str | None,
     utility: str,
 ) -> None:
     """Show risk and utility of releases with other parameters."""
@@ -320,7 +322,7 @@ def frontier(
     telling.tell(found.to_dict(), lambda console: figures.frontier(console, found), found.plot)
 
 
-def _check_figures(risk: str, utility: str) -> None:
+def _check_figures(risk: str | None, utility: str) -> None:
     """Refuse figures that there will not be, before any release is made."""
     from veil.api.frontier import RISKS
     from veil.utility.attributes import ATTRIBUTE_MEASURES
@@ -328,5 +330,5 @@ def _check_figures(risk: str, utility: str) -> None:
 
     utilities = (*ATTRIBUTE_MEASURES, *DATA_MEASURES, "sse_sst", "released")
     for option, name, known in (("--risk", risk, RISKS), ("--utility", utility, utilities)):
-        if name not in known:
+        if name is not None and name not in known:
             raise PlanError(f"{option} {name!r}: there is no such figure.{did_you_mean(name, known)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -129,6 +130,20 @@ def statement(console: Console, made: Release) -> None:
         console.print(Text("The figures above are exact: publish the table, not them.", "yellow"))
 
 
+def concerns(console: Console, made: Release) -> None:
+    """Show what no model judges, and what of it somebody has acknowledged."""
+    found = made.concerns
+    open_ones = [each for each in found if not each.acknowledged]
+    if open_ones:
+        rows = [(Text(each.kind, "yellow"), each.statement, each.step) for each in open_ones]
+        console.print(table("Before you sign: no model judges this", ("", "found", "what mends it"), rows))
+        keys = [f"--acknowledge {shlex.quote(each.key)}" for each in open_ones]
+        console.print(Text("If it is known and accepted: " + printable(" ".join(keys))), soft_wrap=True)
+    if len(open_ones) < len(found):
+        known = "; ".join(each.key for each in found if each.acknowledged)
+        console.print(Text(f"Acknowledged: {printable(known)}"), soft_wrap=True)
+
+
 def _distance(search: SearchResult) -> str:
     """Say what is known about a transformation that is not proven optimal."""
     from veil.lattice.optimality import gap_in_words
@@ -138,10 +153,13 @@ def _distance(search: SearchResult) -> str:
 
 
 def verification(console: Console, found: Verification, of: str = "the output") -> None:
-    """Show every promise with what was found."""
+    """Show what was not checked, and every promise with what was found."""
+    if found.not_checked:
+        told = Text(f"NOT CHECKED: {printable('; '.join(found.not_checked))}", "yellow")
+        console.print(told, soft_wrap=True)
+    styles = {"holds": "green", "BROKEN": "bold red", "not checked": "yellow"}
     rows = [
-        (Text("holds", "green") if each.holds else Text("BROKEN", "bold red"), each.promise, each.measured)
-        for each in found.findings
+        (Text(each.verdict, styles[each.verdict]), each.promise, each.measured) for each in found.findings
     ]
     console.print(table(f"Verification of {of}", ("", "promise", "found"), rows))
 

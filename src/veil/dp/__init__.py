@@ -6,7 +6,7 @@ parameters(1.0, 1e-6).k         # from a budget to the sampling probability and 
 laplace(42.0, 1, epsilon=0.5)   # and geometric, gaussian, exponential: single numbers and choices
 """
 
-from veil.dp.accountant import Accountant
+from veil.dp.accountant import Accountant, fingerprint
 from veil.dp.mechanisms import ExponentialChoice, exponential, gaussian, geometric, laplace
 from veil.dp.parameters import Parameters, plot_smoothness, smoothness
 from veil.dp.safepub import SafePub
@@ -17,6 +17,7 @@ __all__ = [
     "Parameters",
     "SafePub",
     "exponential",
+    "fingerprint",
     "gaussian",
     "geometric",
     "laplace",

@@ -6,7 +6,8 @@ composition; McSherry 2009): one record lies in one part. All sums and compariso
 
 A budget that is kept in a file is spent before it is used: `spend` returns once the entry is on the disk. If
 the program stops after that, the budget is gone, whether a result was seen or not. Processes take turns, so
-that two of them cannot spend the same part.
+that two of them cannot spend the same part. One in memory belongs to the process that made it: what fork, pickle or
+copy would make of it is another account with the same money in it, and is refused.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from typing import Any, NamedTuple
 
 from veil.dp.symbolic import Readable, Symbolic
 from veil.errors import BudgetError, InputError, OutputError, ParameterError, PlanError
-from veil.tables import atomic
+from veil.tables import Source, atomic, read
+from veil.tables.source import file_digest
 
 _FORMAT = "veil-budget-1"
 _PATIENCE = 30.0
@@ -46,7 +48,10 @@ class Amount(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """What was spent: on what, how much and when; and if it was about a part of the data only, on which."""
+    """What was spent: on what, how much and when; and if it was about a part of the data only, on which.
+
+    What is paid for `alone` has a promise that does not add up with others, and closes the account.
+    """
 
     label: str
     epsilon: Symbolic
@@ -54,6 +59,7 @@ class Entry:
     time: datetime
     partition: str | None = None
     part: str | None = None
+    alone: bool = False
 
 
 class Accountant:
@@ -93,6 +99,7 @@ class Accountant:
         self._threads = threading.Lock()
         self._file: Path | None = None
         self._fingerprint = ""
+        self._process = os.getpid()
 
     @classmethod
     def create(
@@ -100,13 +107,13 @@ class Accountant:
     ) -> Accountant:
         """Start a budget in a file that does not exist yet.
 
-        `fingerprint` says which data set the budget is for: the SHA-256 of its file, in hexadecimal.
+        `fingerprint` says which data set the budget is for, as the function of that name tells it.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     data = Path(folder, "patients.csv")
         ...     _ = data.write_text("age")
-        ...     digest = hashlib.sha256(data.read_bytes()).hexdigest()
+        ...     digest = fingerprint(data)
         ...     _ = Accountant.create(beside(data), 1, fingerprint=digest).spend("release", 0.75)
         ...     print(Accountant.open(beside(data), fingerprint=digest).remaining)
         epsilon = 0.25
@@ -136,6 +143,26 @@ class Accountant:
         made = cls(budget.epsilon, budget.delta)
         made._file, made._fingerprint = path, found
         return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Let copies and other processes go on with the account in its file; one in memory has no copies."""
+        if self._file is None:
+            raise ParameterError(
+                "a budget in memory cannot be copied or handed to another process: each copy would grant it again. "
+                "Keep it in a file: Accountant.create"
+            )
+        return _reopen, (str(self._file), self._fingerprint)
+
+    def check_data(self, source: Source) -> None:
+        """Refuse a table that the account was not started for, where it says for which."""
+        if not self._fingerprint or (found := source.fingerprint()) == self._fingerprint:
+            return
+        about = "without a fingerprint" if found is None else f"with the SHA-256 {found[:12]}…"
+        raise PlanError(
+            f"the budget is for the data set with the SHA-256 {self._fingerprint[:12]}…, and this table is one {about}: "
+            "what is spent here would be missing there. Give the very file or frame that it was started for, or the "
+            "account of this one (veil.dp.fingerprint tells which that is)"
+        )
 
     @property
     def budget(self) -> Amount:
@@ -171,6 +198,7 @@ class Accountant:
         *,
         partition: str | None = None,
         part: str | None = None,
+        alone: bool = False,
     ) -> Entry:
         """Spend a part of the budget, before it is used; refuse if there is not enough left.
 
@@ -181,6 +209,8 @@ class Accountant:
         partition, part
             For a mechanism that sees a part of the data only: the name of the division into disjoint parts,
             which must not depend on the data, and of the part.
+        alone
+            For a promise that does not add up with others: it must be the first entry, and is the last.
         """
         price = _amount(epsilon, delta)
         if price.epsilon.sign() == 0 and price.delta == 0:
@@ -189,8 +219,13 @@ class Accountant:
             raise ParameterError(
                 f"`partition` and `part` go together, not partition = {partition!r} and part = {part!r}"
             )
-        entry = Entry(label, *price, datetime.now(UTC).replace(microsecond=0), partition, part)
+        entry = Entry(label, *price, datetime.now(UTC).replace(microsecond=0), partition, part, alone)
         if self._file is None:
+            if os.getpid() != self._process:
+                raise BudgetError(
+                    f"{label!r} would be paid from a copy: this budget is in the memory of the process that made it, and a "
+                    "fork has another one, with the same amount in it. Keep it in a file: Accountant.create"
+                )
             with self._threads:
                 self._entries = self._extend(self._entries, entry)
             return entry
@@ -199,6 +234,12 @@ class Accountant:
         return entry
 
     def _extend(self, entries: tuple[Entry, ...], entry: Entry) -> tuple[Entry, ...]:
+        if entries and (entry.alone or entries[-1].alone):
+            raise BudgetError(
+                f"{entry.label!r} cannot be paid beside {entries[-1].label!r}: a release that counts on how the table was "
+                "sampled must be the only one made from it. Nothing was spent: leave `acquisition_sampling` out from the "
+                "first release on, or stop here"
+            )
         left = self._remaining(entries, entry.partition, entry.part)
         if entry.epsilon > left.epsilon or entry.delta > left.delta:
             raise BudgetError(
@@ -237,6 +278,7 @@ class Accountant:
                     "time": entry.time.isoformat(),
                     "partition": entry.partition,
                     "part": entry.part,
+                    "alone": entry.alone,
                 }
                 for entry in entries
             ],
@@ -253,6 +295,24 @@ def beside(data: str | os.PathLike[str]) -> Path:
     'patients.csv.budget.json'
     """
     return Path(f"{os.fspath(data)}.budget.json")
+
+
+def fingerprint(data: Any) -> str:
+    """Return which data set a budget is for: the SHA-256 of a file, or that of the cells of a frame, in hexadecimal.
+
+    >>> import pyarrow as pa
+    >>> fingerprint(pa.table({"age": [31, 47]}))[:12]
+    'c76b5f421907'
+    """
+    if isinstance(data, str | os.PathLike):
+        return file_digest(Path(data))
+    found = read(data).fingerprint()
+    assert found is not None
+    return found
+
+
+def _reopen(file: str, fingerprint: str) -> Accountant:
+    return Accountant.open(file, fingerprint=fingerprint)
 
 
 # --- composition ------------------------------------------------------------------------------------
@@ -329,7 +389,9 @@ def _read(path: Path) -> tuple[Amount, str, tuple[Entry, ...]]:
 def _entry(content: dict[str, Any]) -> Entry:
     price = _amount(content["epsilon"], content["delta"])
     moment = datetime.fromisoformat(content["time"])
-    return Entry(content["label"], *price, moment, content["partition"], content["part"])
+    return Entry(
+        content["label"], *price, moment, content["partition"], content["part"], bool(content["alone"])
+    )
 
 
 def _damage_error(path: Path, reason: str) -> InputError:

@@ -27,6 +27,16 @@ that j of n records are drawn and γ = 1 - (1 - β) e^-ε:
    t where the bound is at most δ, and every t on the way is decided, as A_t does not fall steadily. No smaller
    k fulfils the theorem, and a larger one is not needed: those of ARX lie one or two above.
 
+4. *A table that is a random sample itself may be drawn less from, or not at all.* Let every person of a population have
+   come into the table with probability α, independently of all others, and let Veil draw each record of the table with
+   probability β/α. Then a person's record is among the drawn ones with probability α · β/α = β, independently of all
+   others: the two samples are one with rate β, and 1 to 3 hold for neighbouring populations, as long as the scheme
+   depends on neither sample. So with α ≤ 1 - e^-ε nothing needs to be drawn, β is α, and k is the least for it; with a
+   larger α, β is as without a sample. This needs a scheme that was fixed without looking at the table, since a search
+   looks at the very sample that is to protect (the second gap in `veil.dp.walk`); and it holds for one release alone.
+   Two releases share the coins that were tossed for the table, so that their budgets do not add up: a record that is
+   alone in its class is left out of a fine release, and seen in the difference to a coarse one.
+
 β is a rational number, so that it can be drawn with exactly: 1 - e^-ε where that is rational (ε = ln 2: one
 half), and otherwise 1 - e^-ε rounded down to 64 binary digits, which 1 allows. Everything above then holds
 for the very β that is used. Comparisons are made with balls and, where they may be equal, with fractions; one
@@ -66,15 +76,23 @@ class Parameters:
     delta : Fraction
         Largest chance allowed that the bound e^epsilon is exceeded.
     beta : Fraction
-        Probability with which each record is drawn.
+        Probability with which each person's record is drawn, by whoever draws.
     k : int
         Size of the smallest class that may be published.
+    acquired : Fraction
+        Probability with which each person came into the table, if that is a random sample; otherwise 1.
     """
 
     epsilon: Symbolic
     delta: Fraction
     beta: Fraction
     k: int
+    acquired: Fraction = Fraction(1)
+
+    @property
+    def drawn(self) -> Fraction:
+        """Probability with which each record of the table is to be drawn."""
+        return self.beta / self.acquired
 
     @property
     def gamma(self) -> float:
@@ -97,7 +115,7 @@ class Parameters:
         return _Operator(self.beta, self.epsilon)
 
 
-def parameters(epsilon: Readable, delta: Readable) -> Parameters:
+def parameters(epsilon: Readable, delta: Readable, acquired: Readable = 1) -> Parameters:
     """Return the largest sampling probability and the least k that make a release (epsilon, delta)-private.
 
     Parameters
@@ -106,23 +124,29 @@ def parameters(epsilon: Readable, delta: Readable) -> Parameters:
         Positive: a number, or a text such as "1/3" or "2*ln(3)/3". A double is the decimal that it prints as.
     delta : number or str
         Between 0 and 1; 1e-4 or less, and below one over the number of records, is usual.
+    acquired : number or str
+        Probability with which each person came into the table, if that is a random sample: see 4 at the top of the module.
 
     >>> parameters(1, 1e-6).k, parameters("ln(2)", 1e-6).k
     (74, 66)
     >>> parameters("ln(2)", 1e-6).beta, float(parameters(1, 1e-6).beta)
     (Fraction(1, 2), 0.6321205588285577)
+    >>> [parameters(1, 1e-6, acquired=rate).k for rate in (0.01, 0.1, 0.3)]
+    [4, 9, 22]
     """
-    return _calculate(_budget(epsilon), _chance(delta))
+    rate = Fraction(1) if acquired == 1 else _chance(acquired, "acquired")
+    return _calculate(_budget(epsilon), _chance(delta), rate)
 
 
 @functools.lru_cache(maxsize=256)
-def _calculate(budget: Symbolic, chance: Fraction) -> Parameters:
+def _calculate(budget: Symbolic, chance: Fraction, acquired: Fraction) -> Parameters:
     shrink = (-budget).exponential()
-    beta = 1 - shrink if shrink is not None else _rounded_down(lambda bits: -((-budget).ball().expm1()))
+    most = 1 - shrink if shrink is not None else _rounded_down(lambda bits: -((-budget).ball().expm1()))
+    beta = min(acquired, most)
     operator = _Operator(beta, budget, shrink)
     last = operator.safe_from(chance)
     k = next((t + 1 for t in range(last - 1, 0, -1) if not operator.keeps(t, chance)), 1)
-    return Parameters(budget, chance, beta, k)
+    return Parameters(budget, chance, beta, k, acquired)
 
 
 def delta_of(k: int, beta: Readable, epsilon: Readable) -> float:

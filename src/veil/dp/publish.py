@@ -15,6 +15,7 @@ from veil.base.randomness import Randomness
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Sample
 from veil.dp.accountant import Accountant
+from veil.dp.domain import in_domain
 from veil.dp.safepub import SafePub, draw_sample
 from veil.dp.scores import Retention, score_function
 from veil.dp.walk import FINAL_SHARE, Scorer, Scores, Walk, private_search, published_search
@@ -58,6 +59,12 @@ def safepub_of(plan: Plan) -> SafePub | None:
                 f"SafePub cannot be combined with {model}: what that model suppresses would tell of records that are "
                 "not published. KAnonymity is the only other model that it goes with"
             )
+    if plan.choose_by != "all columns":
+        raise PlanError(
+            "SafePub chooses its transformation at random, which tells next to nothing: leave it (",
+            Say("choose_by", "all columns"),
+            ")",
+        )
     for name in (*plan.sensitive, *plan.insensitive):
         _refuse_column(name)
     for name in plan.microaggregated:
@@ -132,6 +139,8 @@ def publish(
     for name in source.columns or source.table.column_names:
         if plan.role_of(name) == "insensitive":
             _refuse_column(name)
+    if accountant is not None:
+        accountant.check_data(source)
     chance = randomness or Randomness()
     records = int(source.table.num_rows if source.weights is None else source.weights.sum())
     model = model.for_records(records)
@@ -142,10 +151,15 @@ def publish(
         suppression_limit=1.0,
         suppressed_rows="drop",
     )
-    for name, hierarchy in plan.quasi_identifiers.items():
-        if name in source.table.column_names:
-            _require_listed_null(source.table[name], hierarchy, name)
-    whole = prepare(source.table, plan, source.weights, source.columns)
+    hierarchies = plan.quasi_identifiers
+    if source.kind != "engine":
+        source = in_domain(source, hierarchies)
+    for name in source.table.column_names:
+        if name in hierarchies:
+            _require_listed_null(source.table[name], hierarchies[name], name)
+    # Whether there are k records is nobody's business: where there are fewer, the release is empty.
+    whole = prepare(source.table, replace(plan, models=(KAnonymity(1),)), source.weights, source.columns)
+    whole = replace(whole, plan=plan)
     mechanism = Mechanism(
         model, whole.encoding, whole.codes, whole.minimum, whole.maximum, plan.quality, records=records,
         smallest=max(each.minimal_class_size(whole.sample) for each in plan.models), whole=whole.sample,
@@ -156,7 +170,12 @@ def publish(
             raise PlanError(
                 "nobody knows what a search as published costs: an accountant cannot account for it"
             )
-        accountant.spend(f"release by {model}", model.epsilon, model.budgets().delta)
+        accountant.spend(
+            f"release by {model}",
+            model.epsilon,
+            model.budgets().delta,
+            alone=model.acquisition_sampling is not None,
+        )
     if source.kind == "engine":
         levels, walk = mechanism.choose(chance)
         sample = cast("Drawable", source).draw(mechanism.beta, chance)
@@ -177,13 +196,16 @@ def _take_rows(whole: Prepared, rows: NDArray[np.int64]) -> Prepared:
 
 def _prepare_sample(whole: Prepared, source: Source) -> Prepared:
     """Return the rows that an engine has drawn, condensed, as a table of its own."""
-    codes = [
-        encode(source.table[name], hierarchy, name, source.weights)[1]
-        for name, hierarchy in zip(whole.encoding.names, whole.encoding.hierarchies, strict=True)
-    ]
+    codes, table = [], source.table
+    for name, hierarchy in zip(whole.encoding.names, whole.encoding.hierarchies, strict=True):
+        codes.append(encode(table[name], hierarchy, name, source.weights)[1])
+        labels = pa.DictionaryArray.from_arrays(
+            pa.array(codes[-1]), pa.array(hierarchy.labels[0], pa.string())
+        )
+        table = table.set_column(table.column_names.index(name), name, labels)
     squares = whole.plan.quality.needs_squares
     sample = Sample(whole.encoding, codes, weights=source.weights, squares=squares)
-    return replace(whole, table=source.table, sample=sample, codes=tuple(codes), weights=source.weights)
+    return replace(whole, table=table, sample=sample, codes=tuple(codes), weights=source.weights)
 
 
 class Mechanism:
@@ -214,7 +236,7 @@ class Mechanism:
         self.minimum, self.maximum, self.final_share = minimum, maximum, final_share
         self.records = records or int(self.codes[0].size)
         self.budgets = model.budgets(self.records)
-        self.beta = model.parameters(self.records).beta
+        self.beta = model.parameters(self.records).drawn
         self.smallest = smallest or model.parameters(self.records).k
         self.whole = whole or Sample(encoding, list(codes))
         self.fixed = None if model.generalization is None else self._check_levels(model.generalization)
@@ -314,13 +336,24 @@ def _outcome(
     if not private:
         statement = f"NOT PRIVATE: drawn from a seed, for testing. Otherwise: {statement}"
     assert isinstance(made.story, Choice)
+    table = made.table if made.is_condensed else _built_anew(made.table)
     choice = {each.name: getattr(made.story, each.name) for each in fields(Choice)}
     return replace(
         made,
+        table=table,
         story=PrivateChoice(**choice, model=model, walk=walk),
         statement=statement,
         is_private=private and model.is_proven,
     )
+
+
+def _built_anew(table: pa.Table) -> pa.Table:
+    """Return a table of text whose memory follows from its cells: not from how many rows were left out on the way."""
+    columns = {}
+    for name in table.column_names:
+        coded = table[name].cast(pa.string()).combine_chunks().dictionary_encode()
+        columns[name] = coded.dictionary.take(coded.indices)
+    return pa.table(columns)
 
 
 def _public(builder: Any, name: str) -> Hierarchy:

@@ -19,12 +19,24 @@ The proof speaks of a multiset of generalized records. So the release is exactly
 order and without an index, those not drawn and those left out are not there at all, not even as blank rows,
 and no column is published that is not generalized along with the others.
 
-*What is assumed to be public*, and therefore must not be made from the data: names and types of the
-columns; the hierarchies with all values that are possible, whether they occur or not (builders that look at
-the data are refused); bounds on levels; the plan with its budgets. If δ is not given, so is the power of
-ten below which the number of records lies. There are at least k records. Private is the published table.
-Other numbers of a release (suppressed records, scores, risks) are exact; they are for the owner of the data
-and are not to be published along with it.
+*What is assumed to be public*, and therefore must not be made from the data: names of the columns; the
+hierarchies with all values that are possible, whether they occur or not (builders that look at the data are
+refused); bounds on levels; the plan with its budgets; the kind of frame, and what was said of the format of a
+file. If δ is not given, so is the power of ten below which the number of records lies: who wants to be exact
+gives it. All that can be seen of the published table follows from these and from its cells: columns are text,
+in the spelling of the hierarchies, whatever types the input has (`veil.dp.domain`).
+
+*What is not covered.* A table with a value that its hierarchy does not list, with cells of several types in one
+column of a pandas frame, or without records is refused before a budget is spent. Whether a run was refused may
+depend on one record; it is for the owner of the data and not to be published. So are the numbers that a release
+has beside its table (records, suppressed records, scores, risks), which are exact, the time that a run takes, and
+the account; report and certificate leave them out.
+
+*A table that is a random sample itself.* Where every person came into the table with a known probability, by a
+draw of its own, and nobody knows who did, `acquisition_sampling` declares it. The promise is then one to the whole
+population that was drawn from, k is smaller and often nothing has to be drawn any more (4 in `veil.dp.parameters`).
+Nobody can check such a declaration on the table: it is repeated in statement, certificate and report. It needs a fixed
+scheme, and such a release is the only one that may be made from the table: an account is closed by it.
 
 `final="as_published"` searches as the paper prints it, which is not proven to be private; see
 `veil.dp.walk`.
@@ -108,6 +120,13 @@ class SafePub(PrivacyModel):
         dict[str, Annotated[int, Field(ge=0)]] | None,
         Field(description="level of each quasi-identifier, instead of a search"),
     ] = Field(default=None, kw_only=True)
+    acquisition_sampling: Annotated[
+        Amount | None,
+        Field(
+            description="probability with which each person came into the table, if it is a random sample that nobody "
+            "knows: drawn for each person by itself. Needs `generalization`"
+        ),
+    ] = Field(default=None, kw_only=True)
     final: Annotated[
         Literal["private", "as_published"],
         Field(
@@ -119,6 +138,7 @@ class SafePub(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
+    unseen: ClassVar[str | None] = "how the table was drawn, which is what differential privacy is about"
     attacks: ClassVar[tuple[str, ...]] = (
         "record linkage",
         "attribute linkage",
@@ -134,6 +154,8 @@ class SafePub(PrivacyModel):
             delta = Symbolic.read(self.delta, "delta")
             if delta.logarithms or not 0 < delta.rational < 1:
                 raise ParameterError(f"`delta` of SafePub should be above 0 and below 1, not {self.delta}")
+        if self.acquisition_sampling is not None:
+            self._check_acquisition(self.acquisition_sampling)
         if self.search_epsilon is None:
             return
         if self.generalization is not None:
@@ -146,6 +168,18 @@ class SafePub(PrivacyModel):
             raise ParameterError(
                 f"`search_epsilon` of SafePub should be above 0 and below `epsilon` = {self.epsilon}, "
                 f"not {self.search_epsilon}"
+            )
+
+    def _check_acquisition(self, given: int | float | str) -> None:
+        rate = Symbolic.read(given, "acquisition_sampling")
+        if rate.logarithms or not 0 < rate.rational < 1:
+            raise ParameterError(
+                f"`acquisition_sampling` of SafePub should be above 0 and below 1, not {given}"
+            )
+        if self.generalization is None:
+            raise ParameterError(
+                "`acquisition_sampling` of SafePub needs a fixed `generalization`, chosen without looking at the table: a "
+                "search looks at the very sample whose secrecy the promise rests on. Give the levels, or leave it out"
             )
 
     @property
@@ -175,7 +209,8 @@ class SafePub(PrivacyModel):
     def parameters(self, records: int | None = None) -> Parameters:
         """Return the sampling probability and the smallest class."""
         budgets = self.budgets(records)
-        return parameters(budgets.anonymization, budgets.delta)
+        acquired = 1 if self.acquisition_sampling is None else self.acquisition_sampling
+        return parameters(budgets.anonymization, budgets.delta, acquired)
 
     def for_records(self, records: int) -> SafePub:
         """Return the same with the `delta` that a table of so many records gets."""
@@ -198,6 +233,12 @@ class SafePub(PrivacyModel):
         if self.generalization is None:
             text += f"; {budgets.search} of ε was spent to choose how coarse the data are"
         text += ")."
+        if self.acquisition_sampling is not None:
+            text += (
+                f" This rests on what was declared of the table: everybody came into it with a probability of "
+                f"{Symbolic.read(self.acquisition_sampling)}, by a draw of their own, nobody knows who did, and nothing "
+                "else is published from it."
+            )
         if not self.is_proven:
             text += (
                 " NOT PROVEN: how coarse the data are was chosen by the search as published, which reads the sample "
@@ -224,9 +265,10 @@ class SafePub(PrivacyModel):
         sizes += [published.suppressed_records] if published.suppressed_records else []
         smallest = min(sizes, default=published.records)
         measured = f"k = {smallest}" if sizes else "no records"
-        return Finding(
-            f"every record looks like at least {k - 1} others (SafePub)", smallest >= k or not sizes, measured
-        )
+        promise = f"every record looks like at least {k - 1} others (SafePub)"
+        if self.acquisition_sampling is not None:
+            promise += f", in a random sample with a rate of {self.acquisition_sampling}, as declared"
+        return Finding(promise, smallest >= k or not sizes, measured)
 
 
 def default_delta(records: int) -> Fraction:
@@ -250,8 +292,8 @@ def draw_sample(records: int, beta: Fraction, randomness: Randomness) -> NDArray
     >>> draw_sample(5, Fraction(1, 3), Randomness.for_testing(1)).tolist()
     [2, 4]
     """
-    drawn = np.zeros(records, np.bool_)
-    open_ = np.arange(records)
+    drawn = np.full(records, beta == 1)
+    open_ = np.arange(0 if beta == 1 else records)
     while open_.size:
         digits, beta = divmod(beta * 2**64, 1)
         bits = randomness.bits(open_.size)

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +17,11 @@ from numpy.typing import NDArray
 
 from veil.base.progress import Progress, following
 from veil.base.randomness import Randomness
+from veil.dp.safepub import SafePub
 from veil.engines.blank import Texts, with_rest
 from veil.engines.condense import Condensed, condense
 from veil.engines.copy import bring_over, is_brought
+from veil.engines.database import Database
 from veil.engines.draw import draw_rows, store_rows
 from veil.engines.held import EngineHeld
 from veil.engines.order import shuffled
@@ -36,6 +39,7 @@ from veil.plan.prepare import Prepared, columns_read
 from veil.published.flag import flags_among, free_flag
 from veil.published.table import Published
 from veil.tables.formats import Parquet
+from veil.tables.source import file_digest
 
 if TYPE_CHECKING:
     import ibis
@@ -77,6 +81,16 @@ class EngineSource(EngineHeld):
         relation, transform = self._rows(outcome)
         rows = transform(relation.table)
         return relation.restore(shuffled(rows) if _is_shuffled(outcome) else rows)
+
+    def fingerprint(self) -> str | None:
+        """Return the SHA-256 of one file, of those of several, or of the place of a table in a database."""
+        relation = self.relation.original
+        if relation.scan is not None:
+            digests = [file_digest(Path(file)) for file in relation.scan.files]
+            return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+        if isinstance(relation.location, Database):
+            return hashlib.sha256(str(relation.location).encode()).hexdigest()
+        return None
 
     def class_sizes(self, names: list[str]) -> NDArray[np.int64]:
         return Published(self.table, names, untouched=True, weights=self.weights).sizes
@@ -151,6 +165,9 @@ def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -
             "table into memory"
         )
     _check_models(relation, plan)
+    if relation.scan is not None and any(isinstance(model, SafePub) for model in plan.models):
+        # Types that are found from all records would tell of one: texts of files stay what they are.
+        relation = replace(relation, scan=replace(relation.scan, texts=()))
     read = [*columns_read(plan, relation.table.columns), *_columns_of_subsets(plan)]
     check_columns(relation, read)
     return condensed_source(bring_over(*_columns_for_release(relation, plan, read), progress), read)

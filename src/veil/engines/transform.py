@@ -138,7 +138,10 @@ class Transform:
 
 
 class _Column:
-    """A quasi-identifier: the level that it has in each part, and what the engine has to look up for that."""
+    """A quasi-identifier: the level that it has in each part, and what the engine has to look up for that.
+
+    It `is_kept` if every record shows its original value.
+    """
 
     def __init__(
         self,
@@ -154,6 +157,8 @@ class _Column:
         seen = source.dictionary(name)
         self.is_text = is_text(seen.type)
         known = hierarchy.encode(seen, name)
+        # Of a random sample, labels of the hierarchy are all that is shown: the type of a column may tell of its records.
+        self.is_kept = not any(levels) and not source.is_sample
         payload = {f"c{part}": pa.array(hierarchy.label_map(levels[part])[known]) for part in numbered}
         if not self.is_kept:
             for level in sorted(set(levels)):
@@ -163,11 +168,6 @@ class _Column:
         if self.is_kept:
             payload |= _one_spelling(source, name, known, missing)
         self.lookup = Lookup(tag, name, source.condensed.engine_values[name], missing, payload)
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether every record shows its original value."""
-        return not any(self.levels)
 
     def label(self, part: int) -> str:
         """Name of the labels of a part in the look-up."""

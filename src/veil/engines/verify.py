@@ -126,7 +126,9 @@ def _verify_mask(relation: Relation, name: str, marker: str | None) -> Finding:
 def _without_labels(source: EngineSource, outcome: Outcome) -> Scan | None:
     """How text of files is read, except in columns that hold labels now: those are what they are."""
     scan, names = source.relation.scan, list(outcome.hierarchies)
-    labels = {names[j] for part in outcome.parts for j, level in enumerate(part.levels) if level}
+    labels = {
+        names[j] for part in outcome.parts for j, level in enumerate(part.levels) if level or source.is_sample
+    }
     if scan is None:
         return None
     return dataclasses.replace(scan, texts=tuple(name for name in scan.texts if name not in labels))

@@ -32,6 +32,7 @@ from veil.hierarchies._basic import Table as Table
 from veil.hierarchies._basic import table as table
 from veil.hierarchies._builders import Builder as Builder
 from veil.hierarchies._builders import Builds as Builds
+from veil.hierarchies._builders import reads_data as reads_data
 from veil.hierarchies._categories import Categories as Categories
 from veil.hierarchies._categories import categories as categories
 from veil.hierarchies._dates import Dates as Dates
@@ -105,6 +106,7 @@ if not TYPE_CHECKING:
         "priority",
         "propose",
         "read",
+        "reads_data",
         "redaction",
         "suppression",
         "table",

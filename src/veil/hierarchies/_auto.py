@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy.typing as npt
 import pyarrow as pa
@@ -60,6 +60,10 @@ class Auto(Builder):
 
     few: Annotated[int, Field(ge=1, description="up to so many distinct values are simply suppressed")] = 5
     kind: Literal["auto"] = Field(default="auto", repr=False, kw_only=True)
+
+    reads_data: ClassVar[str | None] = (
+        "the kind of hierarchy and the widths of intervals follow from all values"
+    )
 
     def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
         """Nothing: no parameter names a value."""

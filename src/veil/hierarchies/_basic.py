@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy.typing as npt
 import pyarrow as pa
@@ -28,6 +28,8 @@ class Suppression(Builder):
 
     kind: Literal["suppression"] = Field(default="suppression", repr=False, kw_only=True)
 
+    reads_data: ClassVar[str | None] = None
+
     def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
         """Nothing: no parameter names a value."""
         return {}
@@ -48,6 +50,8 @@ class Identity(Builder):
     """
 
     kind: Literal["identity"] = Field(default="identity", repr=False, kw_only=True)
+
+    reads_data: ClassVar[str | None] = None
 
     def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
         """Nothing: no parameter names a value."""
@@ -73,6 +77,8 @@ class File(Builder):
     encoding: Annotated[str, Field(description="of the characters")] = "utf-8"
     kind: Literal["file"] = Field(default="file", repr=False, kw_only=True)
 
+    reads_data: ClassVar[str | None] = None
+
     def read(self) -> Hierarchy:
         """Read and check the file."""
         return Hierarchy.read(self.path, separator=self.separator, header=self.header, encoding=self.encoding)
@@ -97,6 +103,8 @@ class Table(Builder):
 
     rows: Annotated[tuple[tuple[Text | None, ...], ...], Field(min_length=1, description="rows of the table")]
     kind: Literal["table"] = Field(default="table", repr=False, kw_only=True)
+
+    reads_data: ClassVar[str | None] = None
 
     def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
         """Its rows, each of which begins with a value."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy.typing as npt
 import pyarrow as pa
@@ -25,7 +25,14 @@ class Builds(Protocol):
 
 
 class Builder:
-    """Base of all declared builders, which recipes name by their `kind`."""
+    """Base of all declared builders, which recipes name by their `kind`.
+
+    `reads_data` says what a builder takes from the values of the column, beyond what each value becomes by itself: None
+    if nothing. Reports list it, because it may tell of records that are not published. A builder that does not say
+    so is taken for one that reads everything.
+    """
+
+    reads_data: ClassVar[str | None] = "the builder does not say what it reads"
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Make the hierarchy for the distinct `values` of a column, given how often each occurs."""
@@ -39,6 +46,14 @@ class Builder:
         """
         given = spell_value(self).items()
         return {name: set(leaves(each, keys=True)) for name, each in given if name != "kind"}
+
+
+def reads_data(builder: Builds) -> str | None:
+    """Say what a builder, or a hierarchy that is there already, takes from the values of a column; None if nothing."""
+    found: str | None = (
+        None if isinstance(builder, Hierarchy) else getattr(builder, "reads_data", Builder.reads_data)
+    )
+    return found
 
 
 def named_ends(builder: Builder, parameters: Iterable[str], shown: Shown) -> Mapping[str, set[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy.typing as npt
 import pyarrow as pa
@@ -44,6 +44,8 @@ class Categories(Builder):
     ] = ()
     other: Annotated[str | None, Field(description="name of all values that are not written down")] = None
     kind: Literal["categories"] = Field(default="categories", repr=False, kw_only=True)
+
+    reads_data: ClassVar[str | None] = None
 
     @model_validator(mode="after")
     def _complete(self) -> Categories:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.hierarchies._compile import empty
-from veil.hierarchies.hierarchy import ROOT, Hierarchy
+from veil.hierarchies.hierarchy import ROOT, Hierarchy, Naming
 
 
 def present(values: pa.Array, column: str) -> pa.Array:
@@ -32,8 +33,12 @@ def finish(
     names: Sequence[str] | None = None,
     shares: Sequence[npt.ArrayLike] | None = None,
     domain_size: float | None = None,
+    naming: Naming | None = None,
 ) -> Hierarchy:
-    """Compile the columns that a builder made, and add the missing value if the data has one."""
+    """Compile the columns that a builder made, and add the missing value if the data has one.
+
+    `naming` goes with labels that were made of the values of the data; see `Hierarchy.named_by`.
+    """
     if not len(columns[0]):  # every value is missing
         return Hierarchy.from_rows([[None, ROOT]], level_names=[column, "all"])
     if names is None:
@@ -46,7 +51,8 @@ def finish(
         missing=None,
         source=f"the hierarchy built for column {column!r}",
     )
-    return made.with_missing() if values.null_count else made
+    made = made.with_missing() if values.null_count else made
+    return made if naming is None else replace(made, naming=naming)
 
 
 def natural_order(values: pa.Array) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from typing import Annotated, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 import numpy.typing as npt
 import pyarrow as pa
@@ -99,6 +99,8 @@ class Dates(Builder):
     format: Annotated[str | None, Field(description="how text columns write dates")] = None
     root: Annotated[bool, Field(description="whether to add a last level `*`")] = False
     kind: Literal["dates"] = Field(default="dates", repr=False, kw_only=True)
+
+    reads_data: ClassVar[str | None] = None
 
     @model_validator(mode="after")
     def _check_nesting(self) -> Dates:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -107,6 +107,8 @@ class Intervals(Builder):
         "rows"
     )
     kind: Literal["intervals"] = Field(default="intervals", repr=False, kw_only=True)
+
+    reads_data: ClassVar[str | None] = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Intervals:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import cycle
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy.typing as npt
 import pyarrow as pa
@@ -39,6 +39,9 @@ class Ordering(Builder):
     On each level the group sizes are used in turn, again and again. Levels end once a single group is left; a
     root `*` is added if the levels run out before.
 
+    Groups are made of the values of the data. In a release, each label is made anew of those of its values that
+    are published: no label names a value, or is the mean of one, that only a suppressed record has.
+
     >>> import numpy as np, pyarrow as pa
     >>> Ordering((2, 2)).build(pa.array(list("edcba")), np.ones(5), "grade").to_rows()[0]
     ('a', '{a, b}', '{a, b, c, d}', '*')
@@ -52,6 +55,10 @@ class Ordering(Builder):
     label: Annotated[LabelChoice, Field(description="label of a group")] = Label("set")
     kind: Literal["ordering"] = Field(default="ordering", repr=False, kw_only=True)
 
+    reads_data: ClassVar[str | None] = (
+        "groups are cut out of all values, and labels made of the published ones"
+    )
+
     def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
         """The order, if it lists values."""
         return {} if isinstance(self.order, str) else {"order": set(self.order)}
@@ -60,34 +67,47 @@ class Ordering(Builder):
         """Order the values and group them."""
         known = present(values, column)
         texts, ranks, places, axis = self._order_texts(known, column)
+        number = {text: index for index, text in enumerate(texts)}
+
+        def name(label: Label, members: Sequence[int]) -> str:
+            if self.order == "data":  # the order of the rows is nobody's business
+                members = sorted(members, key=ranks.__getitem__)
+            seen = Members(
+                [texts[index] for index in members],
+                [ranks[index] for index in members],
+                axis,
+                [places[index] for index in members] if places else (),
+            )
+            return make_label(label, seen, column)
+
         columns: list[Sequence[str]] = [texts]
+        labels_of: list[list[Label]] = [[]]
         units = [[index] for index in range(len(texts))]
         for sizes in self.groups:
             if len(units) <= 1 and len(columns) > 1:
                 break
             grouped: list[list[int]] = []
-            labels: list[str] = []
+            chosen: list[Label] = []
             turn, start = cycle(sizes), 0
             while start < len(units):
                 group = next(turn)
-                members_of = [index for unit in units[start : start + group.size] for index in unit]
-                if self.order == "data":  # the order of the rows is nobody's business
-                    members_of.sort(key=ranks.__getitem__)
-                grouped.append(members_of)
+                grouped.append([index for unit in units[start : start + group.size] for index in unit])
+                chosen.append(group.label or self.label)
                 start += group.size
-                members = Members(
-                    [texts[index] for index in grouped[-1]],
-                    [ranks[index] for index in grouped[-1]],
-                    axis,
-                    [places[index] for index in grouped[-1]] if places else (),
-                )
-                labels.append(make_label(group.label or self.label, members, column))
             units = grouped
-            names = unique_labels(labels)
-            columns.append([name for name, unit in zip(names, units, strict=True) for _ in unit])
+            names = unique_labels(name(label, unit) for label, unit in zip(chosen, units, strict=True))
+            columns.append([each for each, unit in zip(names, units, strict=True) for _ in unit])
+            labels_of.append(chosen)
         if len(units) > 1 or (values.null_count and len(units) == 1):
             columns.append([ROOT] * len(texts))
-        return finish(columns, values, column)
+
+        def naming(level: int, members: Mapping[int, list[str]]) -> Mapping[int, str]:
+            return {
+                code: name(labels_of[level][code], [number[value] for value in shown])
+                for code, shown in members.items()
+            }
+
+        return finish(columns, values, column, naming=naming)
 
     def _order_texts(
         self, known: pa.Array, column: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,8 @@ class Priority(Builder):
         Field(default_factory=dict)
     )
     kind: Literal["priority"] = Field(default="priority", repr=False, kw_only=True)
+
+    reads_data: ClassVar[str | None] = "how often values occur decides which stay longest"
 
     def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
         """Priorities of single values."""

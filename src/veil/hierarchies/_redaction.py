@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,8 @@ class Redaction(Builder):
     """Replace one more character on each level, until nothing is left.
 
     Values are first padded to the length of the longest: at the end if aligned left, at the beginning if
-    aligned right. Level i then redacts i characters, beginning at the right or the left end.
+    aligned right. Level i then redacts i characters, beginning at the right or the left end. In a release, labels are
+    as long as the longest value that is published: how long a suppressed one is, nobody learns.
 
     A label's share of the domain is the share of values below it, unless the domain is described: with an
     alphabet of `alphabet` characters and values of `length` characters (default: the longest) out of a domain
@@ -48,6 +49,10 @@ class Redaction(Builder):
     measured: Annotated[bool, Field(description="take alphabet, length and domain from the data")] = False
     kind: Literal["redaction"] = Field(default="redaction", repr=False, kw_only=True)
 
+    reads_data: ClassVar[str | None] = (
+        "their length is that of the longest published value, and the number of levels that of the longest one"
+    )
+
     @model_validator(mode="after")
     def _check_domain(self) -> Redaction:
         if self.length is not None and self.alphabet is None and self.domain is None and not self.measured:
@@ -66,24 +71,31 @@ class Redaction(Builder):
         unsorted = canonical_text(known, column=column)
         texts = [unsorted[index] or "" for index in natural_order(known)]
         longest = max(map(len, texts), default=0)
-        if self.align == "left":
-            padded = [text.ljust(longest, self.padding) for text in texts]
-        else:
-            padded = [text.rjust(longest, self.padding) for text in texts]
         columns = [texts]
-        for level in range(1, longest + 1):
-            mask = self.character * level
-            if self.start == "right":
-                columns.append([text[: longest - level] + mask for text in padded])
-            else:
-                columns.append([mask + text[level:] for text in padded])
+        columns += [[self._redact(text, longest, level) for text in texts] for level in range(1, longest + 1)]
+
+        def naming(level: int, members: Mapping[int, list[str]]) -> Mapping[int, str]:
+            """Cut off what only longer values needed: there, labels hold nothing but padding and redaction."""
+            most = max((len(value) for values in members.values() for value in values), default=0)
+            most = max(most, 2)  # a single `*` means that a value is suppressed
+            labels = {code: self._redact(values[0], longest, level) for code, values in members.items()}
+            return {
+                code: label[:most] if self.align == "left" else label[-most:]
+                for code, label in labels.items()
+            }
+
         names = [column, *(f"{longest - level} characters" for level in range(1, longest + 1))]
         if self.alphabet is None and self.domain is None and not self.measured:
-            return finish(columns, values, column, names=names)
+            return finish(columns, values, column, names=names, naming=naming)
         shares, size = self._shares(texts, longest, column)
         counts_of_labels = [len(set(each)) for each in columns]
         per_label = [np.full(count, share) for count, share in zip(counts_of_labels, shares, strict=True)]
-        return finish(columns, values, column, names=names, shares=per_label, domain_size=size)
+        return finish(columns, values, column, names=names, shares=per_label, domain_size=size, naming=naming)
+
+    def _redact(self, text: str, longest: int, level: int) -> str:
+        padded = (text.ljust if self.align == "left" else text.rjust)(longest, self.padding)
+        mask = self.character * level
+        return padded[: longest - level] + mask if self.start == "right" else mask + padded[level:]
 
     def _shares(self, texts: list[str], longest: int, column: str) -> tuple[list[float], float]:
         """The share of a label on each level, and the domain size, as ARX derives them."""

@@ -8,8 +8,8 @@ Here the table is checked once and turned into integer codes, which is all the e
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
@@ -37,8 +37,12 @@ Counts = npt.NDArray[np.int64]
 Shares = npt.NDArray[np.float64]
 Label = str | None
 
+Naming = Callable[[int, Mapping[int, list[str]]], Mapping[int, str]]
+"""Makes the labels of a level anew, given its number and some values of each label, by its code."""
+
 MISSING_WORD = "NULL"  # stands for the missing value in tables and files, in any letter case
 ROOT = "*"
+UNPUBLISHED = "(not published)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +66,8 @@ class Hierarchy:
         One name a level, for people; two hierarchies that differ only here are equal.
     listed:
         How many rows of the table list each domain value: 1, unless the table repeats itself.
+    naming:
+        Makes labels of fewer values, where labels were made of the values of the data; see `named_by`.
 
     By default a share is the number of table rows below a label divided by the number of table rows, so a
     table and the builder that made it agree. Builders can be asked for other shares, which then travel with
@@ -82,6 +88,7 @@ class Hierarchy:
     domain_size: float
     level_names: tuple[str, ...]
     listed: Counts = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    naming: Naming | None = None
 
     def __post_init__(self) -> None:
         if not len(self.listed):
@@ -257,10 +264,43 @@ class Hierarchy:
         return np.array(codes, dtype=np.int32)
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
-        """Return itself after checking that it covers the values; a missing value is added if not listed."""
+        """Return itself after checking that it covers the values; a missing value is added if not listed.
+
+        Its labels are those of the caller then, whatever values they were made of before.
+        """
         made = self.with_missing() if values.null_count else self
         made.encode(values, column)
-        return made
+        return made if made.naming is None else replace(made, naming=None)
+
+    def named_by(self, shown: Mapping[int, npt.NDArray[np.bool_]]) -> Hierarchy:
+        """Return the hierarchy with labels that are made of some values only, on the levels of `shown`.
+
+        `shown[level]` marks the domain values that are published on a level. A label that was made of the values of
+        the data must not name one that only a suppressed record has: it is made anew of those that are published.
+        Different labels stay different, also of different levels, and what nobody shows is no label at all.
+
+        >>> from veil.hierarchies import ordering
+        >>> built = ordering(3, label="interval").build(pa.array([91, 97, 103]), np.ones(3), "age")
+        >>> built.labels[1], built.named_by({1: np.array([True, True, False])}).labels[1]
+        (('[91, 103]',), ('[91, 97]',))
+        """
+        if self.naming is None:
+            return self
+        made = [list(labels) for labels in self.labels]
+        members: dict[int, list[Any]]
+        group_of: dict[str, bytes] = {ROOT: b""}
+        for level in sorted(each for each in shown if each > 0):
+            map_, members = self.label_map(level), {}
+            for value in np.flatnonzero(shown[level]).tolist():
+                label = self.labels[level][map_[value]]
+                if self.labels[0][value] is not None and label not in (None, ROOT):
+                    members.setdefault(int(map_[value]), []).append(self.labels[0][value])
+            named = self.naming(level, members)
+            for code, label in enumerate(self.labels[level]):
+                if label not in (None, ROOT):
+                    text = named.get(code, UNPUBLISHED)
+                    made[level][code] = _another(text, np.packbits(map_ == code).tobytes(), group_of)
+        return replace(self, labels=tuple(map(tuple, made)))
 
     def with_missing(self) -> Hierarchy:
         """The hierarchy with the missing value as one more domain value, if it is not one already.
@@ -352,6 +392,15 @@ def _assemble(
         level_names=tuple(level_names),
         listed=_frozen(listed),
     )
+
+
+def _another(text: str, group: bytes, group_of: dict[str, bytes]) -> str:
+    """Return a text that stands for no other group of values yet, and note down that it stands for this one."""
+    number, found = 0, text
+    while group_of.setdefault(found, group) != group:
+        number += 1
+        found = f"{text}-{number}"
+    return found
 
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.base.exact import largest_count
 from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
@@ -50,8 +50,7 @@ class Evaluator:
         self.encoding = sample.encoding
         self.smallest = 1
         self.sensitive = {name for model in models for name in model.attribute_names}
-        # The decimal number the user wrote, not its binary neighbour: 0.29 of 100 records are 29.
-        self.allowed = int(Fraction(str(limit)) * sample.records)
+        self.allowed = largest_count(limit, sample.records)
         self.measure = quality.bind(sample)
         self.scores_histograms = bool(quality.attribute_names or sample.microaggregated)
         self.work = sample.workspace()

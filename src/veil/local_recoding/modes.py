@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Generator
-from fractions import Fraction
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
@@ -127,13 +125,11 @@ class FromTheStart(Mode):
         return dataclasses.replace(
             plan,
             quality=with_factor(plan.quality, self.factor),
-            suppression_limit=_decimal_towards(Fraction(self.iterations - 1, self.iterations), 1.0),
+            suppression_limit=(self.iterations - 1) / self.iterations,
         )
 
     def passes(self) -> Generator[Ask, int, None]:
-        # On the safe side: a record in `iterations` is enough, and never two.
-        share = _decimal_towards(Fraction(1, self.iterations), 0.0)
-        yield from FastIterative(share).passes()
+        yield from FastIterative(1 / self.iterations).passes()
 
 
 def with_factor(quality: QualityModel, factor: float | None) -> QualityModel:
@@ -143,14 +139,6 @@ def with_factor(quality: QualityModel, factor: float | None) -> QualityModel:
     known: Any = quality
     changed: QualityModel = dataclasses.replace(known, factor=factor)
     return changed
-
-
-def _decimal_towards(number: Fraction, end: float) -> float:
-    """Return the nearest float whose decimal digits are a number between this one and `end`."""
-    found = float(number)
-    while (decimal_fraction(found) > number) != (end > number) and decimal_fraction(found) != number:
-        found = math.nextafter(found, end)
-    return found
 
 
 LocalRecoding = Annotated[SinglePass | Iterative | FastIterative | FromTheStart, Field(discriminator="kind")]

@@ -26,10 +26,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.base.exact import decimal_fraction
+from veil.base.exact import least_count
 from veil.base.progress import Progress, ProgressLike, following
 from veil.classes.encoding import Levels
-from veil.errors import ParameterError, PlanError
+from veil.errors import ParameterError, PlanError, Say
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
 from veil.local_recoding.modes import Ask, Mode, with_factor
@@ -82,6 +82,12 @@ def recode(
         raise PlanError(
             "only what `veil.anonymize` makes of a table in one part can be recoded locally: masks suppress no "
             "records, and parts have transformations of their own already"
+        )
+    if outcome.plan.choose_by != "all columns":
+        raise PlanError(
+            "local recoding chooses by all columns: leave it, or say so from the start (",
+            Say("choose_by", "all columns"),
+            ")",
         )
     made = _Recoding(outcome, outcome.prepared, _recodable(outcome.prepared))
     until = math.inf if time_limit is None else time.perf_counter() + time_limit
@@ -178,7 +184,7 @@ class _Recoding:
         quality = with_factor(plan.quality, ask.factor)
         evaluator = Evaluator(some.sample, self.models, quality, plan.suppression_limit)
         if ask.share is not None:
-            wanted = math.ceil(decimal_fraction(ask.share) * self.prepared.sample.records)
+            wanted = least_count(ask.share, self.prepared.sample.records)
             evaluator.allowed = self.left - min(self.left, wanted)
         limits = Limits(min(plan.seconds, seconds), plan.check_limit or math.inf, cancelled)
         found = Search(evaluator, some.minimum, some.maximum, limits=limits, threads=threads).run(

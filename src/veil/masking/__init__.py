@@ -39,6 +39,7 @@ METHODS = Family(
         "DataSwapping",
         "RankSwapping",
         "PostRandomization",
+        "RandomizedResponse",
         "Shuffling",
         "ColumnShuffling",
         "KeyedPseudonyms",
@@ -89,6 +90,7 @@ if TYPE_CHECKING:  # names for editors and type checkers; what is not among them
     from veil.masking.values.noise import CorrelatedNoise as CorrelatedNoise
     from veil.masking.values.noise import UncorrelatedNoise as UncorrelatedNoise
     from veil.masking.values.pram import PostRandomization as PostRandomization
+    from veil.masking.values.randomized_response import RandomizedResponse as RandomizedResponse
     from veil.masking.values.recoding import GlobalRecoding as GlobalRecoding
     from veil.masking.values.rounding import Rounding as Rounding
     from veil.masking.values.sampling import BernoulliSampling as BernoulliSampling

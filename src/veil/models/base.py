@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -62,6 +62,11 @@ class PromisedRisk:
             min(self.journalist, other.journalist),
             min(self.marketer, other.marketer),
         )
+
+
+Beside = Literal["distribution", "records", "population", "hierarchies"]
+"""What a verdict may rest on beside the released cells: how often the input has each sensitive value, how many records it
+has, the people that the released ones were chosen from, or the hierarchies."""
 
 
 class Subset(Protocol):
@@ -168,6 +173,8 @@ class PrivacyModel:
     monotone_if
         Which of the two kinds of monotone, "generalization" or "suppression", depend on parameters, and when they
         hold, in words. The class then has the safe answer, and every model its own.
+    unseen
+        What the model promises and no table shows, in words: how it was made, for example.
     """
 
     monotone_generalization: ClassVar[bool] = False
@@ -176,6 +183,7 @@ class PrivacyModel:
     reads_levels: ClassVar[bool] = False
     attacks: ClassVar[tuple[str, ...]] = ()
     monotone_if: ClassVar[Mapping[str, str]] = {}
+    unseen: ClassVar[str | None] = None
 
     def check_table(self, table: pa.Table) -> None:
         """Refuse a table that has columns of which the model cannot speak."""
@@ -196,6 +204,11 @@ class PrivacyModel:
     def subset(self) -> Subset | None:
         """The research subset that the model defines: the rows to release; the others are the population."""
         return None
+
+    @property
+    def compares_with(self) -> tuple[Beside, ...]:
+        """What `verify` compares the published table with, and those who have the table alone may not have."""
+        return ()
 
     @property
     def survives_union(self) -> bool:

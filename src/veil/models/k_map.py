@@ -15,7 +15,7 @@ from veil.base.exact import ball, decimal_fraction, is_at_most
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError
-from veil.models.base import PrivacyModel, PromisedRisk, Strength
+from veil.models.base import Beside, PrivacyModel, PromisedRisk, Strength
 from veil.models.k_anonymity import KAnonymity
 from veil.models.presence import require_subset, sizes_in_population
 from veil.models.subset import SubsetField
@@ -123,6 +123,11 @@ class KMap(PrivacyModel):
     def for_part(self, sample: Sample) -> PrivacyModel:
         """Return k'-anonymity if k' is derived: from the number of all records, not of those in the part."""
         return self if self.population is None else KAnonymity(self.minimal_class_size(sample))
+
+    @property
+    def compares_with(self) -> tuple[Beside, ...]:
+        """The population, or the number of records that k' is derived from."""
+        return ("population",) if self.population is None else ("records",)
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return k' if it is derived: the model is k'-anonymity then. People are only counted class by class."""

@@ -13,7 +13,7 @@ from veil.base.declare import declared
 from veil.base.exact import ball, decimal_fraction, float_at_least, largest_fraction, sign_of_logs
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
-from veil.models.base import PrivacyModel, Strength
+from veil.models.base import Beside, PrivacyModel, Strength
 from veil.models.shares import ShareLimits, shares
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -46,6 +46,11 @@ class BetaLikeness(PrivacyModel):
     def attribute_names(self) -> tuple[str, ...]:
         """The sensitive attribute."""
         return (self.attribute,)
+
+    @property
+    def compares_with(self) -> tuple[Beside, ...]:
+        """The distribution of the input."""
+        return ("distribution",)
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return the least size for which the counts allowed for each value can add up (see `ShareLimits`)."""

@@ -18,7 +18,7 @@ from veil.base.wording import beside, exactly, plural
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError
-from veil.models.base import PrivacyModel, Strength
+from veil.models.base import Beside, PrivacyModel, Strength
 from veil.models.subset import SubsetField, row_numbers
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -94,6 +94,11 @@ class DeltaPresence(PrivacyModel):
         require_subset(self, sample)
         return _Presence(sample, self)
 
+    @property
+    def compares_with(self) -> tuple[Beside, ...]:
+        """Everybody that the records were chosen from."""
+        return ("population",)
+
     def verify(self, published: Published) -> Finding:
         """Count each class in the release and in the population."""
         promise = f"({exactly(self.minimum)}, {exactly(self.maximum)})-presence of the research subset"
@@ -147,6 +152,11 @@ class Inclusion(PrivacyModel):
     def __post_init__(self) -> None:
         if self.subset is None:
             raise ValueError("`subset` of Inclusion is required: row numbers, a query, a path or a frame")
+
+    @property
+    def compares_with(self) -> tuple[Beside, ...]:
+        """Everybody that the records were chosen from."""
+        return ("population",)
 
     def verify(self, published: Published) -> Finding:
         """Check that there are no more records than the subset has, and none that the population lacks."""

@@ -19,7 +19,7 @@ from veil.classes import kernels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.hierarchies.hierarchy import Hierarchy
-from veil.models.base import PrivacyModel, PromisedRisk, Strength
+from veil.models.base import Beside, PrivacyModel, PromisedRisk, Strength
 from veil.models.k_map import LargeInPopulation
 from veil.models.presence import sizes_in_population
 from veil.models.subset import SubsetField
@@ -104,6 +104,12 @@ class Profitability(PrivacyModel):
         return PublisherPayout(
             self.attacker == "journalist", self.benefit, self.publisher_loss, self.adversary_gain, self.cost
         )
+
+    @property
+    def compares_with(self) -> tuple[Beside, ...]:
+        """What labels cover, unless nobody attacks; for a journalist, the population."""
+        people: tuple[Beside, ...] = ("population",) if self.attacker == "journalist" else ()
+        return people if self.no_attack else ("hierarchies", *people)
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return the size that makes attacks useless, or one that makes their harm smaller than the benefit.

@@ -16,7 +16,7 @@ from veil.base.exact import decimal_fraction, float_at_least
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import ParameterError
-from veil.models.base import PrivacyModel, PromisedRisk, Strength
+from veil.models.base import Beside, PrivacyModel, PromisedRisk, Strength
 from veil.models.sample_based import Share, ShareCriterion, SizeCriterion, listed_sizes
 from veil.population import AnyPopulation, Estimate, Estimator, Population, estimate
 from veil.population.confirm import confirm_estimate
@@ -94,7 +94,8 @@ class PopulationUniqueness(PrivacyModel):
     A table whose estimate fails, because the equations have no solution that the solver finds or, as of a single
     record, determine nothing, counts as violating the model, unless no record is unique. The same solver limits
     as in ARX decide that, but without its clocks, so results do not depend on the machine. For Dankar's rule see
-    `veil.population.estimate`; here it does not fall back on Zayatz.
+    `veil.population.estimate`; here it does not fall back on Zayatz. The equations are those of the papers; ARX's,
+    which differ for the slide negative binomial and for Pitman, are there for comparison.
 
     Not monotone: merging classes that are not unique can raise every one of the estimates, or make it fail.
     Zayatz's, of which the opposite is said, grows from 2/3 to 6/5 uniques among six people when a sample of
@@ -105,7 +106,7 @@ class PopulationUniqueness(PrivacyModel):
 
     >>> PopulationUniqueness(0.01, "USA")
     PopulationUniqueness(threshold=0.01, population=Population(size=None, region='USA', sampling_fraction=None),
-    model='dankar')
+    model='dankar', like_arx=False)
     """
 
     threshold: Annotated[
@@ -118,10 +119,19 @@ class PopulationUniqueness(PrivacyModel):
     model: Annotated[
         Estimator, Field(description="estimator; dankar chooses among the others by the sampling fraction")
     ] = "dankar"
+    like_arx: Annotated[
+        bool,
+        Field(description="solve ARX's equations of snb and pitman, which are wrong: for comparison only"),
+    ] = False
     kind: Literal["PopulationUniqueness"] = Field(default="PopulationUniqueness", repr=False, kw_only=True)
 
     reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+
+    @property
+    def compares_with(self) -> tuple[Beside, ...]:
+        """The number of records, which the population is a multiple of or at least as large as."""
+        return ("records",)
 
     def bind(self, sample: Sample) -> SizeCriterion:
         """Estimate from the class sizes of each node."""
@@ -144,10 +154,11 @@ class PopulationUniqueness(PrivacyModel):
         """Estimate again and put the solution into the equations, summed term by term."""
         size = self._size(published.baseline_records)
         sizes, counts = np.unique(listed_sizes(published), return_counts=True)
-        found = confirm_estimate(self.model, sizes, counts, size)
+        found = confirm_estimate(self.model, sizes, counts, size, like_arx=self.like_arx)
+        equations = ", by ARX's equations" if self.like_arx else ""
         promise = (
             f"at most {exactly(self.threshold)} of {self.population} are unique by the estimate of {self.model} "
-            "(an estimate, not a guarantee)"
+            f"(an estimate, not a guarantee{equations})"
         )
         uniques = Fraction(found.uniques)
         if found.available and found.estimator == "zayatz":
@@ -187,13 +198,15 @@ def _least_threshold(
 class _Estimated(SizeCriterion):
     def __init__(self, model: PopulationUniqueness, population: int) -> None:
         self.estimator: Estimator = model.model
+        self.like_arx = model.like_arx
         self.population = population
         self.bound = decimal_fraction(model.threshold) * population
 
     def holds(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
         if sizes[0] != 1:
             return True
-        return self.accepts(estimate(self.estimator, sizes, counts, self.population), sizes, counts)
+        found = estimate(self.estimator, sizes, counts, self.population, like_arx=self.like_arx)
+        return self.accepts(found, sizes, counts)
 
     def accepts(self, found: Estimate, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
         """Whether an estimate is low enough; a close one of Zayatz, which is rational, is computed exactly."""

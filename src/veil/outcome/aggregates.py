@@ -7,6 +7,9 @@ group and never lies outside of what the group holds, whatever rounding does.
 from __future__ import annotations
 
 import itertools
+import math
+from decimal import Context, Decimal
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.errors import InputError
-from veil.tables.columns import Floats, Groups, encode_values, is_quantity, whole_numbers
+from veil.tables.columns import Floats, Groups, encode_values, is_ordered, is_quantity, whole_numbers
 from veil.tables.text import canonical_text, sorted_places
 
 Integers = NDArray[np.int64]
@@ -30,11 +33,11 @@ def aggregate_groups(
     "centroid" is the mean of numbers, dates and times, and the mode of everything else. A geometric mean is
     exp(mean(ln(v + 1))) - 1, so that 0 has one. The median of an even number of values lies halfway between both
     in the middle; categories with an order have one only if both agree, else the aggregate is missing. Of equally
-    frequent values, the mode is the one that the column shows first. An interval is the text "[least, most]" and
-    a set the text "{a, b}", in the order of the values.
+    frequent values, the mode is the least one. An interval is the text "[least, most]" and a set the text "{a, b}",
+    in the order of the values: nothing follows from the order of rows.
 
     Means and medians of numbers are floats, unless `keep_type` asks to round them, a half up, to what the column
-    holds. Those of dates and times are always rounded.
+    holds: whole numbers, or decimals of as many places. Those of dates and times are always rounded.
 
     >>> ages = pa.chunked_array([[20, 23, 40, 41]])
     >>> aggregate_groups(ages, np.array([0, 0, 1, 1]), "mean", "age").to_pylist()
@@ -48,15 +51,16 @@ def aggregate_groups(
     if how == "centroid":
         how = "mean" if quantity else "mode"
     if how in ("mode", "set"):
-        return _most_frequent(column, groups) if how == "mode" else _sets(column, groups, name)
+        return _most_frequent(column, groups, name) if how == "mode" else _sets(column, groups, name)
     if how == "interval":
         return _intervals(column, groups, name)
-    if quantity:
+    if quantity and not (how == "geometric mean" and pa.types.is_temporal(column.type)):
         return _compute_aggregate(column, groups, how, name, keep_type)
     if how == "median":
         return _middle_category(column, groups, name)
     raise InputError(
-        f"column {name!r} holds values of type {column.type}, which have no {how}. Choose the mode or the set"
+        f"column {name!r} holds values of type {column.type}, which have no {how}. Choose "
+        + ("the mean or the median" if quantity else "the mode or the set")
     )
 
 
@@ -67,6 +71,8 @@ def _compute_aggregate(
     column: pa.ChunkedArray, groups: Groups, how: str, name: str, keep_type: bool
 ) -> pa.Array:
     kind = column.type
+    if keep_type and pa.types.is_decimal(kind):
+        return _aggregate_decimals(column, groups, how, name)
     # Of the largest unsigned numbers floats tell enough.
     whole = pa.types.is_temporal(kind) or (keep_type and pa.types.is_integer(kind) and kind != pa.uint64())
     if whole:
@@ -92,6 +98,32 @@ def _compute_aggregate(
     return made.cast(kind) if whole or keep_type else made
 
 
+def _aggregate_decimals(column: pa.ChunkedArray, groups: Groups, how: str, name: str) -> pa.Array:
+    """Aggregate decimals as whole numbers of their last place."""
+    kind = column.type
+    unit = Fraction(10) ** -kind.scale
+    different, codes = encode_values(column)
+    counted = [0 if each is None else int(Fraction(each) / unit) for each in different.to_pylist()]
+    fits = all(abs(each) < 2**63 for each in counted)
+    values = np.array(counted, np.int64 if fits else object)[codes]
+    known = np.array(pc.is_valid(different), dtype=np.bool_)[codes]
+    found = _Sorted(values[known], groups[known], int(groups.max(initial=-1)) + 1)
+    if how == "geometric mean":
+        numbers = values.astype(np.float64) * float(unit)
+        _require_logarithms(column, numbers, known, name)
+        means = np.expm1(found.means(np.log1p(found.values.astype(np.float64) * float(unit)))) / float(unit)
+        results: NDArray[Any] = np.array([math.floor(each + 0.5) for each in means], values.dtype)
+    else:
+        results = found.whole_median() if how == "median" else found.whole_mean()
+    results = np.clip(results, *found.extremes())
+    exact = Context(prec=80)
+    shown = [
+        Decimal(int(each)).scaleb(-kind.scale, exact) if size else None
+        for each, size in zip(results, found.sizes, strict=True)
+    ]
+    return pa.array(shown, kind)
+
+
 def _known_values(column: pa.ChunkedArray, kind: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     known = np.array(pc.is_valid(column), dtype=np.bool_)
     return np.array(pc.fill_null(column, 0), dtype=kind), known
@@ -101,7 +133,7 @@ class _Sorted:
     """Values sorted within groups, and where the values of each group are."""
 
     def __init__(self, values: NDArray[Any], groups: Groups, count: int) -> None:
-        order = np.lexsort((values, groups))
+        order = np.lexsort((values if values.dtype != object else _places(values), groups))
         self.values, self.groups = values[order], groups[order]
         self.sizes = np.bincount(groups, minlength=count)
         self.ends = np.cumsum(self.sizes)
@@ -126,12 +158,12 @@ class _Sorted:
         sums = np.zeros(self.sizes.size, values.dtype)
         np.add.at(sums, self.groups, values)
         sizes = np.maximum(self.sizes, 1)
-        return np.asarray((2 * sums + sizes) // (2 * sizes), np.int64)
+        return np.asarray((2 * sums + sizes) // (2 * sizes), self.values.dtype)
 
     def whole_median(self) -> Integers:
         low, high = self._middle()
         # Half of both and of what halving both left over, a half up, without ever leaving 64 bits.
-        return np.asarray(low // 2 + high // 2 + (low % 2 + high % 2 + 1) // 2, np.int64)
+        return np.asarray(low // 2 + high // 2 + (low % 2 + high % 2 + 1) // 2, self.values.dtype)
 
     def _middle(self) -> tuple[NDArray[Any], NDArray[Any]]:
         return self._at(self.starts + (self.sizes - 1) // 2), self._at(self.starts + self.sizes // 2)
@@ -139,6 +171,12 @@ class _Sorted:
     def _at(self, places: Integers) -> NDArray[Any]:
         padded = np.append(self.values, np.zeros(1, self.values.dtype))
         return np.asarray(padded[np.where(self.sizes > 0, places, -1)])
+
+
+def _places(values: NDArray[Any]) -> Integers:
+    """The place of each of some whole numbers, too large for 64 bits, among the different ones."""
+    place = {value: at for at, value in enumerate(sorted(set(values)))}
+    return np.array([place[value] for value in values], np.int64)
 
 
 def _require_logarithms(column: pa.ChunkedArray, values: Any, known: NDArray[np.bool_], name: str) -> None:
@@ -160,6 +198,8 @@ def _categorical(
     kind = column.type
     if kind.ordered and how == "median":
         made = _middle_category(column, groups, name)
+    elif kind.ordered and how in ("mode", "centroid"):
+        made = _most_frequent(column, groups, name)
     elif kind.ordered and how == "interval":
         return _intervals(column, groups, name)
     else:
@@ -172,9 +212,13 @@ def _categorical(
     )
 
 
-def _most_frequent(column: pa.ChunkedArray, groups: Groups) -> pa.Array:
+def _most_frequent(column: pa.ChunkedArray, groups: Groups, name: str) -> pa.Array:
     values, group, code, count = _histogram(column, groups)
-    order = np.lexsort((code, -count, group))
+    if is_ordered(column.type):
+        ranks = np.array(pc.index_in(values, ordered_places(column, name)[0]).fill_null(-1))
+    else:
+        ranks = _ranks(values, name)
+    order = np.lexsort((ranks[code], -count, group))
     return _first(values, group[order], code[order], int(groups.max(initial=-1)) + 1)
 
 

@@ -15,7 +15,7 @@ from veil.classes.encoding import Levels
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.flag import free_flag
-from veil.tables.arrow import dictionary_encoded, in_new_memory
+from veil.tables.arrow import dictionary_encoded, has_ordered_categories, in_new_memory
 
 Column: TypeAlias = pa.ChunkedArray | pa.Array
 
@@ -44,10 +44,8 @@ def apply_levels(
     if prepared.weights is None:
         columns = {name: decode_column(each) if name in known else each for name, each in columns.items()}
     result = pa.table(columns)
-    # Rows that were picked are in new memory already, and what an engine holds is never handed out from here.
-    if rows is not None or prepared.weights is not None:
-        return result.combine_chunks(), rows, flag
-    return in_new_memory(result), rows, flag
+    # What an engine holds is never handed out from here; whatever is, has nothing below its blank cells.
+    return result.combine_chunks() if prepared.weights is not None else in_new_memory(result), rows, flag
 
 
 def generalize_columns(
@@ -161,9 +159,19 @@ def blank_cells(column: Column, hidden: NDArray[np.bool_], marker: str | None) -
         return column.take(pa.array(np.arange(len(column)), mask=hidden))
     chunked = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     values, codes = dictionary_encoded(chunked)
-    values = pa.concat_arrays([values, pa.array([blank.as_py()], values.type)])
-    codes = np.where(hidden, np.int32(len(values) - 1), codes)
-    return pa.DictionaryArray.from_arrays(pa.array(codes), values)
+    if has_ordered_categories(column.type):  # which stay in their order, and those that are missing so
+        known = chunked.unify_dictionaries().chunk(0).dictionary.drop_null()
+        codes = np.array(pc.index_in(values, known).fill_null(-1), dtype=np.int32)[codes]
+        values = known
+    else:
+        codes = np.where(np.array(pc.is_null(values), dtype=np.bool_)[codes], np.int32(-1), codes)
+    place = pc.index(values, blank).as_py() if blank.is_valid else -1
+    if blank.is_valid and place < 0:
+        place = len(values)
+        values = pa.concat_arrays([values, pa.array([blank.as_py()], values.type)])
+    codes = np.where(hidden, np.int32(place), codes)
+    made = pa.array(codes, mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(made, values, ordered=column.type.ordered)
 
 
 def _looks_blank(column: Column, marker: str | None) -> NDArray[np.bool_]:

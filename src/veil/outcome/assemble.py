@@ -26,6 +26,7 @@ def assemble(
     shuffle: bool = False,
 ) -> Outcome:
     """Generalize each part to its levels, put the rows together, and blank those that are hidden."""
+    prepared = prepared.named_by(parts)
     table, rows, flag = _put_together(prepared, parts, hidden, shuffle=shuffle)
     return Outcome(
         source,

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from veil.base.progress import Progress
 from veil.classes.encoding import Levels
+from veil.classes.sample import Sample
 from veil.errors import NoSolutionError, PlanError
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimality import gap_to_optimum
@@ -55,7 +57,11 @@ def search_best(
 ) -> Choice:
     """Search for the best node of the lattice as the plan says; raise where nothing fulfils it."""
     plan = prepared.plan
-    evaluator = Evaluator(prepared.sample, plan.models, plan.quality, plan.suppression_limit)
+    blind = plan.choose_by == "quasi-identifiers"
+    sample, models = (
+        (_without_sensitive(prepared), plan.blind_models) if blind else (prepared.sample, plan.models)
+    )
+    evaluator = Evaluator(sample, models, plan.quality, plan.suppression_limit)
     seconds = plan.seconds
     limits = Limits(seconds, plan.check_limit or math.inf, cancel or (lambda: False))
 
@@ -72,7 +78,36 @@ def search_best(
     found = search.run(plan.strategy)
     if found.best is None:
         raise NoSolutionError(_why_not(found, prepared))
+    if blind:
+        evaluator = Evaluator(prepared.sample, models, plan.quality, plan.suppression_limit)
     return Choice(found.best.levels, found, evaluator)
+
+
+def _without_sensitive(prepared: Prepared) -> Sample:
+    """Return the sample as somebody sees it who knows quasi-identifiers only."""
+    plan, sample = prepared.plan, prepared.sample
+    return Sample(
+        sample.encoding,
+        list(prepared.codes),
+        tuple(each for each in sample.attributes if each.name in plan.aggregated),
+        microaggregated=plan.aggregated,
+        weights=prepared.weights,
+        squares=plan.quality.needs_squares,
+    )
+
+
+def _require_all_models(prepared: Prepared, levels: Levels, rejected: NDArray[np.uint8]) -> None:
+    """Refuse a choice by quasi-identifiers alone that does not protect sensitive values, rather than mend it by them."""
+    plan = prepared.plan
+    every = Evaluator(prepared.sample, plan.models, plan.quality, plan.suppression_limit)
+    node, satisfied, *_ = every.judge(levels, prepared.sample.table)
+    if not satisfied or (node.rejected > rejected).any():
+        models = " and ".join(str(model) for model in plan.models if model.attribute_names)
+        raise NoSolutionError(
+            f"the transformation that was chosen by quasi-identifiers alone does not fulfil {models}, and no other one is "
+            "chosen for that reason. Ask for larger classes, or for less, before you look again: whoever learns what was "
+            "refused learns of sensitive values"
+        )
 
 
 def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: bool | None = None) -> Outcome:
@@ -84,11 +119,15 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
     node, satisfied, *_ = evaluator.judge(levels, prepared.sample.table)
     if not satisfied:
         raise PlanError(f"{levels} violates the plan's privacy models, and suppression cannot repair that")
+    if prepared.plan.choose_by == "quasi-identifiers":
+        _require_all_models(prepared, levels, node.rejected)
     groups = prepared.sample.classes_of_rows(levels)[1]
     hidden = node.rejected.astype(np.bool_)[groups]
     if prepared.subset is not None:
         hidden &= prepared.subset
     kept = ~hidden if prepared.subset is None else ~hidden & prepared.subset
+    parts = (Part(levels, np.flatnonzero(kept)),)
+    prepared = prepared.named_by(parts)
     if shuffle is None:
         shuffle = prepared.plan.order == "random" and prepared.weights is None
     table, rows, flag = apply_levels(prepared, levels, groups, hidden, shuffle=shuffle)
@@ -101,7 +140,7 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
         rows=rows,
         hidden=hidden,
         flag=flag,
-        parts=(Part(levels, np.flatnonzero(kept)),),
+        parts=parts,
         prepared=prepared,
         facts={"ending": choice.found.ending},
         over_limit=node.tally.suppressed > evaluator.allowed,

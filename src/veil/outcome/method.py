@@ -42,6 +42,11 @@ class Method:
         """Privacy models that the output fulfils, with the changed columns as quasi-identifiers."""
         return ()
 
+    @property
+    def local_epsilon(self) -> str | None:
+        """Privacy loss of each person whose values are drawn anew, such as "ln(3)"; None where nothing bounds it."""
+        return None
+
     @abstractmethod
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         """Mask a table; the given one stays as it is."""

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.base.exact import decimal_fraction
+from veil.base.exact import largest_count
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.errors import InputError
@@ -107,6 +107,8 @@ class Outcome:
         How suppressed records were transformed again, on their own; None if they were not.
     over_limit : bool
         Whether more records are suppressed than the plan allows, and somebody wanted it so.
+    acknowledged : tuple of str
+        Concerns about it that somebody has said to know and accept: see `veil.risk.concerns`.
     """
 
     source: Source
@@ -128,6 +130,7 @@ class Outcome:
     is_private: bool = True
     recoding: object = None
     over_limit: bool = False
+    acknowledged: tuple[str, ...] = ()
 
     # --- what was asked ---------------------------------------------------------------------------
 
@@ -239,7 +242,7 @@ class Outcome:
         if self.plan is None:
             return True
         records = self.records if self.prepared is None else self.prepared.sample.records
-        return self.suppressed <= int(decimal_fraction(self.plan.suppression_limit) * records)
+        return self.suppressed <= largest_count(self.plan.suppression_limit, records)
 
     @property
     def is_condensed(self) -> bool:

@@ -213,6 +213,13 @@ class Plan:
             "blank rows fulfil every model as a class of their own; or the rows go"
         ),
     ] = "blank"
+    choose_by: Annotated[
+        Literal["all columns", "quasi-identifiers"],
+        Field(
+            description="what the transformation is chosen by: all columns, or quasi-identifiers alone, so that the "
+            "choice tells nothing of sensitive values; if these are not protected then, there is no release"
+        ),
+    ] = "all columns"
     marker: Annotated[
         str | None,
         Field(
@@ -251,11 +258,49 @@ class Plan:
             if least > most:
                 raise PlanError(f"minimum level {least} of {name!r} is above its maximum level {most}")
 
+        if self.choose_by == "quasi-identifiers":
+            self._check_blind()
         for model in self.models:
             if self.microaggregated and (model.reads_labels or model.subset is not None):
                 raise PlanError(
                     f"{model} compares the labels of generalized values, which microaggregated columns do not show: "
                     "generalize them instead"
+                )
+
+    @property
+    def blind_models(self) -> tuple[PrivacyModel, ...]:
+        """The models that speak of quasi-identifiers alone."""
+        return tuple(model for model in self.models if not model.attribute_names)
+
+    def _check_blind(self) -> None:
+        """Refuse what a choice by quasi-identifiers alone would need a look at other columns for."""
+        if not self.blind_models:
+            raise PlanError(
+                Say("choose_by", "quasi-identifiers"),
+                " needs a model that speaks of quasi-identifiers alone, which decides how large classes are, for example "
+                "KAnonymity(10)",
+            )
+        if self.suppression_limit:
+            raise PlanError(
+                Say("choose_by", "quasi-identifiers"),
+                " proves nothing about suppressed records, whose values have a say in whether there is a release: allow for "
+                "none (",
+                Say("suppression_limit", "0"),
+                "), and leave rare combinations out of the table beforehand",
+            )
+        for name in self.quality.attribute_names:
+            raise PlanError(
+                f"{self.quality} reads column {name!r}: choose by another quality, or by all columns (",
+                Say("choose_by", "all columns"),
+                ")",
+            )
+        for model in self.models:
+            if model.subset is not None:
+                raise PlanError(
+                    f"{model} says which rows to release, about which a choice by quasi-identifiers proves nothing: leave "
+                    "it out, or choose by all columns (",
+                    Say("choose_by", "all columns"),
+                    ")",
                 )
 
     def _why_not_sensitive(self, name: str) -> Words:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from veil.hierarchies import Hierarchy
 from veil.plan.plan import Plan
 from veil.tables.arrow import dictionary_encoded, with_one_zero
 from veil.tables.columns import check_comparable, count_codes, is_list
-from veil.tables.text import sorted_places
+from veil.tables.text import canonical_text, sorted_places
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,26 @@ class Prepared:
         if rows is None:
             return int(self.table.num_rows)
         return int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else int(rows.size)
+
+    def named_by(self, parts: Iterable[tuple[Levels, NDArray[np.int64]]]) -> Prepared:
+        """Return the same with labels that are made of what is published: of some rows, each on its levels.
+
+        Only labels that were made of the values of the data differ; see `Hierarchy.named_by`.
+        """
+        if all(hierarchy.naming is None for hierarchy in self.encoding.hierarchies):
+            return self
+        parts = list(parts)
+        named = []
+        for j, hierarchy in enumerate(self.encoding.hierarchies):
+            shown: dict[int, NDArray[np.bool_]] = {}
+            for levels, rows in parts:
+                shown.setdefault(levels[j], np.zeros(hierarchy.size, np.bool_))[self.codes[j][rows]] = True
+            named.append(hierarchy.named_by(shown))
+        # Maps, and so codes and classes, are the same: only texts differ, which nobody below looks at.
+        sample, encoding = copy.copy(self.sample), copy.copy(self.encoding)
+        encoding.hierarchies = tuple(named)
+        sample.encoding = encoding
+        return replace(self, sample=sample)
 
     def weights_of(self, rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
         """How many records each of some rows stands for (None: of all rows); None if one."""
@@ -118,6 +139,7 @@ def encode(
     column: pa.ChunkedArray, builder: Any, name: str, weights: NDArray[np.int64] | None
 ) -> tuple[Hierarchy, NDArray[np.int32]]:
     """Build the hierarchy of a column, and code its cells by it."""
+    canonical_text(pa.nulls(0, column.type), column=name)  # refuses what has no text form
     values, indices = dictionary_encoded(column)
     counts = count_codes(indices, len(values), weights)
     hierarchy = builder.build(values, counts, name)

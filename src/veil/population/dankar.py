@@ -34,6 +34,7 @@ def estimate(
     population: int,
     *,
     fallback: bool = False,
+    like_arx: bool = False,
 ) -> Estimate:
     """Estimate the number of population uniques from the class sizes of a sample.
 
@@ -48,21 +49,24 @@ def estimate(
     fallback
         Whether Dankar's rule uses Zayatz's estimate where Pitman's fails. Good for a look at the risk; a
         guarantee should rather not rest on it, as Zayatz's estimate is poor for small samples.
+    like_arx
+        Whether "snb" and "pitman" solve the equations of ARX, for comparison with it. They are wrong: see
+        `snb_uniques` and `pitman_uniques`.
 
     Notes
     -----
     Dankar's rule (Dankar, El Emam, Neisa and Roffey, 2012): Pitman if at most a tenth of the population is in
     the sample; otherwise the smaller one of Zayatz and the slide negative binomial, if that one is available.
 
-    Differences from ARX: no estimate is below what is certain, the unique records of the sample less the people
-    who are not in it. And where all records are unique there is none by Pitman, whose equations then have no
-    solution, or any (for a single record).
+    Differences from ARX, even with `like_arx`: no estimate is below what is certain, the unique records of the sample
+    less the people who are not in it. And where all records are unique there is none by Pitman, whose equations then
+    have no solution, or any (for a single record).
 
     >>> sizes, counts = np.array([1, 2, 3, 5]), np.array([50, 20, 10, 4])
     >>> estimate("dankar", sizes, counts, 700)
     Estimate(estimator='zayatz', uniques=114.13931830081..., available=True)
-    >>> estimate("snb", sizes, counts, 14_000).available
-    False
+    >>> estimate("snb", sizes, counts, 280), estimate("snb", sizes, counts, 280, like_arx=True).available
+    (Estimate(estimator='snb', uniques=51.703691466..., available=True), False)
     """
     records = int((sizes * counts).sum())
     if population < records:
@@ -72,20 +76,20 @@ def estimate(
     if not sizes.size or sizes[0] != 1:
         return Estimate("zayatz" if estimator == "dankar" else estimator, 0.0, True)
     if estimator == "dankar":
-        return _dankar(sizes, counts, population, records, fallback)
-    uniques = _uniques(estimator, sizes, counts, population)
+        return _dankar(sizes, counts, population, fallback, like_arx)
+    uniques = _uniques(estimator, sizes, counts, population, like_arx)
     return Estimate(estimator, uniques, uniques != 0.0)
 
 
 def _dankar(
-    sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int, records: int, fallback: bool
+    sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int, fallback: bool, like_arx: bool
 ) -> Estimate:
-    if 10 * records <= population:
-        uniques = _uniques("pitman", sizes, counts, population)
+    if 10 * int((sizes * counts).sum()) <= population:
+        uniques = _uniques("pitman", sizes, counts, population, like_arx)
         if uniques != 0.0 or not fallback:
             return Estimate("pitman", uniques, uniques != 0.0)
         return Estimate("zayatz", zayatz_uniques(sizes, counts, population), True)
-    slide, simple = (_uniques(name, sizes, counts, population) for name in ("snb", "zayatz"))
+    slide, simple = (_uniques(name, sizes, counts, population, like_arx) for name in ("snb", "zayatz"))
     if 0.0 < slide <= simple:
         return Estimate("snb", slide, True)
     return Estimate("zayatz", simple, True)
@@ -102,11 +106,16 @@ def certain_uniques(sizes: NDArray[np.int64], counts: NDArray[np.int64], populat
 
 
 def _uniques(
-    estimator: Estimator, sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int
+    estimator: Estimator,
+    sizes: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    population: int,
+    like_arx: bool,
 ) -> float:
     """Estimate, but not less than is certain. Zayatz's estimate never is; 0 is none, and a negative number no good."""
-    uniques = _ESTIMATORS[estimator](sizes, counts, population)
+    if estimator == "zayatz":
+        uniques = zayatz_uniques(sizes, counts, population)
+    else:
+        solve = pitman_uniques if estimator == "pitman" else snb_uniques
+        uniques = solve(sizes, counts, population, like_arx)
     return max(uniques, float(certain_uniques(sizes, counts, population))) if uniques > 0.0 else uniques
-
-
-_ESTIMATORS = {"pitman": pitman_uniques, "snb": snb_uniques, "zayatz": zayatz_uniques}

@@ -19,7 +19,9 @@ _GENTLE = 0.125
 
 
 @numeric
-def pitman_uniques(sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int) -> float:
+def pitman_uniques(
+    sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int, like_arx: bool = False
+) -> float:
     """Return Pitman's estimate of the number of population uniques, 0 if there is none.
 
     `sizes` are the different class sizes in ascending order, `counts` how many classes have each.
@@ -28,11 +30,18 @@ def pitman_uniques(sizes: NDArray[np.int64], counts: NDArray[np.int64], populati
     (theta + u alpha) / (theta + n) when there are u classes. Of a population of P the formula expects about
     P^alpha Gamma(theta + 1) / Gamma(theta + alpha) classes of one. Hoshino (2001).
 
-    An estimate fails if the solver finds no root or runs away to infinity, where the equations hold as well. So it
-    does if all records are unique: the likelihood then grows without end, and of a single record it does not depend
-    on the parameters at all.
+    Alpha lies between 0 and 1; below 0 the formula is none of a population without end, and estimates collapse. Where
+    the likelihood falls from alpha = 0 on, it is largest there: Ewens' formula, of which theta people are unique.
+
+    An estimate fails if the solver finds no root. So it does if all records are unique: the likelihood then grows
+    without end, and of a single record it does not depend on the parameters at all.
+
+    `like_arx` is for comparison: any root is taken, with alpha below 0 as well and far out, where the equations hold
+    because all their terms vanish.
     """
-    found, theta, alpha = pitman_solution(sizes, counts)
+    found, theta, alpha = pitman_solution(sizes, counts, like_arx)
+    if found and alpha == 0.0 and not like_arx:
+        return theta if theta <= population else 0.0
     return expected_uniques(theta, alpha, population) if found else 0.0
 
 
@@ -59,8 +68,10 @@ def expected_uniques(theta: float, alpha: float, population: int) -> float:
 
 
 @numeric
-def pitman_solution(sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[bool, float, float]:
-    """Return whether there is a root of the likelihood equations, and theta and alpha.
+def pitman_solution(
+    sizes: NDArray[np.int64], counts: NDArray[np.int64], like_arx: bool = False
+) -> tuple[bool, float, float]:
+    """Return whether there is a root of the likelihood equations, or a maximum at alpha = 0, and theta and alpha.
 
     ARX solves them in two rounds, with digamma functions and then with plain sums. Here the sums are the same
     in both, so the second round need only start from points where the digamma functions are not defined.
@@ -73,6 +84,10 @@ def pitman_solution(sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> tupl
         classes += counts[t]
     if classes == records:
         return False, 0.0, 0.0
+    if not like_arx:
+        theta = ewens_theta(records, classes)
+        if equations(theta, 0.0, records, classes, sizes, counts)[1] <= 0.0:
+            return True, theta, 0.0
     start_theta, start_alpha = _start(sizes, counts, records, classes)
     for plain in (False, True):
         for attempt in range(TRIES):
@@ -85,12 +100,34 @@ def pitman_solution(sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> tupl
                 first, second, by_theta, mixed, by_alpha = equations(
                     theta, alpha, records, classes, sizes, counts
                 )
-                if is_root(first, second):
+                if is_root(first, second) and (like_arx or 0.0 < alpha < 1.0):
                     return True, theta, alpha
                 theta, alpha, fine = step(theta, alpha, first, second, by_theta, mixed, mixed, by_alpha)
                 if not fine or theta < 0.0:
                     break
     return False, 0.0, 0.0
+
+
+@numeric
+def ewens_theta(records: int, classes: int) -> float:
+    """Return theta of the largest likelihood where alpha = 0: as many classes are expected as there are.
+
+    Their number less one, the sum of theta / (theta + i) for i below n, grows with theta from 0 to n - 1.
+
+    >>> round(ewens_theta(3, 2), 9)  # t / (t + 1) + t / (t + 2) = 1
+    1.414213562
+    """
+    low, high = 0.0, 1.0
+    while high * inverse_sums(high + 1.0, records - 1)[0] < classes - 1:
+        low, high = high, 2.0 * high
+    while True:
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            return high
+        if middle * inverse_sums(middle + 1.0, records - 1)[0] < classes - 1:
+            low = middle
+        else:
+            high = middle
 
 
 @numeric

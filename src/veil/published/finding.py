@@ -10,36 +10,72 @@ from veil.errors import VerificationError
 
 @dataclass(frozen=True)
 class Finding:
-    """One promise, whether it holds on a published table, and what was measured."""
+    """One promise, whether it holds on a published table, and what was measured.
+
+    A promise that could not be `checked` is neither kept nor broken: it does not hold, and `measured` says why nobody
+    can tell.
+    """
 
     promise: str
     holds: bool
     measured: str
+    checked: bool = True
+
+    @classmethod
+    def not_checked(cls, promise: str, reason: str) -> Finding:
+        """Return what is found of a promise that the table alone does not decide.
+
+        >>> print(Finding.not_checked("5-map", "that takes the population"))
+        not checked: 5-map (that takes the population)
+        """
+        return cls(promise, False, reason, checked=False)
+
+    @property
+    def verdict(self) -> str:
+        """One word or two for people."""
+        return "holds" if self.holds else "BROKEN" if self.checked else "not checked"
 
     def __str__(self) -> str:
-        return f"{'holds' if self.holds else 'BROKEN'}: {self.promise} (found: {self.measured})"
+        return f"{self.verdict}: {self.promise} ({'found: ' if self.checked else ''}{self.measured})"
 
 
 @dataclass(frozen=True)
 class Verification:
-    """Every promise with what was found on the output."""
+    """Every promise with what was found on the output.
+
+    `open_questions` are those that no table answers whatever it promises, such as who made it.
+    """
 
     findings: tuple[Finding, ...]
+    open_questions: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
-        """Whether every promise is kept."""
+        """Whether every promise was checked, and is kept."""
         return all(finding.holds for finding in self.findings)
 
+    @property
+    def broken(self) -> tuple[Finding, ...]:
+        """The promises that were checked, and are not kept."""
+        return tuple(finding for finding in self.findings if finding.checked and not finding.holds)
+
+    @property
+    def not_checked(self) -> tuple[str, ...]:
+        """What was not checked: promises first, then open questions."""
+        promises = [finding.promise for finding in self.findings if not finding.checked]
+        return (*promises, *self.open_questions)
+
     def __str__(self) -> str:
-        return "\n".join(str(finding) for finding in self.findings)
+        first = [f"NOT CHECKED: {'; '.join(self.not_checked)}"] if self.not_checked else []
+        return "\n".join([*first, *map(str, self.findings)])
 
     def _repr_html_(self) -> str:
-        rows = [(each.promise, each.measured, "holds" if each.holds else "BROKEN") for each in self.findings]
+        rows = [(each.promise, each.measured, each.verdict) for each in self.findings]
+        rows = [("NOT CHECKED", "; ".join(self.not_checked), ""), *rows] if self.not_checked else rows
         return html_table(("Promise", "Found", ""), rows)
 
     def require(self) -> None:
-        """Raise if a promise is broken."""
+        """Raise if a promise is broken, or was not checked."""
         broken = [finding for finding in self.findings if not finding.holds]
         if broken:
             raise VerificationError(

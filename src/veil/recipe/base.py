@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Self
 from urllib.parse import quote
 
 import pydantic
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
 from veil.base.declare import with_careful_numbers
 from veil.engines.database import Database
@@ -28,6 +28,13 @@ from veil.recipe.places import (
     is_folder,
 )
 from veil.tables import Format
+
+Acknowledged = Annotated[
+    tuple[str, ...],
+    BeforeValidator(
+        lambda value: (value,) if isinstance(value, str) else value, json_schema_input_type=str | list[str]
+    ),
+]
 
 
 class Located(BaseModel):
@@ -50,6 +57,20 @@ class Located(BaseModel):
     certificate: Annotated[
         CertificatePath | None, Field(description="where a certificate for recipients is written to (.json)")
     ] = None
+    sign: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            description="file of the private key that signs the certificate; relative to the recipe",
+        ),
+    ] = None
+
+    acknowledge: Annotated[
+        Acknowledged,
+        Field(
+            description="concerns about the release that are known and accepted, such as 'no model: income'"
+        ),
+    ] = ()
 
     known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (INPUTS,)
     """The kinds of things that may stand in the recipe, for hints where a parameter is misspelled."""
@@ -173,6 +194,11 @@ class Located(BaseModel):
     def certificate_path(self) -> Path | None:
         """Where the certificate is written to."""
         return None if self.certificate is None else self.locate(self.certificate)
+
+    @property
+    def sign_path(self) -> Path | None:
+        """Where the key is that signs the certificate."""
+        return None if self.sign is None else self.locate(self.sign)
 
 
 def _spell_option(way: Say) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
@@ -159,10 +159,12 @@ class Recipe(_WithPlan):
         output: str | Path | Database | None = None,
         report: str | Path | None = None,
         certificate: str | Path | None = None,
+        sign: str | Path | None = None,
         key: str | Path | None = None,
         overwrite: bool = False,
         engine: Engine | Settings = "auto",
         local_recoding: LocalRecoding | None = None,
+        acknowledge: Sequence[str] = (),
     ) -> Recipe:
         """Write down a plan that was made in Python. Hierarchies given as tables are written out in full.
 
@@ -184,9 +186,10 @@ class Recipe(_WithPlan):
             fields["output"] = without_password(output)
         else:
             fields["output"] = None if output is None else str(output)
-        files = {"report": report, "certificate": certificate, "key": key}
+        files = {"report": report, "certificate": certificate, "sign": sign, "key": key}
         fields |= {name: None if path is None else str(path) for name, path in files.items()}
-        return cls(overwrite=overwrite, engine=engine, local_recoding=local_recoding, **fields)
+        fields |= {"local_recoding": local_recoding, "acknowledge": tuple(acknowledge)}
+        return cls(overwrite=overwrite, engine=engine, **fields)
 
     def plan(self) -> Plan:
         """Return the plan, checked as a whole; hierarchy files are found from the folder of the recipe."""
@@ -229,7 +232,7 @@ class Recipe(_WithPlan):
                 value = spell_database(with_file(value, lambda path: self.move_path(path, start)))
             elif name == "input":
                 value = _spell_input(value, self.move_path(value.path, start))
-            elif name in ("output", "report", "certificate", "key"):
+            elif name in ("output", "report", "certificate", "sign", "key"):
                 value = self.move_path(value, start)
             elif isinstance(value, Settings):
                 value = self._spell_settings(value, start)
@@ -242,7 +245,7 @@ class Recipe(_WithPlan):
                 ]
             elif name in ("quality", "strategy", "local_recoding"):
                 value = spell_value(value)
-            elif name == "identifying" and set(value.values()) == {"remove"}:
+            elif name == "acknowledge" or (name == "identifying" and set(value.values()) == {"remove"}):
                 value = list(value)
             made[name] = value
         return made

@@ -7,12 +7,14 @@ from pathlib import Path
 
 from veil.base.progress import ProgressLike, following
 from veil.errors import OutputError
+from veil.report.certificate.keys import PrivateKey
+from veil.report.certificate.signature import signed
 from veil.report.content.facts import collect_facts
 from veil.report.pages.html import html
 from veil.report.pages.pdf import pdf
 from veil.tables import atomic
 
-_PHASES = 7
+_PHASES = 8
 
 
 def write_report(
@@ -20,15 +22,18 @@ def write_report(
     path: Path,
     *,
     private: bool | None = None,
+    exact: bool = False,
     progress: ProgressLike = None,
     table: str | None = None,
     certificate: str | None = None,
+    sign: PrivateKey | None = None,
 ) -> Path:
     """Write the report of a release as HTML, PDF or JSON, by the ending of the name.
 
-    `private` leaves out every exact figure about the input; by default only for differentially private releases.
+    `private` leaves out every exact figure about the input; by default only for differentially private releases. `exact`
+    adds what tells of suppressed records, for the data holder alone.
     `table` and `certificate` are the names of files that are written along with it, for the report to tell how the one
-    is checked with the other.
+    is checked with the other; `sign` is the key that signs the certificate that the report holds.
     """
     kind = path.suffix.lower()
     if kind not in (".html", ".htm", ".pdf", ".json"):
@@ -44,7 +49,8 @@ def write_report(
             shown.advance(done, _PHASES, what)
             done += 1
 
-        found = collect_facts(release, private=private, tell=tell)
+        found = collect_facts(release, private=private, exact=exact, tell=tell)
+        found["certificate"] = signed(found["certificate"], sign)
         found |= {"report": path.name, "table_file": table, "certificate_file": certificate}
         tell("pictures and pages")
         if kind == ".json":

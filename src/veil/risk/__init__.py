@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from veil.risk.attackers import Attack, Attackers, Marketer, attacker_risks
     from veil.risk.before_and_after import risks_of
     from veil.risk.column_sets import AttributeRisk, attribute_risks
+    from veil.risk.concerns.concern import Concern
+    from veil.risk.concerns.look import concerns_of
     from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
     from veil.risk.identify.detection import Identifier, detect_identifiers
     from veil.risk.identify.roles import Proposal, propose_roles
     from veil.risk.individual import HouseholdRisk, IndividualRisk, household_risk, individual_risk
     from veil.risk.limits import risk_limits
     from veil.risk.linkage import Linkage, linkage_experiment
+    from veil.risk.minimality import Transparency, transparency
     from veil.risk.reidentification import Risk, sample_risk
     from veil.risk.special_uniques import Suda, suda
     from veil.risk.uniques import (
@@ -35,6 +38,7 @@ __all__ = [
     "Attackers",
     "AttributeRisk",
     "ClassSizes",
+    "Concern",
     "Estimated",
     "HouseholdRisk",
     "Identifier",
@@ -48,11 +52,13 @@ __all__ = [
     "RiskBin",
     "SampleUniques",
     "Suda",
+    "Transparency",
     "WildcardRisk",
     "analyze",
     "attacker_risks",
     "attribute_risks",
     "class_sizes",
+    "concerns_of",
     "detect_identifiers",
     "household_risk",
     "individual_risk",
@@ -65,6 +71,7 @@ __all__ = [
     "sample_risk",
     "sample_uniques",
     "suda",
+    "transparency",
     "wildcard_risk",
 ]
 
@@ -73,6 +80,8 @@ _HOMES = {
     "analysis": ("RiskAnalysis", "analyze"),
     "attackers": ("Attack", "Attackers", "Marketer", "attacker_risks"),
     "column_sets": ("AttributeRisk", "attribute_risks"),
+    "concerns.concern": ("Concern",),
+    "concerns.look": ("concerns_of",),
     "identify.detection": ("Identifier", "detect_identifiers"),
     "before_and_after": ("risks_of",),
     "distribution": ("ClassSizes", "RiskBin", "class_sizes", "risk_distribution"),
@@ -82,6 +91,7 @@ _HOMES = {
     "identify.roles": ("Proposal", "propose_roles"),
     "reidentification": ("Risk", "sample_risk"),
     "special_uniques": ("Suda", "suda"),
+    "minimality": ("Transparency", "transparency"),
     "uniques": ("Estimated", "PopulationUniques", "SampleUniques", "population_uniques", "sample_uniques"),
     "wildcards": ("WildcardRisk", "wildcard_risk"),
 }

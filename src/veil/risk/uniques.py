@@ -58,8 +58,10 @@ def sample_uniques(sizes: NDArray[np.int64]) -> SampleUniques:
     return SampleUniques(alone, alone / max(1, int(sizes.sum())))
 
 
-def population_uniques(sizes: NDArray[np.int64], population: int) -> PopulationUniques:
-    """Estimate the population uniques from the classes of a sample.
+def population_uniques(
+    sizes: NDArray[np.int64], population: int, *, like_arx: bool = False
+) -> PopulationUniques:
+    """Estimate the population uniques from the classes of a sample, for comparison by the equations of ARX.
 
     >>> sizes = np.repeat([1, 2, 3, 5], [50, 20, 10, 4])
     >>> found = population_uniques(sizes, 700)
@@ -68,8 +70,8 @@ def population_uniques(sizes: NDArray[np.int64], population: int) -> PopulationU
     """
     different, counts = histogram(sizes)
     names: tuple[Estimator, ...] = ("zayatz", "pitman", "snb")
-    found = {name: estimate(name, different, counts, population) for name in names}
-    rule = estimate("dankar", different, counts, population, fallback=True)
+    found = {name: estimate(name, different, counts, population, like_arx=like_arx) for name in names}
+    rule = estimate("dankar", different, counts, population, fallback=True, like_arx=like_arx)
     return PopulationUniques(
         population,
         int(sizes.sum()) / population,

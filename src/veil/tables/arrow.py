@@ -9,28 +9,31 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from veil.tables.forms import copied, one_form
+
 
 def normalize(table: pa.Table) -> pa.Table:
-    """Return the table without metadata, with one kind of text, and with null for every missing value.
+    """Return the table without metadata, with one kind of text, and with one form for each value (see `one_form`).
 
     All strings have Arrow's type ``string``, and so has a column that holds nothing at all. A float that
     is not a number is a missing value: pandas cannot tell them apart, and the same data must give the
     same answer from every library.
     """
-    columns = [_normalize_column(column) for column in table.columns]
-    return pa.table(columns, names=table.column_names)
+    names = table.column_names
+    columns = [_normalize_column(column, name) for column, name in zip(table.columns, names, strict=True)]
+    return pa.table(columns, names=names)
 
 
 def in_new_memory(table: pa.Table) -> pa.Table:
     """Return the same cells in memory of their own, in one piece.
 
     What is blank in a table of Arrow may still stand in the memory below it, and is written to some files: a blank cell
-    is a bit, beside a value that nobody cleared. Of what is returned here, only the cells are left.
+    is a bit, beside a value that nobody cleared. Of what is returned here, only the cells are left, and of categories
+    only those that cells have.
     """
     columns = []
-    for column in table.columns:
-        chunks = [chunk.take(pa.array(np.arange(len(chunk)))) for chunk in column.chunks]
-        columns.append(pa.chunked_array(chunks, column.type))
+    for column in only_used_categories(table).columns:
+        columns.append(pa.chunked_array([copied(chunk) for chunk in column.chunks], column.type))
     return pa.table(columns, names=table.column_names).combine_chunks()
 
 
@@ -47,22 +50,26 @@ def only_used_categories(table: pa.Table) -> pa.Table:
 
 
 def used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a dictionary-encoded column whose dictionary holds only values that occur, in the old order."""
+    """Return a dictionary-encoded column whose dictionary holds only values that occur.
+
+    Categories that have an order keep it. Others stand in the order of their values: the one in which they were first
+    met would tell which rows came first.
+    """
     column = _unify_dictionaries(column)
     if not column.num_chunks:
         return column
-    dictionary = column.chunk(0).dictionary
+    kind, dictionary = column.type, column.chunk(0).dictionary
     indices = pa.chunked_array([chunk.indices for chunk in column.chunks])
-    kept = pc.sort_indices(pc.unique(indices.drop_null()))
-    kept = pc.unique(indices.drop_null()).take(kept)
-    if len(kept) == len(dictionary):
+    kept = np.unique(np.array(indices.drop_null(), dtype=np.int64))
+    if not kind.ordered:
+        values = dictionary.take(pa.array(kept))
+        values = values.cast(pa.int8()) if pa.types.is_boolean(values.type) else values
+        kept = kept[np.array(pc.array_sort_indices(values), dtype=np.int64)]
+    if np.array_equal(kept, np.arange(len(dictionary))):
         return column
-    kind = column.type
-    place = pc.index_in(indices, kept).cast(kind.index_type)
-    chunks = [
-        pa.DictionaryArray.from_arrays(chunk, dictionary.take(kept), ordered=kind.ordered)
-        for chunk in place.chunks
-    ]
+    place = pc.index_in(indices, pa.array(kept, kind.index_type)).cast(kind.index_type)
+    used = dictionary.take(pa.array(kept))
+    chunks = [pa.DictionaryArray.from_arrays(chunk, used, ordered=kind.ordered) for chunk in place.chunks]
     return pa.chunked_array(chunks, kind)
 
 
@@ -144,22 +151,13 @@ def _fill_missing(indices: pa.Array, missing: int) -> NDArray[np.integer[Any]]:
     return np.asarray(pc.fill_null(indices.cast(pa.int64()), missing))
 
 
-def _normalize_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _normalize_column(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     kind = column.type
     if pa.types.is_null(kind):
         return column.cast(pa.string())
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return _as_string(column, pa.string())
-    if pa.types.is_dictionary(kind) and (
-        pa.types.is_large_string(kind.value_type) or pa.types.is_string_view(kind.value_type)
-    ):
-        return column.cast(pa.dictionary(kind.index_type, pa.string(), kind.ordered))
-    if pa.types.is_floating(kind) and not pa.types.is_float16(kind):
-        # 0.0 and -0.0 are one number, and what is counted as one is published as one.
-        column = with_one_zero(column)
-        if pc.any(pc.is_nan(column)).as_py():
-            return pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
-    return column
+    return one_form(column, name)
 
 
 def _as_string(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import io
+import re
 import zipfile
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -26,11 +27,16 @@ from veil.tables.text import canonical_text
 _MAX_ROWS, _MAX_COLUMNS, _MAX_TEXT = 1_048_576, 16_384, 32_767
 _HOLDABLE = (type(None), bool, int, float, Decimal, dt.date, dt.time)
 _LOOKED_AT = 200
+_LONG_AGO = dt.datetime(1980, 1, 1)  # the first time that a zip file can hold
+_MODIFIED = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(Z</dcterms:modified>)")
 _FIRST_DAY = dt.date(1900, 3, 1)  # the calendar of Excel has a 29 February 1900; before it, days are off
 
 
-def read_excel(path: Path, format: Excel) -> tuple[pa.Table, Excel]:
-    """Read one sheet; also return the format with the name of the sheet filled in."""
+def read_excel(path: Path, format: Excel, *, as_text: bool = False) -> tuple[pa.Table, Excel]:
+    """Read one sheet; also return the format with the name of the sheet filled in.
+
+    With `as_text` no column gets a type: every cell is spelled by itself.
+    """
     check_readable(path)
     sheet, cells = _sheet(path, format.sheet, _cells(path, format.sheet))
     where = f"{path}, sheet {sheet!r}"
@@ -56,7 +62,8 @@ def read_excel(path: Path, format: Excel) -> tuple[pa.Table, Excel]:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(f"{where}: more than one column is named {', '.join(map(repr, twice))}. Rename them")
-    columns = [_column([row[number] for row in rows]) for number in range(len(names))]
+    make = _text_column if as_text else _column
+    columns = [make([row[number] for row in rows]) for number in range(len(names))]
     return pa.table(columns, names=names), dataclasses.replace(format, sheet=sheet)
 
 
@@ -77,6 +84,10 @@ def write_excel(table: pa.Table, file: BinaryIO, format: Excel) -> None:
             "all values of the last row are missing; an Excel sheet cannot show that. Write CSV or Parquet"
         )
     book = openpyxl.Workbook(write_only=True)
+    # Nothing about who wrote it, and when: the same table gives the same file.
+    book.properties = openpyxl.packaging.core.DocumentProperties(
+        creator=None, created=_LONG_AGO, modified=_LONG_AGO
+    )
     sheet = book.create_sheet(format.sheet or "Sheet1")
     if format.header:
         sheet.append([_cell(sheet, name, openpyxl) for name in table.column_names])
@@ -84,7 +95,21 @@ def write_excel(table: pa.Table, file: BinaryIO, format: Excel) -> None:
         sheet.append([_cell(sheet, value, openpyxl) for value in row])
     packed = io.BytesIO()  # in memory, because a zip file that breaks off complains once more when collected
     book.save(packed)
-    file.write(packed.getbuffer())
+    file.write(_without_times(packed))
+
+
+def _without_times(packed: io.BytesIO) -> memoryview:
+    """Pack a workbook again, as if it had been written long ago: openpyxl notes down the time in two places."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(packed) as parts, zipfile.ZipFile(made, "w") as again:
+        for part in parts.infolist():
+            content = parts.read(part)
+            if part.filename == "docProps/core.xml":
+                content = _MODIFIED.sub(rb"\g<1>%s\g<2>" % _LONG_AGO.isoformat().encode(), content)
+            again.writestr(
+                zipfile.ZipInfo(part.filename, _LONG_AGO.timetuple()[:6]), content, zipfile.ZIP_DEFLATED
+            )
+    return made.getbuffer()
 
 
 def _openpyxl() -> Any:
@@ -163,6 +188,10 @@ def _column(values: list[Any]) -> pa.Array:
             return pa.array(values)
     except (pa.ArrowInvalid, OverflowError):
         pass
+    return _text_column(values)
+
+
+def _text_column(values: list[Any]) -> pa.Array:
     return pa.array([_as_text(value) for value in values], pa.string())
 
 

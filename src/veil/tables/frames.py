@@ -7,9 +7,10 @@ are asked for. No memory, index, object, attribute or category of it is passed o
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -17,7 +18,13 @@ import numpy as np
 import pyarrow as pa
 
 from veil.errors import InputError
-from veil.tables.arrow import only_used_categories
+from veil.tables.arrow import normalize, only_used_categories
+from veil.tables.forms import as_type
+from veil.tables.objects import from_objects
+from veil.tables.text import canonical_text
+
+_LABELS = (int, float, bool, np.int64, np.float64, dt.date, dt.datetime)
+"""Types of column labels that are no text, and hold nothing but their value."""
 
 
 class Frame(Protocol):
@@ -26,10 +33,11 @@ class Frame(Protocol):
     def to_arrow(self) -> pa.Table:
         """Return the frame as a table, with text as column names."""
 
-    def from_arrow(self, table: pa.Table, unchanged: Set[str]) -> Any:
+    def from_arrow(self, table: pa.Table, unchanged: Set[str] | None) -> Any:
         """Return `table` as a new frame of this kind.
 
-        `unchanged` names the columns whose values are those of this frame, so that they get its types.
+        `unchanged` names the columns whose values are those of this frame, so that they get its types. If None, types
+        follow from `table` alone, whatever this frame has.
         """
 
     def check_index(self) -> None:
@@ -70,10 +78,10 @@ class ArrowFrame:
     def to_arrow(self) -> pa.Table:
         return self.frame
 
-    def from_arrow(self, table: pa.Table, unchanged: Set[str]) -> pa.Table:
-        kinds = self.frame.schema
+    def from_arrow(self, table: pa.Table, unchanged: Set[str] | None) -> pa.Table:
+        kinds, same = self.frame.schema, unchanged or ()
         columns = [
-            _cast(table.column(name), kinds.field(name).type) if name in unchanged else table.column(name)
+            as_type(table.column(name), kinds.field(name).type) if name in same else table.column(name)
             for name in table.column_names
         ]
         return only_used_categories(pa.table(columns, names=table.column_names))
@@ -104,11 +112,11 @@ class PolarsFrame:
                 ) from None
         return self.frame.to_arrow()
 
-    def from_arrow(self, table: pa.Table, unchanged: Set[str]) -> Any:
+    def from_arrow(self, table: pa.Table, unchanged: Set[str] | None) -> Any:
         import polars as pl
 
         out: Any = pl.from_arrow(only_used_categories(table))
-        for name in unchanged:
+        for name in unchanged or ():
             kind: Any = self.frame.schema[name]
             if isinstance(kind, pl.Enum):
                 used = set(out[name].unique().to_list())
@@ -132,28 +140,40 @@ class PandasFrame:
         columns = []
         for number, name in enumerate(names):
             try:
-                columns.append(pa.Array.from_pandas(self.frame.iloc[:, number]))
+                columns.append(_arrow_array(self.frame.iloc[:, number], name))
             except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-                raise self._unusable(number, name, error) from None
+                raise self._unusable(name, error) from None
         return pa.table(columns, names=names)
 
-    def from_arrow(self, table: pa.Table, unchanged: Set[str]) -> Any:
+    def from_arrow(self, table: pa.Table, unchanged: Set[str] | None) -> Any:
         import pandas as pd
 
         place = {name: number for number, name in enumerate(self._names())}
         table = only_used_categories(table)
         columns: dict[int, Any] = {}
         for number, name in enumerate(table.column_names):
-            dtype = self.frame.dtypes.iloc[place[name]] if name in place else None
-            make = _same_array if name in unchanged else _pandas_array
+            known = unchanged is not None and name in place
+            dtype = self.frame.dtypes.iloc[place[name]] if known else None
+            make = _same_array if unchanged and name in unchanged else _pandas_array
             array = make(table.column(name), dtype)
             # The dtype is said, or pandas looks at the objects and may choose another.
             columns[number] = pd.Series(array, dtype=array.dtype)
         out = pd.DataFrame(columns, index=pd.RangeIndex(table.num_rows))
-        out.columns = pd.Index(
-            [self._label(place[name]) if name in place else name for name in table.column_names]
-        )
+        labels = [self.frame.columns[place[name]] if name in place else name for name in table.column_names]
+        out.columns = pd.Index(labels)
+        if out.columns.dtype == np.dtype(object):  # which holds the labels of the frame themselves
+            out.columns = pd.Index([each if type(each) in _LABELS else str(each) for each in labels])
         return out
+
+    def objects_as_text(self, table: pa.Table, names: Iterable[str]) -> pa.Table:
+        """Return the table of this frame with some columns, where they hold Python objects, spelled cell by cell."""
+        place = {name: number for number, name in enumerate(self._names())}
+        for name in names:
+            cells = self.frame.iloc[:, place[name]]
+            if getattr(cells.dtype, "categories", cells).dtype == np.dtype(object):
+                texts = pa.array(_spell_objects(cells), pa.string())
+                table = table.set_column(table.column_names.index(name), name, texts)
+        return table
 
     def check_index(self) -> None:
         import pandas as pd
@@ -168,11 +188,6 @@ class PandasFrame:
             "missing. Make it a column with df.reset_index(), or drop it with df.reset_index(drop=True)"
         )
 
-    def _label(self, number: int) -> Any:
-        """The label of a column, as a plain text or number."""
-        label = self.frame.columns[number]
-        return str(label) if isinstance(label, str) else label
-
     def _names(self) -> list[str]:
         """Column labels that are not text (numbers, dates) go by their text; the release has them again."""
         if self.frame.columns.nlevels > 1:
@@ -182,20 +197,44 @@ class PandasFrame:
             )
         return [str(label) for label in self.frame.columns]
 
-    def _unusable(self, number: int, name: str, error: Exception) -> InputError:
-        column = self.frame.iloc[:, number]
-        kinds: dict[str, int] = {}
-        for row, (value, missing) in enumerate(zip(column, column.isna(), strict=True)):
-            if not missing:
-                kinds.setdefault(type(value).__name__, row)
-        if len(kinds) > 1:
-            mix = ", ".join(f"{kind} (first in row {row + 1})" for kind, row in kinds.items())
-            return InputError(
-                f"column {name!r} mixes values of type {mix}. Turn them into one type, or drop it"
-            )
+    def _unusable(self, name: str, error: Exception) -> InputError:
         return InputError(
             f"column {name!r} cannot be used: {error}. Turn it into text or numbers, or drop it"
         )
+
+
+def _arrow_array(column: Any, name: str) -> pa.Array:
+    """Return a column of pandas as an array; Python objects, also as categories, only if they are of one kind."""
+    import pandas as pd
+
+    if column.dtype == np.dtype(object):
+        return from_objects(column, name)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, listed = column.cat.codes.to_numpy(), column.cat.categories
+        if isinstance(listed.dtype, pd.IntervalDtype | pd.PeriodDtype):  # as `pd.cut` makes them
+            listed = listed.astype(str)
+        if listed.dtype == np.dtype(object):
+            categories = from_objects(listed, name)
+        else:
+            categories = pa.Array.from_pandas(listed)
+        return pa.DictionaryArray.from_arrays(
+            pa.array(codes.astype(np.int32), mask=codes < 0), categories, ordered=column.cat.ordered
+        )
+    return pa.Array.from_pandas(column)
+
+
+def _spell_objects(cells: Iterable[Any]) -> list[str | None]:
+    """Spell each of some Python objects by itself, as Arrow would if there were no others."""
+    known: dict[tuple[type, Any], str | None] = {}
+    texts = []
+    for cell in cells:
+        key = (type(cell), cell)
+        if key not in known:
+            known[key] = canonical_text(
+                normalize(pa.table({"": pa.array([cell], from_pandas=True)})).column(0)
+            )[0]
+        texts.append(known[key])
+    return texts
 
 
 def _same_array(column: pa.ChunkedArray, dtype: Any) -> Any:
@@ -203,16 +242,16 @@ def _same_array(column: pa.ChunkedArray, dtype: Any) -> Any:
     import pandas as pd
 
     if isinstance(dtype, pd.ArrowDtype):
-        return pd.arrays.ArrowExtensionArray(_cast(column, dtype.pyarrow_dtype))
+        return pd.arrays.ArrowExtensionArray(as_type(column, dtype.pyarrow_dtype))
     if isinstance(dtype, pd.CategoricalDtype):
+        # The categories are those of the Arrow column: the ones of the frame are objects of whoever made it.
         values = column.to_pandas()
-        used = set(values.dropna().unique())
-        return pd.Categorical(
-            values, [each for each in dtype.categories if each in used], ordered=dtype.ordered
-        )
+        return values.array if isinstance(values.dtype, pd.CategoricalDtype) else pd.Categorical(values)
     if hasattr(dtype, "__from_arrow__"):
         return dtype.__from_arrow__(column)
     if dtype == np.dtype(object):
+        if pa.types.is_string(column.type):
+            return pd.Series(column.to_numpy(), dtype=object).array
         made = np.empty(len(column), object)
         for at, value in enumerate(column.to_pylist()):
             made[at] = value
@@ -239,11 +278,6 @@ def _pandas_array(column: pa.ChunkedArray, dtype: Any) -> Any:
             name = "boolean" if pa.types.is_boolean(kind) else str(kind).replace("i", "I").replace("u", "U")
             return cast("Any", pd.api.types.pandas_dtype(name)).__from_arrow__(column)
     return column.to_pandas().array
-
-
-def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Give a column a type that its values had; Arrow casts nothing to the type of nothing at all."""
-    return pa.chunked_array([pa.nulls(len(column))]) if pa.types.is_null(kind) else column.cast(kind)
 
 
 def _is_series(source: Any) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -13,10 +16,11 @@ import pyarrow as pa
 
 from veil.errors import InputError
 from veil.tables import columnar, excel
-from veil.tables.arrow import normalize, only_used_categories
+from veil.tables.arrow import dictionary_encoded, normalize, only_used_categories
+from veil.tables.columns import is_list
 from veil.tables.csv.reader import read_csv
 from veil.tables.formats import Csv, Excel, Format, Parquet, format_of
-from veil.tables.frames import Frame, check_names, frame_of
+from veil.tables.frames import Frame, PandasFrame, check_names, frame_of
 
 Kind = Literal["pandas", "polars", "pyarrow", "file", "engine"]
 
@@ -37,6 +41,8 @@ class Source:
     frame: Frame | None = field(default=None, repr=False)
     weights: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     columns: tuple[str, ...] | None = None
+    declared: Format | None = None
+    """What the caller said of the format, without what was found from the content of the file."""
 
     def check_index(self) -> None:
         """Refuse a frame with an index, which a release cannot have."""
@@ -48,18 +54,50 @@ class Source:
         """Number of records."""
         return int(self.table.num_rows if self.weights is None else self.weights.sum())
 
+    def fingerprint(self) -> str | None:
+        """Return the SHA-256 of the file, or of names and cells of a frame; None where an engine cannot tell."""
+        if self.path is not None:
+            return file_digest(self.path)
+        digest = hashlib.sha256()
+        for name in self.table.column_names:
+            column = self.table[name]
+            if is_list(column.type):  # which Arrow cannot encode
+                digest.update(json.dumps([name, column.to_pylist()], default=str).encode())
+                continue
+            values, codes = dictionary_encoded(column)
+            digest.update(json.dumps([name, len(codes), values.to_pylist()], default=str).encode())
+            digest.update(codes.astype("<i4").tobytes())
+        return digest.hexdigest()
+
+    def cell_by_cell(self, names: Iterable[str]) -> pa.Table:
+        """Return the table with some columns in a form that no cell gets from what other records hold.
+
+        Where types are found from all records, in CSV and Excel files and of Python objects, cells are text.
+        """
+        if self.path is not None and isinstance(self.format, Csv | Excel):
+            return _read_file(self.path, self.format, as_text=True).table
+        if isinstance(self.frame, PandasFrame):
+            return self.frame.objects_as_text(self.table, names)
+        return self.table
+
     def restore(
-        self, table: pa.Table, rows: npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_] | None = None
+        self,
+        table: pa.Table,
+        rows: npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_] | None = None,
+        *,
+        drawn: Collection[str] = (),
     ) -> Any:
         """Return `table` as the kind of frame that was read; a pyarrow table if that was a file.
 
         `rows` says which rows of the source the rows of `table` come from (positions, or a mask) where
         some were dropped. Columns that equal their original keep its dtype; nothing else of the frame is passed on.
+        Of columns that were `drawn` at random nobody learns by the dtype whether they do.
         """
         picked = self._pick_rows(table, rows)
         if self.frame is None:
             return only_used_categories(table)
-        unchanged = {name for name in table.column_names if self._is_unchanged(name, table, picked)}
+        names = [name for name in table.column_names if name not in drawn]
+        unchanged = {name for name in names if self._is_unchanged(name, table, picked)}
         return self.frame.from_arrow(table, unchanged)
 
     def _pick_rows(self, table: pa.Table, rows: Any) -> npt.NDArray[np.int64] | None:
@@ -88,6 +126,15 @@ class Source:
         return bool(after.equals(before if rows is None else before.take(pa.array(rows))))
 
 
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
 def read(source: Any, *, format: Format | None = None) -> Source:
     """Read a table from a pandas, polars or pyarrow frame, or from the path of a file.
 
@@ -114,17 +161,17 @@ def read(source: Any, *, format: Format | None = None) -> Source:
     return Source(_check_table(table, "the table"), cast("Kind", kind), frame=frame)
 
 
-def _read_file(path: Path, format: Format | None) -> Source:
+def _read_file(path: Path, format: Format | None, *, as_text: bool = False) -> Source:
     chosen: Format = format if format is not None else format_of(path)
     if isinstance(chosen, Csv):
-        table, chosen = read_csv(path, chosen)
+        table, chosen = read_csv(path, chosen, as_text=as_text)
     elif isinstance(chosen, Excel):
-        table, chosen = excel.read_excel(path, chosen)
+        table, chosen = excel.read_excel(path, chosen, as_text=as_text)
     elif isinstance(chosen, Parquet):
         table = columnar.read_parquet(path)
     else:
         table = columnar.read_feather(path)
-    return Source(_check_table(table, str(path)), "file", path, chosen)
+    return Source(_check_table(table, str(path)), "file", path, chosen, declared=format)
 
 
 def _check_table(table: pa.Table, where: str) -> pa.Table:

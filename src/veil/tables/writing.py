@@ -29,8 +29,8 @@ from veil.tables.formats import Csv, Excel, Format, Parquet, is_gzip, output_for
 def write(table: pa.Table, path: str | os.PathLike[str], *, format: Format | None = None) -> None:
     """Write a table to a file, atomically, in the given format or the one that the name stands for.
 
-    Only what the rows hold is written: no metadata, and of a dictionary-encoded column no categories
-    that do not occur.
+    Only what the rows hold is written: no metadata of the table or its columns, no layout, and of a dictionary-encoded
+    column no categories that do not occur.
 
     >>> import pyarrow as pa, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -43,7 +43,8 @@ def write(table: pa.Table, path: str | os.PathLike[str], *, format: Format | Non
     """
     target = Path(path)
     chosen = format if format is not None else output_format(target)
-    table = only_used_categories(table.replace_schema_metadata(None))
+    # In one piece: where chunks begin and end would tell how the table was put together.
+    table = only_used_categories(pa.table(table.columns, names=table.column_names)).combine_chunks()
     with atomic(target) as temporary, temporary.open("wb") as file:
         try:
             _write(table, file, chosen, packed=is_gzip(target))

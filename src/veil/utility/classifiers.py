@@ -2,8 +2,9 @@
 
 Records are shuffled and cut into folds. For each fold, models are trained with the others: one on original features,
 one on released features without suppressed records. Both predict the target as it was released; a suppressed record
-is asked about with the labels that most others with its values got, in its features and its target. ZeroR always
-predicts the most frequent class. Figures are taken over all records together.
+is asked about with the labels that most others with its values got, in its features and its target. A value that no
+record shows any more is a class that the release teaches nobody, so that its records are wrong guesses. ZeroR always
+predicts the most frequent class. Figures are taken over all records of the input that have a value to predict.
 
 Values are categories unless they are named in `numeric`, as in ARX. Its classifiers are others, so that figures agree
 in their meaning but not in their digits.
@@ -25,14 +26,15 @@ from numpy.typing import NDArray
 from veil.errors import InputError, ParameterError
 from veil.utility.comparison import Comparison
 from veil.utility.features import (
+    NEVER_SEEN,
     TableSide,
     check,
     collapse_rows,
     folds_of,
     one_thread,
-    released_codes,
     require_scikit_learn,
     sides,
+    target_classes,
 )
 from veil.utility.forest import Forest
 from veil.utility.performance import Performance, performance
@@ -67,7 +69,9 @@ class Classification:
 
     @property
     def relative_accuracy(self) -> float:
-        """Accuracy on a scale from ZeroR (0) to the original (1); compared with ZeroR alone if these are equal."""
+        """Accuracy on a scale from ZeroR (0) to the original (1), below 0 if worse than ZeroR; compared with ZeroR alone
+        if these are equal.
+        """
         return _relative(self.released.accuracy, self.original.accuracy, self.zero_r.accuracy)
 
     @property
@@ -100,9 +104,16 @@ class Classification:
     def __str__(self) -> str:
         return (
             f"{self.target} by {self.method}: accuracy {self.original.accuracy:.4f} -> {self.released.accuracy:.4f}, "
-            f"ZeroR {self.zero_r.accuracy:.4f} (relative {self.relative_accuracy:.1%}), Brier score "
+            f"ZeroR {self.zero_r.accuracy:.4f} ({self._gain()}), Brier score "
             f"{self.original.brier:.4f} -> {self.released.brier:.4f}"
         )
+
+    def _gain(self) -> str:
+        if self.released.accuracy < self.zero_r.accuracy:
+            return "worse than that"
+        if self.original.accuracy <= self.zero_r.accuracy:
+            return "nothing was to be gained"
+        return f"{self.relative_accuracy:.1%} of the gain kept"
 
 
 def _relative(released: float, original: float, nothing: float) -> float:
@@ -180,19 +191,18 @@ class _Task:
         seed: int,
     ) -> None:
         self.target, self.features, self.trees, self.seed = target, tuple(features), trees, seed
-        labels, _, seen = released_codes(comparison, target)
-        known = np.array([*(label is not None for label in labels), False], np.bool_)
-        usable = np.flatnonzero(known[seen])
+        labels, own, shown = target_classes(comparison, target)
+        usable = np.flatnonzero(own != NEVER_SEEN)
         if not usable.size:
-            raise InputError(f"no record tells anything about {target!r}: there is nothing to predict")
+            raise InputError(f"column {target!r} holds no value: there is nothing to predict")
         self.rows = np.random.default_rng(seed).permutation(usable)[:max_records]
-        classes, truth = np.unique(seen[self.rows], return_inverse=True)
+        classes, truth = np.unique(own[self.rows], return_inverse=True)
         self.truth: Integers = truth.astype(np.int64)
-        self.classes = [str(labels[code]) for code in classes]
+        self.classes = [labels[code] for code in classes]
         self.folds = folds_of(self.rows.size, folds)
         before, after = sides(comparison, features, numeric)
         everybody = np.ones(self.rows.size, np.bool_)
-        kept = ~comparison.suppressed[self.rows]
+        kept = (shown & ~comparison.suppressed)[self.rows]
         self.trained = int(kept.sum())
         self.sides = [_Learner(side, self, use) for side, use in ((before, everybody), (after, kept))]
 

@@ -152,6 +152,10 @@ class Column:
             here = on_path & (self._top == level)
             self._code[here] = hierarchy.label_map(level)[self.base[here]]
         self._code[elsewhere] = look_up(codes)[elsewhere]
+        # What tells nothing has lost everything, on whatever level a value gets such a label.
+        nothing = self.missing & ~self.unchanged
+        self.level[nothing] = self._top[nothing] = height
+        self._code[nothing] = 0
         if self.untouched:  # even where labels of higher levels are spelled like values
             self._top[:], self._code = 0, self.base
 

@@ -9,8 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.errors import InputError, PlanError, did_you_mean
-from veil.outcome.outcome import outcome_of, require_outcome
+from veil.dp.publish import safepub_of
+from veil.errors import InputError, ParameterError, PlanError, did_you_mean
+from veil.masking.values.sampling import Sampling
+from veil.outcome.outcome import Outcome, outcome_of, require_outcome
 from veil.published.flag import flags_among
 from veil.tables import read
 from veil.tables.arrow import normalize
@@ -35,6 +37,8 @@ class Comparison:
         For each original record its row in the released table, or -1.
     suppressed : array
         Which original records are suppressed.
+    sampling_fraction : float
+        Chance of an original record to be drawn into the release; 1 if all are in it.
     columns : dict
         The quasi-identifiers, by name.
 
@@ -52,12 +56,17 @@ class Comparison:
         *,
         rows: Any = None,
         marker: str | None = "*",
+        sampling_fraction: float = 1.0,
     ) -> None:
+        if not 0 < sampling_fraction <= 1:
+            raise ParameterError(
+                f"`sampling_fraction` should be above 0 and at most 1, not {sampling_fraction}"
+            )
         self.original, self.released = (
             _table(original, "the original"),
             _table(released, "the released table"),
         )
-        self.marker = marker
+        self.marker, self.sampling_fraction = marker, float(sampling_fraction)
         self.records = self.original.num_rows
         if not self.records:
             raise InputError("the original has no rows: there is nothing to compare with")
@@ -89,7 +98,14 @@ class Comparison:
         prepared, rows = outcome.prepared, outcome.rows
         if prepared is None:
             there = [name for name in names if name in outcome.original.column_names]
-            return cls(outcome.original, outcome.table, there, rows=rows, marker=outcome.marker)
+            return cls(
+                outcome.original,
+                outcome.table,
+                there,
+                rows=rows,
+                marker=outcome.marker,
+                sampling_fraction=sampling_fraction_of(outcome),
+            )
         table, whole = prepared.table, outcome.source.table
         if rows is None:
             rows = np.arange(table.num_rows)
@@ -99,7 +115,14 @@ class Comparison:
         elif table is not whole:
             table, rows = whole, _match_rows(table, whole)[rows]
         hierarchies = {name: outcome.hierarchies.get(name) for name in names}
-        return cls(table, outcome.table, hierarchies, rows=rows, marker=outcome.marker)
+        return cls(
+            table,
+            outcome.table,
+            hierarchies,
+            rows=rows,
+            marker=outcome.marker,
+            sampling_fraction=sampling_fraction_of(outcome),
+        )
 
     @property
     def shared(self) -> list[str]:
@@ -132,6 +155,15 @@ class Comparison:
                 return absent | blank & told[self.place] if told.size else absent
         changed: NDArray[np.bool_] = ~np.logical_and.reduce([each.unchanged for each in cells])
         return absent | (blank & changed)
+
+
+def sampling_fraction_of(outcome: Outcome) -> float:
+    """Return the share of the records that were drawn at random, as whoever uses the release may know it."""
+    if outcome.plan is not None:
+        private = safepub_of(outcome.plan)
+        return 1.0 if private is None else float(private.parameters(outcome.records).beta)
+    drawn = any(isinstance(each, Sampling) for each in outcome.methods)
+    return outcome.table.num_rows / outcome.original.num_rows if drawn else 1.0
 
 
 def _table(source: Any, what: str) -> pa.Table:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.errors import InputError, MissingDependencyError, ParameterError, PlanError
+from veil.hierarchies.hierarchy import ROOT
 from veil.tables.columns import is_number
 from veil.utility.column import number_keys
 from veil.utility.comparison import Comparison
@@ -129,20 +130,70 @@ def _categorical(comparison: Comparison, name: str) -> tuple[Part, Part]:
 def released_codes(comparison: Comparison, name: str) -> tuple[list[str | None], Integers, Integers]:
     """Return the released values of a column in order, what each record shows, and what it would show.
 
-    Suppressed cells would show what most of the others show that had the same value.
+    Cells of suppressed records would show what most of the others show that had the same value.
     """
     (values, before), (labels, codes) = order_values(comparison, name)
+    shown = _shown(comparison, codes)
+    hidden = comparison.suppressed & (
+        (name in comparison.columns) | _lost(comparison, values, before, labels, shown)
+    )
+    return labels, shown, _as_released(values, before, labels, shown, hidden)
+
+
+def target_classes(comparison: Comparison, name: str) -> tuple[list[str], Integers, NDArray[np.bool_]]:
+    """Return the classes of a column, that of each record, and which records show it in the release.
+
+    A class is a released label, and a record is of the one that most of the others show that had the same value. A
+    value that nobody shows is a class of its own, which nobody can learn from the release. Records without a value in
+    the input have the class `NEVER_SEEN`.
+    """
+    (values, before), (labels, codes) = order_values(comparison, name)
+    shown = _shown(comparison, codes)
+    lost = _lost(comparison, values, before, labels, shown)
+    classes = _as_released(values, before, labels, shown, lost)
+    gone = classes == NEVER_SEEN
+    classes[gone] = len(labels) + before[gone]
+    classes[np.array([value is None for value in values], np.bool_)[before]] = NEVER_SEEN
+    return [str(each) for each in (*labels, *values)], classes, ~lost
+
+
+def _shown(comparison: Comparison, codes: Integers) -> Integers:
     present = comparison.place >= 0
     shown = np.full(comparison.records, NEVER_SEEN, np.int64)
     shown[present] = codes[comparison.place[present]]
-    hidden = comparison.suppressed if name in comparison.columns else ~present
+    return shown
+
+
+def _lost(
+    comparison: Comparison,
+    values: list[str | None],
+    before: Integers,
+    labels: list[str | None],
+    shown: Integers,
+) -> NDArray[np.bool_]:
+    """Tell for each record whether its cell is not there, or shows nothing where it held something."""
+    nothing = {None, ROOT, comparison.marker}
+    blank = np.array([*(label in nothing for label in labels), True], np.bool_)[shown]
+    was_blank = np.array([value in nothing for value in values], np.bool_)[before]
+    found: NDArray[np.bool_] = (shown == NEVER_SEEN) | (blank & ~was_blank)
+    return found
+
+
+def _as_released(
+    values: list[str | None],
+    before: Integers,
+    labels: list[str | None],
+    shown: Integers,
+    hidden: NDArray[np.bool_],
+) -> Integers:
+    """Return what each record shows, and where that is hidden what most others show that had the same value."""
     width = max(1, len(labels))
     keys, _, count = number_keys(before[~hidden] * width + shown[~hidden], len(values) * width)
     value, label = np.divmod(keys, width)
     order = np.lexsort((-label, count))  # the most frequent last, the first of equals
     usual = np.full(len(values), NEVER_SEEN, np.int64)
     usual[value[order]] = label[order]
-    return labels, shown, np.where(hidden, usual[before], shown)
+    return np.where(hidden, usual[before], shown)
 
 
 def _numeric(comparison: Comparison, name: str) -> tuple[Part, Part]:

@@ -3,7 +3,8 @@
 A query counts the records whose values lie in a window of consecutive values on each of some quasi-identifiers, such
 as "age from 30 to 39 and wards C to E". On the release it is answered as its readers would: a record counts with the
 chance that it lies in the window if all original values below its label are equally likely, and independently on
-each quasi-identifier (LeFevre, DeWitt and Ramakrishnan 2006; Xiao and Tao 2006).
+each quasi-identifier (LeFevre, DeWitt and Ramakrishnan 2006; Xiao and Tao 2006). What is counted in a random sample is
+divided by the sampling fraction.
 """
 
 from __future__ import annotations
@@ -226,6 +227,9 @@ class Asked:
         member = np.empty(count.size, np.int64)
         member[place] = np.arange(place.size)
         found = [codes[column.pair[member]] for column, codes in zip(columns, firsts, strict=True)]
+        fraction = self.comparison.sampling_fraction
+        if released and fraction < 1:
+            return found, np.bincount(place, self.comparison.place >= 0, count.size) / fraction
         return found, count.astype(np.float64)
 
 

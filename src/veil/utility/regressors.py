@@ -81,7 +81,7 @@ class Regression:
         after = "nothing to learn from" if self.rmse[1] is None else f"{self.rmse[1]:.4g}"
         told = f"{self.target} by {self.method}: RMSE {self.rmse[0]:.4g} -> {after}, mean {self.baseline:.4g}"
         if self.r2[0] is not None and self.r2[1] is not None:
-            told += f", R² {self.r2[0]:.4f} -> {self.r2[1]:.4f}"
+            told += f", R² {self.r2[0]:z.4f} -> {self.r2[1]:z.4f}"
         return told
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.errors import PlanError
+from veil.errors import PlanError, did_you_mean
 from veil.outcome.outcome import outcome_of
 from veil.tables.columns import is_number
 from veil.utility.classifiers import Classification, classification
-from veil.utility.comparison import Comparison
+from veil.utility.comparison import Comparison, sampling_fraction_of
 from veil.utility.distributions import Distribution, Frequencies, distribution
 from veil.utility.numbers_kept import Preservation, preservation
 from veil.utility.quality import Quality, class_sizes, quality_measures
@@ -134,7 +134,9 @@ def compare(
     *,
     rows: Any = None,
     marker: str | None = "*",
+    sampling_fraction: float | None = None,
     targets: str | Iterable[str] = (),
+    categories: str | Iterable[str] = (),
     queries: int = 1000,
     folds: int = 10,
     trees: int = 30,
@@ -158,9 +160,14 @@ def compare(
         tables have the same rows in the same order.
     marker
         Text of suppressed cells.
+    sampling_fraction
+        Chance of each original record to be in the released table, if that was drawn at random: counts are divided by
+        it. Of a release it is known.
     targets
         Columns to predict from the quasi-identifiers: numbers by regression, anything else by classification. Needs
         scikit-learn.
+    categories
+        Those among the targets whose numbers are codes of categories, and are classified.
     queries
         Random count queries to ask; 0 for none.
     folds, trees, seed, threads
@@ -189,11 +196,19 @@ def compare(
         made = outcome_of(released)
         if quasi_identifiers is None:
             quasi_identifiers = () if made is None else made.quasi_identifiers
-        if rows is None and made is not None:
-            rows = made.rows
-        comparison = Comparison(original, released, quasi_identifiers, rows=rows, marker=marker)
+        if made is not None:
+            rows = made.rows if rows is None else rows
+            sampling_fraction = sampling_fraction_of(made) if sampling_fraction is None else sampling_fraction
+        comparison = Comparison(
+            original,
+            released,
+            quasi_identifiers,
+            rows=rows,
+            marker=marker,
+            sampling_fraction=1.0 if sampling_fraction is None else sampling_fraction,
+        )
     return measure_utility(
-        comparison, targets=targets, queries=queries, folds=folds, trees=trees, listwise=listwise,
+        comparison, targets=targets, categories=categories, queries=queries, folds=folds, trees=trees, listwise=listwise,
         max_values=max_values, seed=seed, threads=threads,
     )  # fmt: skip
 
@@ -217,6 +232,7 @@ def measure_utility(
     comparison: Comparison,
     *,
     targets: str | Iterable[str] = (),
+    categories: str | Iterable[str] = (),
     queries: int = 1000,
     folds: int = 10,
     trees: int = 30,
@@ -228,9 +244,16 @@ def measure_utility(
     """Measured everything about a comparison; parameters are those of `compare`."""
     learned: list[Classification] = []
     regressed: list[Regression] = []
-    for target in [targets] if isinstance(targets, str) else targets:
+    named = [targets] if isinstance(targets, str) else list(targets)
+    coded = [categories] if isinstance(categories, str) else list(categories)
+    for name in coded:
+        if name not in named:
+            raise PlanError(
+                f"`categories` names {name!r}, which is none of the targets.{did_you_mean(name, named)}"
+            )
+    for target in named:
         comparison.require(target)
-        if is_number(comparison.original[target].type):
+        if is_number(comparison.original[target].type) and target not in coded:
             regressed += regression(comparison, target, folds=folds, trees=trees, seed=seed, threads=threads)
         else:
             learned += classification(

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -74,6 +75,10 @@ def _by_class(
 
 def _near(exact: Fraction | float, shown: Any) -> bool:
     """Whether a shown number is an exact one, rounded as its type asks."""
+    if isinstance(shown, Decimal):
+        unit = Fraction(10) ** int(shown.as_tuple().exponent)
+        slack = 0 if isinstance(exact, Fraction) else Fraction(abs(exact)) / 10**9
+        return abs(Fraction(shown) - Fraction(exact)) <= unit / 2 + slack
     if isinstance(shown, int):
         return abs(shown - exact) <= 0.5 + 1e-9 * abs(float(exact))
     return math.isclose(float(exact), float(shown), rel_tol=1e-9, abs_tol=1e-12)

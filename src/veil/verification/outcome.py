@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from fractions import Fraction
 from typing import NoReturn
 
 import numpy as np
 
+from veil.base.exact import largest_count
 from veil.base.wording import plural
 from veil.errors import NoSolutionError, Say
 from veil.outcome.outcome import Outcome, without_rows
@@ -22,8 +22,9 @@ def verified(outcome: Outcome) -> Outcome:
     Methods that are no generalization to levels of the lattice check their output themselves, as only they know what
     they promise.
     """
-    checked = dataclasses.replace(outcome, verification=_verify(outcome))
-    if not checked.verification.holds and _shows_suppressed(outcome) and _verify(without_rows(outcome)).holds:
+    checked = dataclasses.replace(outcome, verification=verify_outcome(outcome))
+    shows = not checked.verification.holds and _shows_suppressed(outcome)
+    if shows and verify_outcome(without_rows(outcome)).holds:
         _refuse_cells(checked)
     checked.verification.require()
     return checked
@@ -51,13 +52,14 @@ def _refuse_cells(outcome: Outcome) -> NoReturn:
     )
 
 
-def _verify(outcome: Outcome) -> Verification:
+def verify_outcome(outcome: Outcome) -> Verification:
+    """Check each promise of an outcome on its table, beside the input."""
     plan, prepared = outcome.plan, outcome.prepared
     if plan is None or prepared is None:
         return outcome.verification
     if outcome.recoding is not None:
         # Who has passed the limit knowingly need not be told again.
-        limit = int(Fraction(str(plan.suppression_limit)) * prepared.sample.records)
+        limit = largest_count(plan.suppression_limit, prepared.sample.records)
         return verify_recoded(outcome, None if outcome.over_limit else limit)
     return verify_release(
         prepared.table,

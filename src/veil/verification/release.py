@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from veil.base.exact import largest_count
 from veil.base.wording import plural
 from veil.hierarchies import Hierarchy
 from veil.models import PrivacyModel
@@ -206,7 +206,7 @@ def _verify_limit(published: Published, hidden: NDArray[np.bool_], plan: Plan) -
     records, weights = published.baseline_records, published.weights
     count = int(hidden.sum() if weights is None else weights[hidden].sum())
     count += records - published.records
-    allowed = int(Fraction(str(plan.suppression_limit)) * records)
+    allowed = largest_count(plan.suppression_limit, records)
     what = plural(allowed, "record is", "records are")
     return Finding(f"at most {what} suppressed", count <= allowed, str(count))
 
@@ -287,6 +287,11 @@ def _generalize_columns(
 
 def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     """Whether two columns hold the same cells. Not-a-number equals itself here, unlike in Arrow."""
+    # Categories are published with codes of another width, and are the same cells.
+    before, after = (
+        each.cast(each.type.value_type) if pa.types.is_dictionary(each.type) else each
+        for each in (before, after)
+    )
     if before.equals(after):
         return True
     if before.type != after.type or not pa.types.is_floating(before.type):

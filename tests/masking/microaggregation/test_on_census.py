@@ -251,7 +251,7 @@ def test_t_closeness_through_microaggregation(closeness):
 @pytest.mark.parametrize(("t", "k"), [(2, 10), (3, 7), (5, 36)])
 def test_groups_by_the_confidential_attribute(t, k, release):
     for method in (
-        BucketizedTCloseness("FICA", t, k, ["FEDTAX", "POTHVAL"], release),
+        BucketizedTCloseness("FICA", t, k, release=release),
         ConfidentialAttributePartitioning("FICA", k, release),
     ):
         made = method.mask(census(), Randomness())

@@ -48,7 +48,7 @@ def test_the_tail_agrees_with_the_definition(values, threshold, replacement):
         assert made["x"] == values
         return
     new = {"threshold": threshold, "mean": statistics.fmean(tail), "median": statistics.median(tail)}[
-        replacement
+        replacement if len(tail) > 2 else "threshold"
     ]
     expected = [new if each is not None and each >= threshold else each for each in values]
     assert made["x"] == pytest.approx(expected)
@@ -67,8 +67,29 @@ def test_bottom_coding_mirrors_top_coding(values, quantile):
         for each in present
         if Fraction(sum(other <= each for other in present), len(present)) >= Fraction(str(quantile))
     )
-    assert outcome(TopCoding("x", quantile=quantile), {"x": values}).facts["threshold"] == expected
-    assert outcome(BottomCoding("x", quantile=quantile), {"x": values}).facts["threshold"] == expected
+    different = sorted(set(present))
+    for method, most, place in ((TopCoding, present[-1], -2), (BottomCoding, present[0], 1)):
+        if len(different) == 1:
+            with pytest.raises(InputError, match="the same value in every row"):
+                outcome(method("x", quantile=quantile), {"x": values})
+            continue
+        limit = outcome(method("x", quantile=quantile), {"x": values}).facts["threshold"]
+        assert limit == (different[place] if expected == most else expected)
+
+
+@pytest.mark.parametrize("quantile", [0.5, 0.9, 0.99, 0.999])
+@pytest.mark.parametrize("replacement", ["threshold", "mean", "median"])
+def test_a_lone_outlier_is_never_republished(quantile, replacement):
+    """Whoever knows that somebody earns 250,000 must not find that somebody."""
+    incomes = [*range(1000, 1099), 250_000]
+    top = masked(TopCoding("x", quantile=quantile, replacement=replacement), {"x": incomes})["x"]
+    bottom = masked(
+        BottomCoding("x", quantile=1 - quantile, replacement=replacement), {"x": [-each for each in incomes]}
+    )["x"]
+    assert 250_000 not in top
+    assert -250_000 not in bottom
+    given = masked(TopCoding("x", 200_000, replacement=replacement), {"x": incomes})["x"]
+    assert max(given) == 200_000
 
 
 def test_the_mean_of_the_tail_keeps_the_mean_of_the_column():

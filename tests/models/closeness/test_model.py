@@ -388,12 +388,14 @@ def test_categories_have_the_order_they_were_made_with(library, tmp_path):
     found = {each.parameter: each.value for each in veil.assess(frame, quasi_identifiers="q", sensitive="s")}
     assert found["t (ordered)"] == 0.25
     with pytest.raises(PlanError, match=r"Write it down: .*order=\['low', 'mid', 'high', 'never'\]"):
-        veil.anonymize(frame, models=TCloseness("s", 0.2, "ordered"), **plan)
+        veil.anonymize(frame, models=TCloseness("s", 0.2, "ordered"), **plan, order="input")
     published = Published(veil.tables.read(frame).table, ["q"])
     assert not TCloseness("s", 0.9, "ordered").verify(published).holds
-    strict = veil.anonymize(frame, models=TCloseness("s", 0.2, "ordered", order=ORDER), **plan)
+    strict = veil.anonymize(frame, models=TCloseness("s", 0.2, "ordered", order=ORDER), **plan, order="input")
     assert set(strict.arrow["q"].to_pylist()) == {"*"}
-    release = veil.anonymize(frame, models=TCloseness("s", 0.25, "ordered", order=ORDER), **plan)
+    release = veil.anonymize(
+        frame, models=TCloseness("s", 0.25, "ordered", order=ORDER), **plan, order="input"
+    )
     assert release.arrow["q"].to_pylist() == list("aaaabbbb")
     release.save(tmp_path / "release.csv")
     release.certificate(tmp_path / "certificate.json")
@@ -409,10 +411,14 @@ def test_categories_in_files(engine, tmp_path):
     plan = {"quasi_identifiers": {"q": h.suppression()}, "sensitive": "s", "suppression_limit": 1.0}
     with pytest.raises(PlanError, match="the categories of column 's' have an order"):
         veil.anonymize(
-            tmp_path / "table.parquet", engine=engine, models=TCloseness("s", 0.2, "ordered"), **plan
+            tmp_path / "table.parquet",
+            engine=engine,
+            models=TCloseness("s", 0.2, "ordered"),
+            **plan,
+            order="input",
         )
     model = TCloseness("s", 0.25, "ordered", order=ORDER)
-    release = veil.anonymize(tmp_path / "table.parquet", engine=engine, models=model, **plan)
+    release = veil.anonymize(tmp_path / "table.parquet", engine=engine, models=model, **plan, order="input")
     assert release.suppressed == 0
     assert "t = 0.25" in str(release.verification)
 
@@ -461,11 +467,13 @@ def test_an_order_that_lacks_a_value():
     plan = {"quasi_identifiers": {"q": h.suppression()}, "sensitive": "s"}
     table = pa.table({"q": list("aaaabbbb"), "s": LEVELS})
     with pytest.raises(PlanError, match="column 's' lacks 'high', which occurs in it"):
-        veil.anonymize(table, models=TCloseness("s", 0.2, "ordered", order=["low", "mid"]), **plan)
+        veil.anonymize(
+            table, models=TCloseness("s", 0.2, "ordered", order=["low", "mid"]), **plan, order="input"
+        )
     for other in (ORDER[::-1], None):
         two = [TCloseness("s", 0.2, "ordered", order=ORDER), TCloseness("s", 0.3, "ordered", order=other)]
         with pytest.raises(PlanError, match="different orders to the values of column 's'"):
-            veil.anonymize(table, models=two, **plan)
+            veil.anonymize(table, models=two, **plan, order="input")
 
 
 def test_lists_have_no_order():
@@ -476,6 +484,7 @@ def test_lists_have_no_order():
             quasi_identifiers={"q": h.suppression()},
             sensitive="s",
             models=TCloseness("s", 0.2, "ordered"),
+            order="input",
         )
 
 
@@ -493,8 +502,10 @@ def test_an_order_is_as_good_as_numbers(order, values, data):
     assert found == TCloseness("s", 1.0, "ordered")._largest_distance(numbers)
     t = data.draw(st.sampled_from([0.1, 0.25, 0.5]))
     plan = {"quasi_identifiers": {"q": h.suppression()}, "sensitive": "s", "suppression_limit": 1.0}
-    spelled = veil.anonymize(texts.table, models=TCloseness("s", t, "ordered", order=order), **plan)
-    counted = veil.anonymize(numbers.table, models=TCloseness("s", t, "ordered"), **plan)
+    spelled = veil.anonymize(
+        texts.table, models=TCloseness("s", t, "ordered", order=order), **plan, order="input"
+    )
+    counted = veil.anonymize(numbers.table, models=TCloseness("s", t, "ordered"), **plan, order="input")
     assert spelled.arrow["q"].equals(counted.arrow["q"])
 
 

@@ -4,10 +4,10 @@ A histogram maps a class size to the number of classes of that size. Estimates a
 population; 0 means "not available" unless the sample has no unique.
 
 Differences from ARX: populations are not cut to 32 bits, and there is no clock (there, time limits make
-borderline results depend on the machine). The solver's other limits, its restarts and the inconsistent
-second row of the SNB Jacobian are kept, since they decide which estimates exist. Pitman has no estimate where all
-records are unique, as the likelihood then has no maximum or is the same everywhere, and no estimate is less than what
-is certain.
+borderline results depend on the machine). The solver's other limits and its restarts are kept, since they decide which
+estimates exist. Pitman has no estimate where all records are unique, as the likelihood then has no maximum or is the
+same everywhere, and no estimate is less than what is certain. The SNB equations and Pitman's range of alpha are those
+of the papers, unless `like_arx` asks for ARX's, with the inconsistent second row of its SNB Jacobian.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def population_size(sample: int, fraction: Number) -> int:
     return math.floor(Fraction(sample) / exact(fraction) + Fraction(1, 2))
 
 
-def uniques(model: str, histogram: Histogram, population: int) -> float | Fraction:
+def uniques(model: str, histogram: Histogram, population: int, like_arx: bool = False) -> float | Fraction:
     """Return the estimated number of population uniques under a model, 0 if there is no estimate.
 
     "Dankar" is the decision rule of the privacy criterion, "DankarAnalysis" falls back on Zayatz when
@@ -58,22 +58,23 @@ def uniques(model: str, histogram: Histogram, population: int) -> float | Fracti
     histogram = {size: count for size, count in histogram.items() if count}
     if not histogram.get(1):
         return 0
-    estimate = estimated(model, histogram, population)
+    estimate = estimated(model, histogram, population, like_arx)
     unseen = population - sample_size(histogram)
     return max(estimate, histogram[1] - unseen) if estimate > 0 else estimate
 
 
-def estimated(model: str, histogram: Histogram, population: int) -> float | Fraction:
+def estimated(model: str, histogram: Histogram, population: int, like_arx: bool = False) -> float | Fraction:
     """Return what an estimator says, whether or not it can be."""
     match model:
         case "Zayatz":
             return zayatz(histogram, population)
         case "SNB":
-            return snb(histogram, population)
+            return snb(histogram, population, like_arx)
         case "Pitman":
-            return pitman(histogram, population)
+            return pitman(histogram, population, like_arx)
         case "Dankar" | "DankarAnalysis":
-            return dankar(histogram, population, fallback=model == "DankarAnalysis")[1]
+            fallback = model == "DankarAnalysis"
+            return dankar(histogram, population, fallback, like_arx)[1]
     raise ValueError(model)
 
 
@@ -98,41 +99,46 @@ def one_of_marked(i: int, n: int, population: int) -> Fraction:
     return chance
 
 
-def dankar(histogram: Histogram, population: int, fallback: bool = False) -> tuple[str, float | Fraction]:
+def dankar(
+    histogram: Histogram, population: int, fallback: bool = False, like_arx: bool = False
+) -> tuple[str, float | Fraction]:
     """Return which model Dankar's rule chooses, and its estimate."""
     if not histogram.get(1):
         return "Zayatz", 0
     n = sample_size(histogram)
     if Fraction(n, population) <= Fraction(1, 10):
-        estimate = pitman(histogram, population)
+        estimate = pitman(histogram, population, like_arx)
         if estimate or not fallback:
             return "Pitman", estimate
         return "Zayatz", zayatz(histogram, population)
-    slide, simple = snb(histogram, population), zayatz(histogram, population)
+    slide, simple = snb(histogram, population, like_arx), zayatz(histogram, population)
     return ("SNB", slide) if slide and slide <= simple else ("Zayatz", simple)
 
 
-def snb(histogram: Histogram, population: int) -> float:
+def snb(histogram: Histogram, population: int, like_arx: bool = False) -> float:
     """Return the slide negative binomial estimate."""
-    solution = snb_solution(histogram, population)
+    solution = snb_solution(histogram, population, like_arx)
     if solution is None:
         return 0.0
     classes, a, b = solution
     return available(ieee(lambda: classes * power(b, a)))
 
 
-def snb_solution(histogram: Histogram, population: int) -> tuple[float, float, float] | None:
+def snb_solution(
+    histogram: Histogram, population: int, like_arx: bool = False
+) -> tuple[float, float, float] | None:
     """Return (K, a, b), or None when the solver finds nothing."""
     f = sample_size(histogram) / population
     c1, c2 = histogram[1], histogram.get(2, 0)
-    k = ieee(lambda: population_classes(histogram, f))
+    k = ieee(lambda: population_classes(histogram, f, like_arx))
 
     def equations(a: float, b: float) -> Point:
         d = (1 - f) * (1 - b)
         e = 1 - d
         first = k * f * power(divide(b, e), a) * (divide(a * d, e) + 1) - c1
-        second = 0.5 * k * a * power(b, a) * f**2 * (1 - b) * power(e, a + 2) * (2 - (1 - a) * d) - c2
-        return first, second
+        second = 0.5 * k * a * power(b, a) * f**2 * (1 - b) * (2 - (1 - a) * d)
+        second = second * power(e, a + 2) if like_arx else divide(second, power(e, a + 2))
+        return first, second - c2
 
     def jacobian(a: float, b: float) -> Matrix:
         d = (1 - f) * (1 - b)
@@ -144,7 +150,7 @@ def snb_solution(histogram: Histogram, population: int) -> tuple[float, float, f
         base_by_b = a * power(divide(b, e), a - 1) * divide(e - b * slope_e, e * e)
         factor_by_b = a * divide(-slope_e * e - d * slope_e, e * e)
         by_b = k * f * (base_by_b * factor + base * factor_by_b)
-        # The second row belongs to the form divided by e^(a+2), not to the equation above, which multiplies.
+        # The second row belongs to the form divided by e^(a+2), not to that of ARX, which multiplies.
         half, rest = 0.5 * k * f**2, 2 - (1 - a) * d
         quotient = divide(a * power(b, a) * (1 - b) * rest, power(e, a + 2))
         quotient_by_a = quotient * (divide(1, a) + math.log(b) + divide(d, rest) - math.log(e))
@@ -153,29 +159,36 @@ def snb_solution(histogram: Histogram, population: int) -> tuple[float, float, f
         )
         return by_a, by_b, half * quotient_by_a, half * quotient_by_b
 
-    root = newton(equations, jacobian, (1.0, 1.0), lambda a, b: True)
+    root = newton(
+        equations, jacobian, (1.0, 1.0), lambda a, b: True, lambda a, b: like_arx or (a > 0 and 0 < b <= 1)
+    )
     return None if root is None else (k, *root)
 
 
-def population_classes(histogram: Histogram, f: float) -> float:
+def population_classes(histogram: Histogram, f: float, like_arx: bool = False) -> float:
     """Return K, the estimated number of non-empty population classes."""
+    if f == 1 and not like_arx:
+        return sum(histogram.values())
     v1 = sum(i * f**2 * (1 - f**2) ** (i - 1) * count for i, count in histogram.items())
-    v2 = sum((1 - f) ** i * (1 + f) ** i * count - 1 for i, count in histogram.items())
+    if like_arx:
+        v2 = sum((1 - f) ** i * (1 + f) ** i * count - 1 for i, count in histogram.items())
+    else:
+        v2 = sum((1 - f) ** i * ((1 + f) ** i - 1) * count for i, count in histogram.items())
     v3 = sum((1 - f) ** i * count for i, count in histogram.items())
     v4 = sum(i * f * (1 - f) ** (i - 1) * count for i, count in histogram.items())
     return sum(histogram.values()) + histogram[1] * divide(v1, v2) * divide(v3, v4) ** 2
 
 
-def pitman(histogram: Histogram, population: int) -> float:
+def pitman(histogram: Histogram, population: int, like_arx: bool = False) -> float:
     """Return Pitman's estimate."""
     if histogram[1] == sample_size(histogram):
         return 0.0
-    root = pitman_solution(histogram)
+    root = pitman_solution(histogram, like_arx)
     if root is None:
         return 0.0
     theta, alpha = root
     if alpha == 0:
-        return 0.0
+        return theta if theta <= population and not like_arx else 0.0
     forms: list[Callable[[], float]] = [
         lambda: math.exp(log_gamma(theta + 1) - log_gamma(theta + alpha)) * power(population, alpha),
         lambda: divide(math.gamma(theta + 1), math.gamma(theta + alpha)) * power(population, alpha),
@@ -184,8 +197,21 @@ def pitman(histogram: Histogram, population: int) -> float:
     return available(max((value for value in values if 0 <= value <= population), default=math.nan))
 
 
-def pitman_solution(histogram: Histogram) -> Point | None:
-    """Return (theta, alpha): from closed forms if the explicit sums agree there, else from explicit sums."""
+def ewens_theta(n: int, u: int) -> float:
+    """Return the theta with which Ewens' formula expects u classes among n records."""
+    low, high = 0.0, 1e15
+    for _ in range(200):
+        theta = (low + high) / 2
+        expected = 1 + sum(theta / (theta + i) for i in range(1, n))
+        low, high = (theta, high) if expected < u else (low, theta)
+    return high
+
+
+def pitman_solution(histogram: Histogram, like_arx: bool = False) -> Point | None:
+    """Return (theta, alpha): from closed forms if the explicit sums agree there, else from explicit sums.
+
+    Unless ARX is asked for, alpha lies from 0 to 1: 0 where the likelihood falls from there on.
+    """
     n, u = sample_size(histogram), sum(histogram.values())
     c1 = histogram[1]
     c = c1 * (c1 - 1) / (histogram.get(2, 0) or 1)
@@ -231,10 +257,17 @@ def pitman_solution(histogram: Histogram) -> Point | None:
     def allowed(theta: float, alpha: float) -> bool:
         return theta >= 0
 
-    root = newton(closed, closed_slopes, start, allowed)
+    def acceptable(theta: float, alpha: float) -> bool:
+        return like_arx or 0 < alpha < 1
+
+    if not like_arx:
+        edge = ewens_theta(n, u)
+        if explicit(edge, 0.0)[1] <= 0:
+            return edge, 0.0
+    root = newton(closed, closed_slopes, start, allowed, acceptable)
     if root is not None and all(abs(value) <= ACCURACY for value in safely(explicit, *root)):
         return root
-    return newton(explicit, explicit_slopes, start, allowed)
+    return newton(explicit, explicit_slopes, start, allowed, acceptable)
 
 
 def newton(
@@ -242,8 +275,9 @@ def newton(
     jacobian: Callable[[float, float], Matrix],
     start: Point,
     allowed: Callable[[float, float], bool],
+    acceptable: Callable[[float, float], bool],
 ) -> Point | None:
-    """Find a root in the plane, restarting from a fixed grid; None when all restarts are used up.
+    """Find an acceptable root in the plane, restarting from a fixed grid; None when all restarts are used up.
 
     The last restart gets a single step: the tool gives up as soon as it has handed that point out.
     """
@@ -252,7 +286,7 @@ def newton(
     steps = 0
     while True:
         first, second = safely(equations, x, y)
-        if abs(first) <= ACCURACY and abs(second) <= ACCURACY:
+        if abs(first) <= ACCURACY and abs(second) <= ACCURACY and acceptable(x, y):
             return x, y
         a, b, c, d = safely(jacobian, x, y, count=4)
         determinant = a * d - b * c

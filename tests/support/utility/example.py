@@ -41,5 +41,6 @@ def e1(levels: tuple[int, ...], names: str = "AGZ", **options: object) -> Compar
         models=KAnonymity(2),
         suppression_limit=1.0,
         **options,
+        order="input",
     )
     return Comparison.of(release.search.apply(levels))

@@ -38,7 +38,9 @@ class Attribute:
         return all(self.shown[i] == self.keys[i] and not self.gone[i] for i in self.records)
 
     def says_nothing(self, i: int) -> bool:
-        return self.gone[i] or (self.shown[i] in (None, "*") and self.shown[i] not in self.path[self.keys[i]])
+        return self.gone[i] or (
+            self.shown[i] in (None, "*", self.rows[0][-1]) and self.shown[i] != self.keys[i]
+        )
 
     def levels(self, i: int) -> list[int]:
         """Levels on which the cell's text is a label: of its own value, or else of any."""

@@ -196,6 +196,10 @@ def utility(
         list[str] | None,
         typer.Option(metavar="COLUMNS", help="Columns to predict from the others, before and after."),
     ] = None,
+    categories: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Targets whose numbers are codes of categories."),
+    ] = None,
     queries: Annotated[
         int, typer.Option(min=0, metavar="N", help="Random counts to ask of both tables; 0 for none.")
     ] = 1000,
@@ -235,6 +239,7 @@ def utility(
         qi=qi or [],
         recipe=recipe,
         target=target or [],
+        categories=categories or [],
         queries=queries,
         format=format,
         released_as=released_format,
@@ -255,8 +260,12 @@ def frontier(
         ),
     ],
     risk: Annotated[
-        str, typer.Option(metavar="FIGURE", help="Risk to weigh: highest, average, at_risk, uniques.")
-    ] = "average",
+        str | None,
+        typer.Option(
+            metavar="FIGURE",
+            help="Risk to weigh: highest, average (the default), at_risk, uniques; with differential privacy epsilon.",
+        ),
+    ] = None,
     utility: Annotated[
         str,
         typer.Option(
@@ -300,6 +309,10 @@ def verify(
         Path | None,
         typer.Option(metavar="FILE", help="The certificate that came with it, or a report that holds one."),
     ] = None,
+    signed_by: Annotated[
+        Path | None,
+        typer.Option(metavar="KEY", help="The public key that must have signed the certificate (.pub)."),
+    ] = None,
     format: Reading = None,
     engine: Engine = None,
     memory: Memory = None,
@@ -307,14 +320,17 @@ def verify(
 ) -> None:
     """Check on a published table that it keeps the promises of a recipe or of a certificate.
 
-    Exit code 1 if one is broken. The original table is not needed.
+    Says first what was not checked. Exit code 1 if a promise is broken, 3 if none is but not every one could be checked.
+    The original table is not needed.
+
+    [cyan]veil verify release.csv --certificate certificate.json --signed-by clinic.pem.pub[/cyan]
     """
     startup.quick()
     from veil.cli import check as checking
     from veil.cli.places import engine_of
 
     chosen = engine_of(engine and engine.value, memory, temporary)
-    raise typer.Exit(checking.verify(source, recipe, certificate, format, chosen))
+    raise typer.Exit(checking.verify(source, recipe, certificate, signed_by, format, chosen))
 
 
 @command(LOOK)

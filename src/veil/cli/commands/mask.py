@@ -8,7 +8,20 @@ from typing import Annotated
 import typer
 
 from veil.cli import startup
-from veil.cli.base import RELEASE, Certificate, Input, Key, Output, Overwrite, Quiet, Reading, Report, command
+from veil.cli.base import (
+    RELEASE,
+    Acknowledge,
+    Certificate,
+    Input,
+    Key,
+    Output,
+    Overwrite,
+    Quiet,
+    Reading,
+    Report,
+    Sign,
+    command,
+)
 
 
 @command(RELEASE, "mask")
@@ -34,8 +47,17 @@ def mask_table(
         typer.Option(metavar="random|input", help="Order of the rows: random, or as they came in."),
     ] = None,
     key: Key = None,
+    budget: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take what randomized response spends from this budget: [cyan]veil budget[/cyan].",
+        ),
+    ] = None,
     report: Report = None,
     certificate: Certificate = None,
+    sign: Sign = None,
+    acknowledge: Acknowledge = None,
     overwrite: Overwrite = False,
     format: Reading = None,
     quiet: Quiet = False,
@@ -68,8 +90,11 @@ def mask_table(
         apart=apart,
         order=order,
         key=key,
+        budget=budget,
         report=report,
         certificate=certificate,
+        sign=sign,
+        acknowledge=acknowledge or (),
         overwrite=overwrite,
         quiet=quiet,
     )

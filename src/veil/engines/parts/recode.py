@@ -93,6 +93,12 @@ def _check(plan: Plan, relation: Relation) -> None:
         raise PlanError(
             f"column {name!r} is microaggregated, which no engine does yet. Give it a hierarchy instead"
         )
+    if plan.choose_by != "all columns":
+        raise PlanError(
+            "part by part, transformations are chosen by all columns: leave it (",
+            Say("choose_by", "all columns"),
+            ")",
+        )
     if plan.suppressed_rows != "blank":
         raise PlanError(
             "part by part, suppressed rows stay and show nothing: say ", Say("suppressed_rows", "blank")
@@ -193,6 +199,9 @@ class RecodedBlocks(Blocks):
         member[class_of_item] = np.arange(class_of_item.size)
         labels = []
         for hierarchy, level, of_item in zip(self.encoding.hierarchies, levels, codes, strict=True):
+            published = np.zeros(hierarchy.size, np.bool_)
+            published[of_item[~hidden]] = True
+            hierarchy = hierarchy.named_by({level: published})
             of_class = hierarchy.label_map(level)[of_item[member]].astype(np.int64)
             of_class[kept:] = len(hierarchy.labels[level])
             texts = pa.array([*hierarchy.labels[level], self.plan.marker], pa.string())

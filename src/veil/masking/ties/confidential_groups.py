@@ -16,7 +16,7 @@ from pydantic import Field
 
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
-from veil.errors import InputError, PlanError
+from veil.errors import InputError, NoSolutionError, PlanError
 from veil.masking.microaggregation.distance import Measuring
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
 from veil.masking.microaggregation.records import check_size
@@ -31,7 +31,7 @@ from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding
 from veil.published.table import Published
-from veil.tables.columns import Floats, Groups, replace_column
+from veil.tables.columns import Groups, replace_column
 
 Integers = NDArray[np.int64]
 
@@ -100,13 +100,23 @@ class BucketizedTCloseness(Measuring):
     Each bucket holds as many neighbouring values as the others and is shown as an interval. Every group takes more
     than its share of one bucket and less of the others, within a factor t (Soria-Comas 2013, section 7.2). Where
     the printed numbers do not add up, they are repaired, and the distance is checked again on what is published:
-    the largest ratio, either way, between the share of a bucket in a group and in the table.
+    the largest ratio, either way, between the share of a bucket in a group and in the table. Records are drawn into
+    groups at random.
+
+    With `quasi_identifiers`, groups are made of records that are similar in these (MDAV), before anybody looks at the
+    confidential attribute. If one of them is not within a factor t then, there is no release. Filling groups with the
+    nearest records of each bucket, as printed, would always give one, but whoever is near and not in the group is not
+    in the bucket that was wanted: of twelve people in groups of four somebody's bucket becomes certain in a fifth of all
+    cases.
 
     Somebody who knows no more than the distribution of the attribute learns at most a factor t about a person, as
-    with ln(t)-differential privacy. This is not differential privacy: who knows all values of a group but one learns
-    that one.
-
-    With `quasi_identifiers`, groups are made of similar records; otherwise of records drawn at random.
+    with ln(t)-differential privacy. Proof: to them all ways to spread the buckets over people are equally likely. How
+    likely a release is depends on how many records of each bucket each group has, and on nothing else: drawn groups
+    are equally likely among those with these numbers, and similar ones are released if the numbers are within a factor
+    t. So all ways that have the published numbers are equally likely after the release, too, and a member of a group
+    is in a bucket with the share that the bucket has there. This is not differential privacy: who knows all values of a
+    group but one learns that one. And who tries several parameters and publishes what works tells that the others did
+    not, about which nothing is promised.
 
     >>> table = pa.table({"age": list(range(12)), "income": list(range(100, 1300, 100))})
     >>> outcome = BucketizedTCloseness("income", 2, k=4).mask(table, Randomness())
@@ -119,7 +129,7 @@ class BucketizedTCloseness(Measuring):
     ]
     t: Annotated[int, Field(ge=2, description="largest ratio of shares; the attribute gets t + 1 buckets")]
     k: Annotated[int, Field(ge=3, description="least number of records in a group, at least t + 1")]
-    quasi_identifiers: Annotated[Names, Field(description="columns in which groups should be similar")] = ()
+    quasi_identifiers: Annotated[Names, Field(description="columns in which groups are similar")] = ()
     release: Release = "two tables"
     group: GroupName = GROUP
     kind: Literal["BucketizedTCloseness"] = Field(default="BucketizedTCloseness", repr=False, kw_only=True)
@@ -141,8 +151,7 @@ class BucketizedTCloseness(Measuring):
         buckets = np.empty(table.num_rows, np.int64)
         order = _sort_rows(table, self.confidential, randomness, self)
         buckets[order] = np.repeat(np.arange(self.t + 1), bucket_sizes(table.num_rows, self.t))
-        counts = fitting_counts(table.num_rows, self.t, times)
-        groups = self._groups(table, buckets, counts, randomness)
+        groups = self._groups(table, buckets, times, randomness)
         labels = aggregate_groups(table[self.confidential], buckets, "interval", self.confidential)
         coarse = replace_column(table, self.confidential, labels.take(pa.array(buckets)))
         names = (self.confidential,)
@@ -174,17 +183,26 @@ class BucketizedTCloseness(Measuring):
             )
         return times
 
-    def _groups(self, table: pa.Table, buckets: Integers, counts: Integers, randomness: Randomness) -> Groups:
-        """Give each group its number of records of each bucket: at random, or around far-out records."""
-        if not self.quasi_identifiers:
-            shuffled = randomness.permutation(buckets.size)
-            groups = np.empty(buckets.size, np.int64)
-            groups[shuffled[np.argsort(buckets[shuffled], kind="stable")]] = np.concatenate(
-                [np.repeat(np.arange(len(counts)), column) for column in counts.T]
-            )
+    def _groups(self, table: pa.Table, buckets: Integers, times: int, randomness: Randomness) -> Groups:
+        """Draw groups that have their number of records of each bucket, or make them without a look at buckets."""
+        if self.quasi_identifiers:
+            groups = maximum_distance_to_average_vector(self.records(table, self.quasi_identifiers), self.k)
+            ratio = largest_ratio(pa.chunked_array([buckets]), groups)
+            if ratio is None or ratio > self.t:
+                found = "a group without a bucket" if ratio is None else f"a ratio of {ratio}"
+                raise NoSolutionError(
+                    f"{self}: groups that are similar in {', '.join(map(repr, self.quasi_identifiers))} differ too much in "
+                    f"{self.confidential!r}: {found}, and at most {self.t} is asked for. Choose a larger `k` or `t`, or leave "
+                    "`quasi_identifiers` out, so that groups are drawn at random"
+                )
             return groups
-        points = self.records(table, self.quasi_identifiers).coordinates()
-        return _similar(points, buckets, counts)
+        counts = fitting_counts(table.num_rows, self.t, times)
+        shuffled = randomness.permutation(buckets.size)
+        groups = np.empty(buckets.size, np.int64)
+        groups[shuffled[np.argsort(buckets[shuffled], kind="stable")]] = np.concatenate(
+            [np.repeat(np.arange(len(counts)), column) for column in counts.T]
+        )
+        return groups
 
 
 def largest_ratio(values: pa.ChunkedArray, groups: Groups) -> Fraction | None:
@@ -223,18 +241,6 @@ def _sort_rows(table: pa.Table, name: str, randomness: Randomness, method: objec
         )
     shuffled = randomness.permutation(table.num_rows)
     return np.asarray(shuffled[np.argsort(places[shuffled], kind="stable")], np.int64)
-
-
-def _similar(points: Floats, buckets: Integers, counts: Integers) -> Groups:
-    """Fill groups in turn: around the record farthest from the mean, with the nearest records of each bucket."""
-    groups = np.full(buckets.size, -1, np.int64)
-    for number, wanted in enumerate(counts):
-        free = np.flatnonzero(groups < 0)
-        center = points[free[np.argmax(np.square(points[free] - points[free].mean(axis=0)).sum(axis=1))]]
-        near = free[np.argsort(np.square(points[free] - center).sum(axis=1), kind="stable")]
-        for bucket, count in enumerate(wanted.tolist()):
-            groups[near[buckets[near] == bucket][:count]] = number
-    return groups
 
 
 def _release_groups(

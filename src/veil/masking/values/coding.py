@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from veil.base.declare import declared
-from veil.base.exact import decimal_fraction
+from veil.base.exact import least_count
 from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, encode_values, is_number, is_ordered, is_text, replace_column
 from veil.tables.text import canonical_text
+
+_LEAST = 3
+"""Records whose mean or median may be told: of two, each learns the other's value, and of one, everybody does."""
 
 _Value = int | Annotated[float, Field(allow_inf_nan=False)] | str
 
@@ -104,9 +107,15 @@ class _Coding(Method):
             raise InputError(f"{self}: column {self.column!r} has no values, and so no quantiles")
         order = np.argsort(place, kind="stable")
         order = order[~missing[order]]
+        if order.size == 1:
+            raise InputError(
+                f"{self}: column {self.column!r} has the same value in every row, and so no tail. Give `threshold`, or "
+                "leave it out"
+            )
         total = np.cumsum(counts[order])
-        wanted = -(-decimal_fraction(self.quantile) * int(total[-1]) // 1)
-        return values[int(order[np.searchsorted(total, max(1, int(wanted)))])]
+        at = int(np.searchsorted(total, max(1, least_count(self.quantile, int(total[-1])))))
+        # The outermost value, which may be one person's, never stands for itself.
+        return values[int(order[min(at, order.size - 2) if self.sign > 0 else max(at, 1)])]
 
     def _as_value(self, kind: pa.DataType, threshold: Any) -> Any:
         """Return the threshold as a value of the column; a decimal one of integers stays a decimal."""
@@ -156,7 +165,7 @@ class _Coding(Method):
                 f"{self}: column {self.column!r} holds infinite numbers, which have no {self.replacement}. Give "
                 "`value` instead"
             )
-        if not tail.size:
+        if tail.size < _LEAST:
             return threshold
         return pa.scalar(float(tail.mean() if self.replacement == "mean" else np.median(tail)))
 
@@ -180,8 +189,9 @@ _Order = Annotated[
 class TopCoding(_Coding):
     """Values at or above a threshold become one value.
 
-    The threshold is given, or is a quantile: the smallest value at or below which that share of the values lies.
-    A text as `value` makes the column text, mean and median make it decimal. Missing values stay missing.
+    The threshold is given, or is a quantile: the smallest value at or below which that share of the values lies, but
+    never the greatest one of the column, which may be that of a single person. Mean and median of fewer than three
+    records would tell their values: the threshold stands for these. A text as `value` makes the column text, mean and median make it decimal. Missing values stay missing.
 
     >>> ages = pa.table({"age": [20, 18, 23, 25]})
     >>> TopCoding("age", 21, value="21+").mask(ages, Randomness()).table["age"].to_pylist()
@@ -209,8 +219,8 @@ class BottomCoding(_Coding):
     """Values at or below a threshold become one value; otherwise like `TopCoding`.
 
     >>> ages = pa.table({"age": [20, 18, 23, 25]})
-    >>> BottomCoding("age", 20, replacement="mean").mask(ages, Randomness()).table["age"].to_pylist()
-    [19.0, 19.0, 23.0, 25.0]
+    >>> BottomCoding("age", 23, replacement="median").mask(ages, Randomness()).table["age"].to_pylist()
+    [20.0, 20.0, 20.0, 25.0]
     """
 
     column: Annotated[str, Field(description="column to code")]

@@ -84,7 +84,7 @@ class PostRandomization(Method):
             if total != 1:
                 raise ValueError(
                     f"`matrix` of PostRandomization: the probabilities of {value!r} should add up to exactly 1, "
-                    f"not {_show_total(total)}"
+                    f"not {show_total(total)}"
                 )
         return self
 
@@ -97,7 +97,7 @@ class PostRandomization(Method):
         present = np.flatnonzero(codes >= 0)
         made = codes[present]
         for stage in stages:
-            made = _draw_values(stage, made, randomness)
+            made = draw_values(stage, made, randomness)
         released = np.full(codes.size, -1)
         released[present] = made
         column = values.take(pa.array(released, mask=released < 0))
@@ -215,7 +215,7 @@ def _product(stages: list[Transitions]) -> Transitions:
     return first
 
 
-def _draw_values(matrix: Transitions, codes: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
+def draw_values(matrix: Transitions, codes: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
     """Draw what each value becomes, value by value, with integers below the common denominator."""
     made = codes.copy()
     order = np.argsort(codes, kind="stable")
@@ -227,13 +227,13 @@ def _draw_values(matrix: Transitions, codes: NDArray[np.int64], randomness: Rand
         whole = math.lcm(*(chance.denominator for chance in matrix[code]))
         if whole >= 2**63:
             raise PlanError(
-                "the probabilities of PostRandomization have no common denominator below 2^63. Write them with "
-                "fewer digits"
+                "the probabilities of a category have no common denominator below 2^63. Write them with fewer digits"
             )
         steps = np.cumsum([int(chance * whole) for chance in matrix[code]])
         made[rows] = np.searchsorted(steps, randomness.integers(whole, rows.size), side="right")
     return made
 
 
-def _show_total(total: Fraction) -> str:
+def show_total(total: Fraction) -> str:
+    """Write a sum of probabilities as a decimal number where it is one."""
     return str(float(total)) if Fraction(str(float(total))) == total else str(total)

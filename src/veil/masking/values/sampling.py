@@ -21,7 +21,7 @@ from veil.tables.columns import groups
 _Fraction = Annotated[float | None, Field(gt=0, le=1, description="share of the records to keep")]
 
 
-class _Sampling(Method):
+class Sampling(Method):
     """Keeps rows, in their order, and changes none."""
 
     attacks: ClassVar[tuple[str, ...]] = ("table linkage", "identity linkage")
@@ -32,7 +32,7 @@ class _Sampling(Method):
 
 
 @declared(kind_of=Method)
-class RandomSampling(_Sampling):
+class RandomSampling(Sampling):
     """A simple random sample without replacement: every choice of that many records is equally likely.
 
     Nobody can be sure that a person is in the sample, and who is unique in it need not be unique among all.
@@ -59,7 +59,7 @@ class RandomSampling(_Sampling):
 
 
 @declared(kind_of=Method)
-class StratifiedSampling(_Sampling):
+class StratifiedSampling(Sampling):
     """A simple random sample within each stratum: the records that agree in the given columns.
 
     With a fraction, each stratum gives its share, rounded so that the total is right (largest remainders, ties
@@ -120,7 +120,7 @@ class StratifiedSampling(_Sampling):
 
 
 @declared(kind_of=Method)
-class BernoulliSampling(_Sampling):
+class BernoulliSampling(Sampling):
     """Each record is kept with the same probability, independently of all others.
 
     >>> BernoulliSampling(1).mask(pa.table({"age": [30, 41]}), Randomness()).rows

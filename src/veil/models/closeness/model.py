@@ -16,7 +16,7 @@ from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import HierarchyError, InputError, PlanError
 from veil.hierarchies import AnyBuilder, Hierarchy, Table
-from veil.models.base import PrivacyModel, Strength
+from veil.models.base import Beside, PrivacyModel, Strength
 from veil.models.closeness import distance as distances
 from veil.models.closeness.criteria import ByGroups, Criterion, Ordered
 from veil.models.value_counts import count
@@ -161,6 +161,11 @@ class TCloseness(PrivacyModel):
     def attribute_names(self) -> tuple[str, ...]:
         """The sensitive attribute."""
         return (self.attribute,)
+
+    @property
+    def compares_with(self) -> tuple[Beside, ...]:
+        """The distribution of the input."""
+        return ("distribution",)
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return the smallest size that any class within distance t of the table has.

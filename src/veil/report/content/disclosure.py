@@ -13,6 +13,11 @@ and it is shown with three digits. Counts of the input by label follow the first
 shown, they tell values that the release hides, and whoever subtracts these too has fewer unknown ones left: so the
 rules must hold for what is left as well. Minima, maxima, medians and modes are somebody's value and are never shown.
 The first two rules are those of statistical offices (Hundepool et al. 2012, "Statistical Disclosure Control", 5.2).
+
+Of columns that are published as they are, the release shows every value but those of suppressed records, which no model
+lets anybody learn. So where there are such records, figures of these columns are computed from what is published, or are
+not shown: no figure changes with what a suppressed record held. The same goes for what a search that looks at such
+columns found out on its way.
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.outcome.outcome import Outcome
 from veil.tables.columns import as_numbers, encode_values, is_measured
 from veil.tables.text import canonical_text
 from veil.utility import Comparison
@@ -41,6 +47,25 @@ DIGITS = 3
 """Digits of a figure of the original table."""
 
 Told = Callable[[pa.Array], tuple[NDArray[np.bool_], NDArray[np.bool_]]]
+
+
+def hides_records(outcome: Outcome) -> bool:
+    """Whether there are records of the input of which the table shows no cell."""
+    prepared, published = outcome.prepared, outcome.published
+    records = outcome.records if prepared is None else prepared.records(prepared.subset)
+    return bool(published.suppressed_records) or published.records < records
+
+
+def shown_rows(outcome: Outcome) -> NDArray[np.int64]:
+    """Return the rows of the input that the table shows cells of, in their order."""
+    return np.sort(outcome.origins[~outcome.published.suppressed])
+
+
+def is_treated(outcome: Outcome, name: str) -> bool:
+    """Whether a column is published otherwise than it was."""
+    if outcome.plan is None:
+        return any(name in method.column_names for method in outcome.methods)
+    return name in outcome.published.names or name in outcome.plan.identifying
 
 
 def is_safe(values: NDArray[np.float64], counts: NDArray[np.int64]) -> bool:

@@ -42,17 +42,18 @@ class _Counted(NamedTuple):
     total: int
 
 
-def frequencies(outcome: Outcome, name: str, *, private: bool = False) -> dict[str, Any]:
-    """Count the released values of a column in the release and, unless that is `private`, in the input."""
+def frequencies(
+    outcome: Outcome, name: str, *, private: bool = False, withheld: bool = False
+) -> dict[str, Any]:
+    """Count the released values of a column in the release and, unless that is `private` or `withheld`, in the input."""
     shown = outcome.published
     column = outcome.table[name]
     values, codes = encode_values(column)
-    kept = ~shown.suppressed if name in shown.names else np.ones(outcome.table.num_rows, np.bool_)
-    weights = shown.weights
+    kept, weights = ~shown.suppressed, shown.weights
     counts = count_codes(codes[kept], len(values), None if weights is None else weights[kept])
     hidden = int(np.count_nonzero(~kept) if weights is None else weights[~kept].sum())
     texts = canonical_text(values, column=name)
-    before = None if private else _of_input(outcome, name)
+    before = None if private or withheld else _of_input(outcome, name)
     ranks = _ranks(outcome, name, values, texts)
     after = _Counted(texts, counts, int(counts.sum()))
     limits: list[float] | None = None
@@ -79,7 +80,7 @@ def frequencies(outcome: Outcome, name: str, *, private: bool = False) -> dict[s
         "others_after": int(after.counts[rest].sum()) if rest else 0,
         "hidden_before": None,
         "hidden_after": hidden,
-        "withheld": False,
+        "withheld": withheld,
     }
     if before is not None:
         known = dict(zip(before.texts, before.counts.tolist(), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.metadata
 import platform
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any
 from veil.base.describe import definition, parameters
 from veil.base.spell import spell_value
 from veil.base.version import __version__
+from veil.hierarchies import reads_data
 from veil.models.base import monotonicity
 from veil.outcome.generalize import Choice
 from veil.outcome.measures import measures_of
@@ -19,9 +21,11 @@ from veil.plan.plan import Plan
 from veil.recipe.document import document_text
 from veil.report.certificate.certificate import certificate_of, roles_of
 from veil.report.certificate.digest import content_digest, file_digest
+from veil.report.content.disclosure import hides_records
 from veil.report.content.measured import Findings
 from veil.report.content.steps import describe_step, spell_step
 from veil.report.content.withheld import spell_models, spell_recipe
+from veil.risk.concerns.look import acknowledged_by, concerns_of
 
 Tell = Callable[[str], None]
 
@@ -31,6 +35,7 @@ LEFT_OUT = (
     "the score, the risks and the utility compared with the input, and the SHA-256 of the input. "
     "The data holder gets them with report(…, for_the_data_holder=True)."
 )
+BESIDE_INPUT = "kept; by how much is not told, as that takes suppressed records"
 EXACT = (
     "This report holds exact figures about the original records, which the promise of differential privacy does not "
     "cover. It is for the data holder alone: publish the table, not the report."
@@ -38,7 +43,7 @@ EXACT = (
 
 
 def collect_facts(
-    release: object, *, private: bool | None = None, tell: Tell = lambda _: None
+    release: object, *, private: bool | None = None, exact: bool = False, tell: Tell = lambda _: None
 ) -> dict[str, Any]:
     """Collect everything a reader needs in order to understand, judge and repeat a release.
 
@@ -46,15 +51,23 @@ def collect_facts(
     ----------
     private
         Leave out every exact figure about the input. By default only for differentially private releases.
+    exact
+        Tell also what depends on sensitive and kept cells of suppressed records, and the SHA-256 of the input: for the
+        data holder alone.
     tell
         Called with the name of each phase.
     """
     outcome = require_outcome(release)
     is_dp = outcome.statement is not None
     private = is_dp if private is None else private
-    found = Findings(outcome, private=private)
+    found = Findings(outcome, private=private, exact=exact)
     tell("certificate")
     certificate = certificate_of(outcome)
+    tell("what no model judges")
+    concerns = [
+        dataclasses.asdict(each) | {"columns": list(each.columns), "key": each.key}
+        for each in concerns_of(outcome)
+    ]
     tell("risks")
     risks = found.risks
     tell("utility")
@@ -68,10 +81,11 @@ def collect_facts(
         "private": private,
         "notice": None if not is_dp else LEFT_OUT if private else EXACT,
         "statement": outcome.statement,
-        "summary": _summary(outcome, private),
+        "concerns": concerns,
+        "summary": _summary(outcome, private, found.hides_search),
         "asked": _request(outcome),
         "done": treatment_of_columns(outcome, private),
-        "verification": _verification(outcome, certificate, private),
+        "verification": _verification(outcome, certificate, private, exact),
         "risks": risks,
         "utility": utility,
         "distributions": distributions,
@@ -79,7 +93,7 @@ def collect_facts(
         "space": found.space,
         "curve": found.curve,
         "versions": versions(),
-        "input": None if private else _input(outcome),
+        "input": None if private else _input(outcome, exact),
         "output": {
             "rows": outcome.published.records,
             "columns": len(certificate["content"]["columns"]),
@@ -97,16 +111,20 @@ def collect_facts(
 
 def _recipe(outcome: Outcome) -> dict[str, Any]:
     path = None if outcome.source.path is None else str(outcome.source.path)
+    recipe: dict[str, Any]
     if outcome.plan is None:
         steps = [spell_step(method, outcome.columns) for method in outcome.methods]
-        return {"input": path, "steps": steps} if path else {"steps": steps}
-    recipe = spell_recipe(outcome.plan, outcome.table, input=path, format=outcome.source.format)
+        recipe = {"input": path, "steps": steps} if path else {"steps": steps}
+    else:
+        recipe = spell_recipe(outcome.plan, outcome.table, input=path, format=outcome.source.format)
     if outcome.recoding is not None:
         recipe["local_recoding"] = spell_value(outcome.recoding)
+    if acknowledged := acknowledged_by(outcome):
+        recipe["acknowledge"] = acknowledged
     return recipe
 
 
-def _summary(outcome: Outcome, private: bool) -> dict[str, Any]:
+def _summary(outcome: Outcome, private: bool, hides_search: bool) -> dict[str, Any]:
     sizes = outcome.published.sizes
     made: dict[str, Any] = {
         "released_rows": outcome.published.records,
@@ -127,12 +145,14 @@ def _summary(outcome: Outcome, private: bool) -> dict[str, Any]:
     }
     if isinstance(story, Choice):
         made |= {
-            "score": list(story.score) if isinstance(story.score, tuple) else story.score,
             "is_optimum": story.is_optimum,
             "proven_optimal": story.proven_optimal,
-            "gap": story.gap,
-            "nodes": {"all": story.found.space.size, "checked": len(story.found.space.evaluated)},
+            "gap": None if hides_search else story.gap,
         }
+        if outcome.plan is None or not (hides_search and outcome.plan.quality.attribute_names):
+            made["score"] = list(story.score) if isinstance(story.score, tuple) else story.score
+        if not hides_search:
+            made["nodes"] = {"all": story.found.space.size, "checked": len(story.found.space.evaluated)}
     else:
         made["measures"] = {name: float(value) for name, value in measures_of(outcome).items()}
     return made
@@ -171,6 +191,7 @@ def _request_of_plan(plan: Plan) -> dict[str, Any]:
         "suppression_limit": plan.suppression_limit,
         "suppressed_rows": plan.suppressed_rows,
         "order": plan.order,
+        "choose_by": plan.choose_by,
         "strategy": str(getattr(plan.strategy, "kind", type(plan.strategy).__name__)),
         "time_limit": plan.time_limit,
         "check_limit": plan.check_limit,
@@ -182,14 +203,15 @@ def spell_out(spec: dict[str, Any]) -> str:
     """Write a model as people write it.
 
     >>> spell_out({"kind": "KAnonymity", "k": 5}), spell_out({"kind": "Rows", "withheld": {"values": 3}})
-    ('KAnonymity(k = 5)', 'Rows(withheld)')
+    ('KAnonymity(k = 5)', 'Rows(3 values withheld)')
     """
     parts = []
     for name, value in spec.items():
         if name == "kind":
             continue
         if name == "withheld":
-            parts.append("withheld")
+            numbers = [f"{number:,} {what}" for what, number in value.items()]
+            parts.append(" ".join([*numbers, "withheld"]))
         elif isinstance(value, dict):
             inner = spell_out({"kind": "", **value}) if "kind" not in value else spell_out(value)
             parts.append(f"{name} = {inner}")
@@ -216,7 +238,7 @@ def treatment_of_columns(outcome: Outcome, private: bool) -> dict[str, Any]:
                 else _treatment_by_plan(outcome, name)
             )
         )
-    made: dict[str, Any] = {"columns": columns, "flag": outcome.flag}
+    made: dict[str, Any] = {"columns": columns, "flag": outcome.flag, "from_data": _read_from_data(outcome)}
     if private or outcome.plan is None or not (outcome.recoding or outcome.passes):
         return made
     prepared, names = outcome.prepared, outcome.quasi_identifiers
@@ -232,6 +254,13 @@ def treatment_of_columns(outcome: Outcome, private: bool) -> dict[str, Any]:
         ]
     made["passes"] = len(outcome.passes)
     return made
+
+
+def _read_from_data(outcome: Outcome) -> dict[str, str]:
+    """Say of each generalized column what its hierarchy takes from the data."""
+    builders = {} if outcome.plan is None else outcome.plan.quasi_identifiers
+    read = {name: reads_data(each) for name, each in builders.items()}
+    return {name: what for name, what in read.items() if what is not None}
 
 
 def _treatment_by_plan(outcome: Outcome, name: str) -> dict[str, Any]:
@@ -276,11 +305,24 @@ def _generalization(hierarchy: Any, levels: list[int]) -> dict[str, Any]:
     return made
 
 
-def _verification(outcome: Outcome, certificate: dict[str, Any], private: bool) -> list[dict[str, Any]]:
-    """Every promise with what the independent check found; if private, what it found on the release alone."""
+def _verification(
+    outcome: Outcome, certificate: dict[str, Any], private: bool, exact: bool
+) -> list[dict[str, Any]]:
+    """Every promise with what the independent check found; if private, what it found on the release alone.
+
+    What a model finds by comparing with the input tells of suppressed records, unless recipients find the same.
+    """
     findings = outcome.verification.findings
     if not private:
-        return [{"promise": f.promise, "found": f.measured, "holds": f.holds} for f in findings]
+        told = [f.measured for f in findings]
+        if outcome.plan is not None and not exact and hides_records(outcome):
+            pairs = zip(outcome.models, certificate["found"], strict=True)
+            for at, (model, stated) in enumerate(pairs):
+                told[at] = stated["found"] or BESIDE_INPUT if model.compares_with else told[at]
+        return [
+            {"promise": f.promise, "found": measured, "holds": f.holds}
+            for f, measured in zip(findings, told, strict=True)
+        ]
     checked = [
         {"promise": each["promise"], "found": each["found"] or "not checked", "holds": True}
         for each in certificate["found"]
@@ -289,15 +331,16 @@ def _verification(outcome: Outcome, certificate: dict[str, Any], private: bool) 
     return checked + [{"promise": f.promise, "found": f.measured, "holds": f.holds} for f in identifying]
 
 
-def _input(outcome: Outcome) -> dict[str, Any]:
+def _input(outcome: Outcome, exact: bool) -> dict[str, Any]:
+    """What the input was; its fingerprints for the data holder alone, as guesses can be tried with them."""
     table, path = outcome.source.table, outcome.source.path
-    made: dict[str, Any] = {
-        "rows": outcome.records,
-        "columns": len(outcome.columns),
-        "sha256": None if outcome.is_condensed else content_digest(table),
-    }
+    made: dict[str, Any] = {"rows": outcome.records, "columns": len(outcome.columns)}
     if path is not None:
-        made |= {"file": path.name, "file_sha256": file_digest(path)}
+        made["file"] = path.name
+    if exact and not outcome.is_condensed:
+        made["sha256"] = content_digest(table)
+    if exact and path is not None:
+        made["file_sha256"] = file_digest(path)
     return made
 
 

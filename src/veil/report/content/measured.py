@@ -18,6 +18,7 @@ from veil.outcome.outcome import Outcome
 from veil.population import Population
 from veil.published.table import Published
 from veil.report.content.association import associations, codes_of
+from veil.report.content.disclosure import hides_records, is_treated, shown_rows
 from veil.report.content.distributions import frequencies
 from veil.report.content.utility import Worth
 from veil.risk import RiskAnalysis, analyze
@@ -35,10 +36,19 @@ MOST_SUBSETS = 20
 
 
 class Findings:
-    """What is found out about a release. With `private`, only what the released table itself tells."""
+    """What is found out about a release.
 
-    def __init__(self, outcome: Outcome, *, private: bool = False) -> None:
+    With `private`, only what the released table itself tells; if `exact`, also what depends on cells of suppressed
+    records, for the data holder alone.
+    """
+
+    def __init__(self, outcome: Outcome, *, private: bool = False, exact: bool = False) -> None:
         self.outcome, self.private = outcome, private
+        self.hides = not exact and hides_records(outcome)
+
+    def _is_withheld(self, name: str) -> bool:
+        """Whether figures of an original column would tell of suppressed records."""
+        return self.hides and not is_treated(self.outcome, name)
 
     @functools.cached_property
     def comparison(self) -> Comparison:
@@ -135,13 +145,17 @@ class Findings:
     def worth(self) -> Worth:
         """What the release is still good for. Tables that an engine holds are not compared row by row."""
         known = not self.private and not self.outcome.is_condensed
-        return Worth(self.outcome, self.comparison if known else None, self.distributions)
+        comparison = self.comparison if known else None
+        return Worth(self.outcome, comparison, self.distributions, hides=self.hides)
 
     @functools.cached_property
     def distributions(self) -> list[dict[str, Any]]:
         """How often each released value occurs, before and after."""
         names = [name for name in self.outcome.table.column_names if self._is_spelled(name)]
-        return [frequencies(self.outcome, name, private=self.private) for name in names]
+        return [
+            frequencies(self.outcome, name, private=self.private, withheld=self._is_withheld(name))
+            for name in names
+        ]
 
     @functools.cached_property
     def associations(self) -> dict[str, Any]:
@@ -156,27 +170,29 @@ class Findings:
         some = names[:MOST_COLUMNS]
         published = self.outcome.published
         kept, weights = ~published.suppressed, published.weights
+        counts = None if weights is None else weights[kept]
         return {
             "columns": some,
             "left_out": len(names) - len(some),
             "before": None if self.private else self._associations_before(some),
             "after": associations(
-                [codes_of(shown[name], weights)[kept] for name in some],
-                None if weights is None else weights[kept],
+                [codes_of(shown[name].filter(pa.array(kept)), counts) for name in some], counts
             ),
         }
 
     def _associations_before(self, names: list[str]) -> list[list[float | None]] | None:
-        table, prepared = self.outcome.original, self.outcome.prepared
-        if prepared is None:
-            there = [name for name in names if name in table.column_names]
-            if there != names or self.outcome.is_condensed:
-                return None
-            return associations([codes_of(table[name], None) for name in names], None)
-        subset = prepared.subset
-        chosen = np.arange(table.num_rows) if subset is None else np.flatnonzero(subset)
-        codes = [codes_of(table[name], prepared.weights)[chosen] for name in names]
-        return associations(codes, prepared.weights_of(chosen))
+        outcome, table, prepared = self.outcome, self.outcome.original, self.outcome.prepared
+        if prepared is None and (outcome.is_condensed or not set(names) <= set(table.column_names)):
+            return None
+        if self.hides:
+            rows = shown_rows(outcome)
+        elif prepared is None or prepared.subset is None:
+            rows = np.arange(table.num_rows)
+        else:
+            rows = np.flatnonzero(prepared.subset)
+        weights = None if prepared is None else prepared.weights_of(rows)
+        some = table.select(names).take(pa.array(rows))
+        return associations([codes_of(some[name], weights) for name in names], weights)
 
     def _is_spelled(self, name: str) -> bool:
         try:
@@ -187,11 +203,19 @@ class Findings:
 
     # --- the search -------------------------------------------------------------------------------
 
+    @property
+    def hides_search(self) -> bool:
+        """Whether the search has looked at sensitive values of records that are suppressed."""
+        plan = self.outcome.plan
+        if plan is None or not self.hides:
+            return False
+        return any(model.attribute_names for model in plan.models) or bool(plan.quality.attribute_names)
+
     @functools.cached_property
     def space(self) -> dict[str, Any] | None:
         """The transformations that the search evaluated; None if there was no search to speak of."""
         story, prepared = self.outcome.story, self.outcome.prepared
-        if not isinstance(story, Choice) or prepared is None or self.private:
+        if not isinstance(story, Choice) or prepared is None or self.private or self.hides_search:
             return None
         space, records = story.found.space, max(1, prepared.sample.records)
         nodes = list(space.evaluated.values())
@@ -229,7 +253,7 @@ class Findings:
     def curve(self) -> list[dict[str, Any]]:
         """The best score known after so many seconds of the search."""
         story = self.outcome.story
-        if self.private or not isinstance(story, Choice):
+        if self.private or not isinstance(story, Choice) or self.hides_search:
             return []
         return [
             {"seconds": seconds, "checked": checked, "score": score[0]}

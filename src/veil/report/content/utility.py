@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from veil.base.wording import plural
 from veil.errors import InputError
 from veil.outcome.outcome import Outcome
-from veil.report.content.disclosure import change, is_safe_column, round_significant
+from veil.report.content.disclosure import change, is_safe_column, is_treated, round_significant
 from veil.report.content.distributions import find_counted_values
 from veil.tables.columns import count_codes, encode_values, is_number
 from veil.utility import (
@@ -28,7 +28,7 @@ from veil.utility import (
     summary_statistics,
 )
 from veil.utility.attributes import ATTRIBUTE_MEASURES
-from veil.utility.numbers_kept import ColumnPreservation
+from veil.utility.numbers_kept import ColumnPreservation, numbers
 from veil.utility.quality import DATA_MEASURES
 from veil.utility.statistics import ColumnStatistics, Statistics
 
@@ -45,12 +45,20 @@ NOT_COMPARED = (
 
 
 class Worth:
-    """Measures of utility. Without a comparison only what the released table itself tells."""
+    """Measures of utility. Without a comparison only what the released table itself tells.
+
+    If it `hides` records, columns that are published as they are are compared on those that it shows.
+    """
 
     def __init__(
-        self, outcome: Outcome, comparison: Comparison | None, distributions: Sequence[dict[str, Any]]
+        self,
+        outcome: Outcome,
+        comparison: Comparison | None,
+        distributions: Sequence[dict[str, Any]],
+        *,
+        hides: bool = False,
     ) -> None:
-        self.outcome, self.comparison = outcome, comparison
+        self.outcome, self.comparison, self.hides = outcome, comparison, hides
         self._counted = {each["column"]: each for each in distributions if each["before"] is not None}
         self._safe: dict[str, bool] = {}
 
@@ -107,38 +115,65 @@ class Worth:
                 for each in summary_statistics(alone)
             ]
         return [
-            {
-                "column": each.column,
-                "before": self._before(each),
-                "after": self._after(each),
-            }
+            {"column": each.column, **dict(zip(("before", "after"), self._both(each), strict=True))}
             for each in summary_statistics(self.comparison)
         ]
 
+    def _both(self, found: ColumnStatistics) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the statistics before and after, what stands side by side with as many digits."""
+        before, after = self._before(found), self._after(found)
+        shown = [
+            name for name in ("mean", "standard_deviation") if before.get(name) is not None and name in after
+        ]
+        if found.before == found.after:  # the release tells all of them
+            before |= {name: after[name] for name in shown}
+        else:
+            after |= {name: _three_digits(after[name]) for name in shown}
+        return before, after
+
     def _before(self, found: ColumnStatistics) -> dict[str, Any]:
         before = found.before
+        if self._is_hidden(found.column):
+            return {"scale": before.scale, "withheld": True}
         made: dict[str, Any] = {"scale": before.scale, "count": before.count}
         if before.scale not in ("interval", "ratio"):
             return made
         if not self._is_safe(found.column):
             return {**made, "withheld": True}
-        made["standard_deviation"] = round_significant(before.standard_deviation)
-        if isinstance(before.mean, str):
-            made["mean"] = before.mean[:7]  # the month is enough
-        else:
-            made["mean"] = round_significant(None if before.mean is None else float(before.mean))
+        made["standard_deviation"] = _three_digits(before.standard_deviation)
+        made["mean"] = _three_digits(before.mean)
         return made
 
     def _after(self, found: ColumnStatistics) -> dict[str, Any]:
         """Return the statistics of a released column; the mode only if there is one alone."""
         made = _plain(found.after)
         values, codes = encode_values(self.outcome.table[found.column])
-        if found.column in self.outcome.published.names:
-            codes = codes[~self.outcome.published.suppressed]
-        counts = np.where(pc.is_valid(values), count_codes(codes, len(values), None), 0)
+        shown = codes[~self.outcome.published.suppressed]
+        counts = np.where(pc.is_valid(values), count_codes(shown, len(values), None), 0)
         if np.count_nonzero(counts == counts.max(initial=0)) > 1:
             made.pop("mode", None)
         return made
+
+    def _is_hidden(self, name: str) -> bool:
+        """Whether every figure of an original column would tell of suppressed records."""
+        return self.hides and not is_treated(self.outcome, name)
+
+    @functools.cached_property
+    def _shown(self) -> Comparison | None:
+        """The comparison by which sensitive columns are predicted: of the records that the table shows, if it hides some."""
+        whole, outcome = self.comparison, self.outcome
+        if whole is None or not self.hides:
+            return whole
+        kept = np.flatnonzero(whole.place >= 0)
+        kept = kept[~outcome.published.suppressed[whole.place[kept]]]
+        if not kept.size:
+            return None
+        return Comparison(
+            whole.original.take(pa.array(kept)),
+            whole.released.take(pa.array(whole.place[kept])),
+            {name: outcome.hierarchies.get(name) for name in whole.columns},
+            marker=whole.marker,
+        )
 
     def _is_safe(self, name: str) -> bool:
         assert self.comparison is not None
@@ -155,7 +190,9 @@ class Worth:
         """What became of columns of numbers; None if there are none, or too few numbers to tell."""
         if self.comparison is None:
             return None
-        found = preservation(self.comparison)
+        shared, hidden = self.comparison.shared, [*filter(self._is_hidden, self.comparison.shared)]
+        known = [name for name in shared if name not in hidden and numbers(self.comparison, name) is not None]
+        found = preservation(self.comparison, known if hidden else None)
         if found is None:
             return None
         safe = {each.column: self._is_safe(each.column) for each in found.columns}
@@ -199,7 +236,8 @@ class Worth:
         plan = self.outcome.plan
         sensitive = () if plan is None else plan.sensitive
         targets = [name for name in sensitive if name in self.outcome.table.column_names]
-        if self.comparison is None:
+        compared = self._shown
+        if compared is None:
             return made
         if not targets:
             made["notes"].append("There is no sensitive column, so nothing was predicted.")
@@ -214,17 +252,17 @@ class Worth:
                 f"Only the first {MOST_TARGETS} of {len(targets)} sensitive columns were predicted."
             )
         for name in targets[:MOST_TARGETS]:
-            self._predict(name, made)
-        used = min(LEARNED_RECORDS, self.comparison.records)
-        what = "all" if used == self.comparison.records else f"{used:,} records drawn from"
+            self._predict(compared, name, made)
+        used = min(LEARNED_RECORDS, compared.records)
+        what = "all" if used == compared.records else f"{used:,} records drawn from"
+        shown = " that the release shows" if self.hides else ""
         made["notes"].append(
-            f"Models were trained and tested with {what} {self.comparison.records:,} records, in {FOLDS} folds."
+            f"Models were trained and tested with {what} {compared.records:,} records{shown}, in {FOLDS} folds."
         )
         return made
 
-    def _predict(self, name: str, made: dict[str, Any]) -> None:
-        assert self.comparison is not None
-        column = self.comparison.original[name]
+    def _predict(self, compared: Comparison, name: str, made: dict[str, Any]) -> None:
+        column = compared.original[name]
         options: dict[str, Any] = {"folds": FOLDS, "trees": TREES, "max_records": LEARNED_RECORDS}
         if pa.types.is_nested(column.type):
             made["notes"].append(f"Column {name!r} holds lists, which are not predicted.")
@@ -249,7 +287,7 @@ class Worth:
                         "r2": [_two_digits(value) for value in each.r2],
                         "relative": _two_digits(each.relative_rmse),
                     }
-                    for each in regression(self.comparison, name, **options)
+                    for each in regression(compared, name, **options)
                 ]
                 return
             made["classification"] += [
@@ -264,7 +302,7 @@ class Worth:
                     "brier": [round(each.original.brier, 4), round(each.released.brier, 4)],
                     "auc": [round_significant(each.original.auc), round_significant(each.released.auc)],
                 }
-                for each in classification(self.comparison, name, **options)
+                for each in classification(compared, name, **options)
             ]
         except InputError:
             made["notes"].append(f"Column {name!r} was not predicted: there is nothing to learn from.")
@@ -291,8 +329,12 @@ def _changes(found: ColumnPreservation) -> dict[str, float | None]:
     return {"mean_change": change(*found.means), "variance_change": change(*squares)}
 
 
+def _three_digits(value: float | str | None) -> float | str | None:
+    return value[:7] if isinstance(value, str) else round_significant(value)  # of a date the month is enough
+
+
 def _two_digits(value: float | None) -> float | None:
-    return None if value is None else round(value, 2)
+    return None if value is None else round(value, 2) + 0.0  # never -0.0
 
 
 def _plain(found: Statistics) -> dict[str, Any]:

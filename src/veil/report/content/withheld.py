@@ -1,18 +1,15 @@
 """The recipe of a release without the original values that are written in it.
 
 Hierarchies that are written down value by value, research subsets by query or by rows, and models that list values
-say what stands, or may stand, in cells that the release does not show. In their place comes how many values they
-hold, and their SHA-256, by which whoever has them can tell that they are the right ones. Columns, kinds, widths and
-all other parameters stay.
+say what stands, or may stand, in cells that the release does not show. In their place comes how many values or rows
+they hold, and nothing else: a fingerprint could be tried with every guess, and few guesses are needed where there are
+few values. Columns, kinds, widths and all other parameters stay.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +20,6 @@ from veil.hierarchies import Builder, File, Hierarchy, Suppression
 from veil.models.base import PrivacyModel
 from veil.models.subset import Matching, Random, Rows
 from veil.plan.plan import Plan
-from veil.report.certificate.digest import content_digest, file_digest
 from veil.tables import Format
 from veil.tables.text import canonical_text
 
@@ -51,9 +47,7 @@ def spell_recipe(
     )
     made = Recipe.of(stand_in, input=input, format=format).spell()
     made["quasi_identifiers"] = {
-        name: _with_digest(made["quasi_identifiers"][name], each)
-        if name in kept
-        else withheld_hierarchy(each)
+        name: made["quasi_identifiers"][name] if name in kept else withheld_hierarchy(each)
         for name, each in plan.quasi_identifiers.items()
     }
     made["models"] = spell_models(plan.models, released)
@@ -68,13 +62,12 @@ def spell_models(models: Iterable[PrivacyModel], released: pa.Table) -> list[dic
 def withheld_hierarchy(builder: Any) -> dict[str, Any]:
     """Return what may be said of a hierarchy that names values of its column."""
     if isinstance(builder, Hierarchy):
-        listed: Any = [list(row) for row in builder.to_rows()]
-        return {"kind": "table", "withheld": _withheld(listed, builder.size)}
+        return {"kind": "table", "withheld": {"values": builder.size}}
     if not isinstance(builder, Builder):
-        return {"kind": type(builder).__name__, "withheld": _withheld({}, 0)}
+        return {"kind": type(builder).__name__, "withheld": {}}
     spec, named = spell_value(builder), builder.withheld(_never)
-    secret = {key: spec.pop(key) for key in named}
-    return {**spec, "withheld": _withheld(secret.get("rows", secret), len(_values(named)))}
+    plain = {name: value for name, value in spec.items() if name not in named}
+    return {**plain, "withheld": {"values": len(_values(named))}}
 
 
 def _never(texts: Iterable[str]) -> bool:
@@ -100,15 +93,6 @@ def _all_shown(ends: Iterable[str], released: pa.Table, name: str) -> bool:
     return all(end in labels for end in ends)
 
 
-def _with_digest(spec: Any, builder: Any) -> Any:
-    """Add to a hierarchy file what it holds now, as its path alone does not say that."""
-    if not isinstance(builder, File):
-        return spec
-    made = {"kind": "file", "path": spec} if isinstance(spec, str) else dict(spec)
-    digest = file_digest(Path(builder.path))
-    return made if digest is None else {**made, "sha256": digest}
-
-
 # --- models -----------------------------------------------------------------------------------------------
 
 
@@ -127,17 +111,27 @@ def _spell_model(model: PrivacyModel, released: pa.Table) -> dict[str, Any]:
     spec: dict[str, Any] = spell_value(_bare(model))
     if "subset" in spec:
         spec["subset"] = _spell_subset(model.subset)
-    attribute = getattr(model, "attribute", None)
-    shown = _shown_values(released, attribute) if {"values", "hierarchy"} & set(spec) else set()
-    if spec.get("values") and not set(map(str, spec["values"])) <= shown:
-        spec["values"] = {"withheld": _withheld(spec["values"], len(spec["values"]))}
+    lists = {name: _members(value) for name, value in spec.items() if isinstance(value, list | tuple)}
+    reading = lists or "hierarchy" in spec
+    shown = _shown_values(released, getattr(model, "attribute", None)) if reading else set()
+    for name, members in lists.items():
+        if name == "order" and members & shown:
+            spec[name] = [each for each in spec[name] if each in shown]  # whose order is all that matters
+        elif not members <= shown | set(released.column_names):
+            spec[name] = {"withheld": {"values": len(members)}}
     if isinstance(spec.get("hierarchy"), Mapping):
         builder = getattr(model, "hierarchy", None)
-        if isinstance(builder, File):
-            spec["hierarchy"] = _with_digest(spec["hierarchy"], builder)
-        elif not isinstance(builder, Builder) or not _values(builder.withheld(_never)) <= shown:
+        plain = isinstance(builder, Builder) and _values(builder.withheld(_never)) <= shown
+        if not plain and not isinstance(builder, File):
             spec["hierarchy"] = withheld_hierarchy(builder)
     return spec
+
+
+def _members(listed: Any) -> set[str]:
+    """Everything that stands in a list, or in lists in it."""
+    if isinstance(listed, list | tuple):
+        return set().union(*map(_members, listed))
+    return {str(listed)}
 
 
 def _shown_values(released: pa.Table, column: str | None) -> set[str]:
@@ -154,20 +148,9 @@ def _spell_subset(subset: Any) -> dict[str, Any]:
     if isinstance(subset, Random):
         return {"kind": "Random", "probability": subset.probability}
     if isinstance(subset, Rows):
-        return {"kind": "Rows", "withheld": _withheld(list(subset.rows), len(subset.rows))}
+        return {"kind": "Rows", "withheld": {"rows": len(subset.rows)}}
     if isinstance(subset, Matching):
         if isinstance(subset.source, str):
-            digest = file_digest(Path(subset.source))
-            return {"kind": "Matching", "source": subset.source} | ({"sha256": digest} if digest else {})
-        known = {"rows": subset.source.num_rows, "sha256": content_digest(subset.source)}
-        return {"kind": "Matching", "withheld": known}
-    query = str(getattr(subset, "query", ""))
-    return {"kind": "Where", "withheld": {"sha256": hashlib.sha256(query.encode()).hexdigest()}}
-
-
-# --- parts ------------------------------------------------------------------------------------------------
-
-
-def _withheld(listed: Any, number: int) -> dict[str, Any]:
-    text = json.dumps(listed, ensure_ascii=True, default=str)
-    return {"values": number, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+            return {"kind": "Matching", "source": subset.source}
+        return {"kind": "Matching", "withheld": {"rows": subset.source.num_rows}}
+    return {"kind": "Where", "withheld": {}}

@@ -25,6 +25,11 @@ from veil.report.pages.blocks import (
     verdict,
 )
 
+_CHOICES = {
+    "all columns": "",
+    "quasi-identifiers": " that speak of quasi-identifiers, and without a look at other columns",
+}
+
 _ORDERS = {
     "random": "Rows left in a random order.",
     "input": "Rows left in the order of the input, which tells what rows beside each other have in common, and who "
@@ -35,6 +40,7 @@ _ORDERS = {
 def sections(facts: dict[str, Any]) -> list[Section]:
     """Put the facts into words."""
     return [
+        Section("before", "Before you sign", _concerns(facts)),
         Section("summary", "Summary", _summary(facts)),
         Section(
             "asked", "What was asked", steps.request(facts) if facts["asked"]["steps"] else _request(facts)
@@ -48,6 +54,48 @@ def sections(facts: dict[str, Any]) -> list[Section]:
         Section("again", "How to do it again", _again(facts)),
         Section("certificate", "Certificate", _certificate(facts)),
     ]
+
+
+def _concerns(facts: dict[str, Any]) -> tuple[Block, ...]:
+    """What no model judges: what nobody has acknowledged, then the rest."""
+    found = facts["concerns"]
+    if not found:
+        return (Text(_NO_CONCERN),)
+    blocks: list[Block] = [Text(_CONCERNS)]
+    for acknowledged, title in ((False, "Open"), (True, "Acknowledged")):
+        rows: list[tuple[str | Cell, ...]] = [
+            (Cell(each["kind"], "" if acknowledged else "bad"), each["statement"], each["step"])
+            for each in found
+            if each["acknowledged"] == acknowledged
+        ]
+        if rows:
+            blocks += [
+                Heading(title),
+                Grid(("", "What was found", "What mends it"), cut(rows)),
+                *note_on(rows),
+            ]
+    if open_ones := [each["key"] for each in found if not each["acknowledged"]]:
+        key = open_ones[0]
+        blocks.append(
+            Text(
+                "What is known and accepted can be acknowledged, which this report and the certificate then tell. In "
+                f"Python: release.acknowledge({key!r}), in a recipe: acknowledge: [{key!r}], in a shell: "
+                f"--acknowledge {shlex.quote(key)}.",
+                "note",
+            )
+        )
+    return tuple(blocks)
+
+
+_CONCERNS = (
+    "The guarantees are about what the plan calls quasi-identifying or sensitive, and about nothing else. This was found "
+    "beside them, and no guarantee covers it."
+)
+_NO_CONCERN = (
+    "The guarantees are about what the plan calls quasi-identifying or sensitive, and about nothing else. Beside them, "
+    "nothing was found: no kept column that is nearly unique or tells another, no contact data or free text, no sensitive "
+    "column without a model, and the rows are in random order."
+)
 
 
 def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
@@ -104,9 +152,9 @@ def _what_happened(facts: dict[str, Any]) -> str:
     released = found["chosen"] - found["suppressed"]
     text = f"Of {plural(found['chosen'], 'record')}, {released:,} are released and {found['suppressed']:,} suppressed. "
     text += f"The released table fulfils: {promises}. "
-    if "score" not in found and found["ending"] is None:
+    if "is_optimum" not in found and found["ending"] is None:
         text += "Each part of the table was transformed by itself."
-    elif "score" not in found:
+    elif "is_optimum" not in found:
         text += "Suppressed records were transformed again, on their own, so that fewer stay suppressed."
     elif found["proven_optimal"]:
         text += "No other transformation of the search space loses less information."
@@ -170,8 +218,8 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
             Text(
                 f"At most {percent(asked['suppression_limit'])} of the records may be suppressed; suppressed rows {kept}. "
                 f"{_ORDERS[asked['order']]} "
-                f"Of all transformations that keep the guarantees, the one with the least information loss was wanted, by "
-                f"the measure {asked['quality']['kind']}: {asked['quality']['definition']}"
+                f"Of all transformations that keep the guarantees{_CHOICES[asked['choose_by']]}, the one with the least "
+                f"information loss was wanted, by the measure {asked['quality']['kind']}: {asked['quality']['definition']}"
             )
         )
     names = {
@@ -210,6 +258,10 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
         Grid(("Column", "Role", "Treatment", "Level", "Name of the level"), cut(rows), right=(3,)),
         *note_on(rows),
         Text("Level 0 is the original value; higher levels are coarser.", "note"),
+    ]
+    blocks += [
+        Text(f"Labels of column {name!r} were made from the data: {what}.")
+        for name, what in done["from_data"].items()
     ]
     if done["flag"]:
         blocks.append(
@@ -280,9 +332,8 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
         if given.get("file_sha256"):
             rows.append(("SHA-256 of the input file", given["file_sha256"]))
         rows.append(("Input", f"{plural(given['rows'], 'row')}, {plural(given['columns'], 'column')}"))
-        rows.append(
-            ("SHA-256 of the content of the input", given["sha256"] or "not computed: an engine holds it")
-        )
+        if given.get("sha256"):
+            rows.append(("SHA-256 of the content of the input", given["sha256"]))
     out = facts["output"]
     rows.append(("Released table", f"{plural(out['rows'], 'row')}, {plural(out['columns'], 'column')}"))
     rows.append(
@@ -303,7 +354,7 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
         Heading("Recipe"),
         Text(
             "The plan as a recipe file. Where it lists original values (hierarchies written down value by value, "
-            "research subsets), they are withheld here: their number and SHA-256 stand in their place.",
+            "research subsets), they are withheld here, and their number stands in their place.",
             "note",
         ),
         Code(facts["recipe_text"]),
@@ -337,13 +388,18 @@ def _certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
                 (
                     each["promise"],
                     each["found"] or "–",
-                    "yes" if each["checkable"] else "no: that takes the original table",
+                    "yes" if each["checkable"] else "no: that takes more than the table",
                 )
                 for each in facts["certificate"]["found"]
             ),
         ),
         Text(
-            "It is no signature: it does not tell who made it. Give recipients the certificate, not this report.",
+            (
+                "It is signed. "
+                if "signature" in facts["certificate"]
+                else "It is not signed, so it does not tell who made it. "
+            )
+            + "Give recipients the certificate, not this report.",
             "note",
         ),
     )

@@ -202,7 +202,7 @@ def _statistics(found: list[dict[str, Any]], private: bool) -> list[Block]:
                 number(old[key]) if old and old.get(key) is not None else hidden
                 for key in ("mean", "standard_deviation")
             ]
-            before = (number(old["count"]), *figures) if old else ("–", "–", "–")
+            before = (number(old.get("count")), *figures) if old else ("–", "–", "–")
         rows.append(
             (
                 each["column"],
@@ -235,7 +235,8 @@ def _statistics(found: list[dict[str, Any]], private: bool) -> list[Block]:
             Text(
                 "Medians, modes and extremes of the input are somebody's values and are not shown. Its means and "
                 "deviations have three digits, and are withheld where they would tell of few values that neither the "
-                "release nor the counts of the input show. A mode is shown if no other value is as frequent.",
+                "release nor the counts of the input show, and of columns that are published as they are wherever records "
+                "are suppressed. A mode is shown if no other value is as frequent.",
                 "note",
             )
         )
@@ -296,7 +297,7 @@ def _predictions(found: dict[str, Any]) -> list[Block]:
                         percent(each["original"]),
                         percent(each["released"]),
                         percent(each["zero_r"]),
-                        "–" if each["original"] <= each["zero_r"] else percent(each["relative"]),
+                        _gain(each),
                     )
                     for each in found["classification"]
                 ),
@@ -317,6 +318,12 @@ def _predictions(found: dict[str, Any]) -> list[Block]:
     return blocks + [Text(note, "note") for note in found["notes"]]
 
 
+def _gain(found: dict[str, Any]) -> str:
+    if found["original"] <= found["zero_r"]:
+        return "–"
+    return "none" if found["relative"] <= 0 else percent(found["relative"])
+
+
 def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Show how often values occur, and how columns depend on each other."""
     every = _drawable(facts)
@@ -327,7 +334,7 @@ def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:
         if any(each["withheld"] for each in drawn):
             text += (
                 " Where fewer than ten records are not shown, or nearly all of them have one label, the input is not drawn, "
-                "as the difference would tell the label."
+                "as the difference would tell the label; nor for columns published as they are if records are suppressed."
             )
     blocks: list[Block] = [Text(text)]
     for page, start in enumerate(range(0, len(drawn), A_PAGE)):

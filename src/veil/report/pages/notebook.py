@@ -7,6 +7,7 @@ from veil.base.wording import plural
 from veil.outcome.outcome import Outcome
 from veil.report.content.facts import treatment_of_columns
 from veil.report.pages.blocks import percent
+from veil.risk.concerns.look import concerns_of
 from veil.risk.reidentification import sample_risk
 
 HEAD = 5
@@ -38,6 +39,9 @@ def html_outcome(outcome: Outcome) -> str:
         ("unique records", percent(after.uniques)),
         ("classes", f"{after.classes:,}"),
     ]
+    concerns = [
+        (each.statement, "acknowledged" if each.acknowledged else each.step) for each in concerns_of(outcome)
+    ]
     table = outcome.table
     shown = table.select(table.column_names[:MOST_COLUMNS]).slice(0, HEAD)
     rows = [list(row.values()) for row in shown.to_pylist()]
@@ -51,6 +55,7 @@ def html_outcome(outcome: Outcome) -> str:
         f"<h4>Release: {head}</h4>"
         + html_table(("Column", "Treatment", "Level", "Name"), done, "What was done")
         + (html_table(("Promise", "Found", ""), promises, "Guarantees") if promises else "")
+        + (html_table(("Found", "What mends it"), concerns, "Before you sign") if concerns else "")
         + html_table(("", ""), risks, "Risks of the released table")
         + html_table(shown.column_names, rows, f"First rows of {table.num_rows:,}")
     )

@@ -19,7 +19,7 @@ class Plots:
     """Draws pictures of a release. Each method returns a matplotlib figure; most can draw into axes that exist.
 
     Nothing that is drawn names an original value that the release does not show; how often values occur in the input
-    is drawn, though, so that the pictures of a differentially private release are for the data holder.
+    is drawn, though, suppressed records among them, so that these pictures are for the data holder.
 
     >>> import pyarrow as pa
     >>> import veil
@@ -35,7 +35,7 @@ class Plots:
 
     @functools.cached_property
     def _findings(self) -> Findings:
-        return Findings(self._outcome)
+        return Findings(self._outcome, exact=True)
 
     def risks(self, *, ax: Axes | None = None) -> Figure:
         """Which share of the records has which risk of re-identification, before and after."""

@@ -54,6 +54,28 @@ PATTERNS = {
 }
 """Patterns for whole values in plain spelling: lower case, ae for ä."""
 
+SHARED = frozenset({"city", "zip", "state", "geography", "date", "age"})
+"""Categories that single people out together with others; all the other ones name a person."""
+
+_CONTACT = "|".join(
+    (
+        r"[a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+",
+        r"(?:^|[^\d+])(?:\+\d{1,3}[ /.-]?\(?\d|\(?0\d{1,4}\)?[ /-])[\d /.-]{5,14}\d",
+        r"(?:^|[^\d])(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])\d{3}[ .-]\d{4}(?:[^\d]|$)",
+        r"(?:^|[^a-z])(?:mr|mrs|herr|frau)\.? [a-z]{3,}",
+    )
+)
+"""What names a person inside of a text: an e-mail address, a phone number, Mr or Mrs Somebody."""
+
+_INSIDE = 0.05
+"""Share of the different values with contact data inside from which on a column holds such: it is there, now and then."""
+
+_WORDS = r"(?:\S+\s+){4,}\S+"
+"""Five words or more. Labels of classifications may be as long, but then each is there many times."""
+
+_OWN_TEXT, _SENTENCES = 0.1, 20
+"""Different texts for each record, and number of them, from which on long ones are no labels."""
+
 _ELDERLY, _OLDEST = 89, 130
 """Ages between which the year of birth alone is an identifier."""
 
@@ -103,6 +125,31 @@ def content_hits(values: pa.Array, kind: pa.DataType, today: date) -> dict[str, 
     return hits
 
 
+def texts_about_people(
+    values: pa.Array, hits: dict[str, Hits], threshold: float, *, different: int, records: int
+) -> dict[str, tuple[float, str]]:
+    """Return what texts hold that no single category explains, with the share of them and a reason.
+
+    `values` are some of the `different` ones that `records` have, in plain spelling, and `hits` what they look like.
+
+    >>> some = pa.array(["anna huber", "+49 171 1234567", "none"])
+    >>> texts_about_people(some, content_hits(some, pa.string(), date.today()), 0.5, different=3, records=3)
+    {'contact data': (0.6666666666666666, '67% of 3 different values name a person or a number or address of one')}
+    """
+    made: dict[str, tuple[float, str]] = {}
+    naming = np.logical_or.reduce([hits[each] for each in hits if each not in SHARED])
+    inside = _has_inside(values, _CONTACT) | _first_and_last_name(values)
+    inside &= matching(values, r".*\S\s+\S.*")
+    share = int(np.count_nonzero(naming | inside)) / len(values)
+    if share > threshold or int(np.count_nonzero(inside)) > _INSIDE * len(values):
+        what = "name a person or a number or address of one"
+        made["contact data"] = share, f"{share:.0%} of {different:,} different values {what}"
+    long = int(np.count_nonzero(matching(values, _WORDS))) / len(values)
+    if long > threshold and different >= max(_SENTENCES, _OWN_TEXT * records):
+        made["free text"] = long, f"{long:.0%} of {different:,} different values have five words or more"
+    return made
+
+
 def count_restricted(values: pa.Array) -> int:
     """Count the ZIP codes in areas of the USA with few people."""
     return int(
@@ -113,6 +160,21 @@ def count_restricted(values: pa.Array) -> int:
 def matching(values: pa.Array, pattern: str) -> Hits:
     """Tell which values match a pattern from beginning to end."""
     return np.array(pc.match_substring_regex(values, rf"^(?:{pattern})$"), dtype=np.bool_)
+
+
+def _has_inside(values: pa.Array, pattern: str) -> Hits:
+    return np.array(pc.match_substring_regex(values, pattern), dtype=np.bool_)
+
+
+def _first_and_last_name(values: pa.Array) -> Hits:
+    """Tell which values have a first name right before a last name."""
+    words = pc.split_pattern_regex(values, r"[\s,;:()]+")
+    owner = np.array(pc.list_parent_indices(words), dtype=np.int64)
+    flat = pc.list_flatten(words)
+    first, last = _count_listed(flat, FIRST_NAMES), _count_listed(flat, LAST_NAMES)
+    together = first[:-1] & last[1:] & (owner[:-1] == owner[1:])
+    found: Hits = np.bincount(owner[:-1][together], minlength=len(values)) > 0
+    return found
 
 
 def _count_listed(values: pa.Array, words: frozenset[str]) -> Hits:

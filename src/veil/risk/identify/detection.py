@@ -17,8 +17,15 @@ import pyarrow as pa
 
 from veil.errors import ParameterError
 from veil.risk.grouping import table_of
-from veil.risk.identify.content import content_hits, count_restricted, different_texts
+from veil.risk.identify.content import (
+    SHARED,
+    content_hits,
+    count_restricted,
+    different_texts,
+    texts_about_people,
+)
 from veil.risk.identify.vocabulary import COLUMN_NAMES, plain
+from veil.tables.columns import is_text
 
 
 @dataclass(frozen=True)
@@ -142,12 +149,37 @@ def by_content(
     if not len(values):
         return []
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    found = []
-    for category, hits in content_hits(values, kind, today).items():
+    found, looks = [], content_hits(values, kind, today)
+    for category, hits in looks.items():
         share = int(np.count_nonzero(hits)) / len(values)
         if share > threshold:
             reason = f"{share:.0%} of {len(values):,} different values look like that"
             if category == "zip" and (small := count_restricted(values)):
                 reason += f", {small:,} of them in US areas of 20,000 people or fewer"
             found.append(Identifier(name, category, "content", share, reason))
+    if is_text(kind) and not any(each.category not in SHARED for each in found):
+        further = texts_about_people(values, looks, threshold, different=len(values), records=len(column))
+        found += [
+            Identifier(name, category, "content", share, reason)
+            for category, (share, reason) in further.items()
+        ]
     return found
+
+
+def named_by_content(
+    values: pa.Array, *, different: int, records: int, marker: str | None, threshold: float = 0.5
+) -> tuple[str, str] | None:
+    """Return what text that names people looks like, and why; None if it looks like nothing of the kind.
+
+    `values` are some of the `different` ones that `records` have.
+    """
+    texts = different_texts(pa.chunked_array([values]), marker)
+    if not len(texts):
+        return None
+    hits = content_hits(texts, pa.string(), date.today())
+    shares = {each: int(np.count_nonzero(hits[each])) / len(texts) for each in hits if each not in SHARED}
+    likely = max(shares, key=lambda each: shares[each])
+    if shares[likely] > threshold:
+        return likely, f"{shares[likely]:.0%} of {different:,} different values do"
+    found = texts_about_people(texts, hits, threshold, different=different, records=records)
+    return next(((category, reason) for category, (_, reason) in found.items()), None)

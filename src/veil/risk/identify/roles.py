@@ -11,15 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.risk.grouping import table_of
-from veil.risk.identify.content import different_texts, matching
+from veil.risk.identify.content import SHARED, different_texts, matching
 from veil.risk.identify.detection import Identifier, detect_identifiers, match_name
 from veil.risk.identify.vocabulary import QUASI_IDENTIFYING_NAMES, SENSITIVE_NAMES
 from veil.tables.columns import encode_values
 
 Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive"]
-
-_SHARED = frozenset({"city", "zip", "state", "geography", "date", "age"})
-"""Categories that single people out together with others; all the other ones name a person."""
 
 _KNOWN: dict[Role, frozenset[str]] = {
     "quasi-identifying": QUASI_IDENTIFYING_NAMES,
@@ -51,8 +48,8 @@ def propose_roles(
 ) -> tuple[Proposal, ...]:
     """Propose a role for each column of a table.
 
-    Names, numbers and addresses of persons, and columns in which nearly every record has its own value, are
-    identifying. Places, dates, ages and what else people know of each other are quasi-identifying, and so are
+    Names, numbers and addresses of persons, texts in which these or anything else may stand, and columns in which nearly
+    every record has its own value, are identifying. Places, dates, ages and what else people know of each other are quasi-identifying, and so are
     measurements and amounts that nearly every record has to itself; what people would not tell, such as diagnoses and
     incomes, is sensitive. What is none of these is proposed as insensitive, with no confidence: nothing is known against
     it. Parameters are those of `detect_identifiers`.
@@ -112,7 +109,7 @@ def _evidence(
     for each in found:
         if each.category == "age" and each.test == "content":
             continue  # as every small number looks like one
-        role: Role = "quasi-identifying" if each.category in _SHARED else "identifying"
+        role: Role = "quasi-identifying" if each.category in SHARED else "identifying"
         spoken[role].append((each.confidence, f"{each.category}: {each.reason}"))
     for role, words in _KNOWN.items():
         likely = match_name(name, {role: words})

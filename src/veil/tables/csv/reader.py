@@ -20,8 +20,11 @@ from veil.tables.reading import read_bytes
 _BLOCK = 1 << 22
 
 
-def read_csv(path: Path, format: Csv) -> tuple[pa.Table, Csv]:
-    """Read a CSV file; also return the format with everything that was detected filled in."""
+def read_csv(path: Path, format: Csv, *, as_text: bool = False) -> tuple[pa.Table, Csv]:
+    """Read a CSV file; also return the format with everything that was detected filled in.
+
+    With `as_text` no column gets a type, whatever the format says.
+    """
     data, encoding = dialect.decode(read_bytes(path), format.encoding, path)
     dialect.check_text(data, path)
     data = dialect.without_titles(data, format.skip, path)
@@ -38,7 +41,7 @@ def read_csv(path: Path, format: Csv) -> tuple[pa.Table, Csv]:
     if re.compile(b"." if len(names) == 1 else b"[^\r\n]", re.DOTALL).search(data, header.body) is None:
         raise InputError(f"{path}: a header but no rows. The table should hold at least one row")
     texts = _parse(data, header.body, len(names), quotes > 0, format, path)
-    return _convert_types(texts, names, format, path)
+    return (texts.rename_columns(names), format) if as_text else _convert_types(texts, names, format, path)
 
 
 def column_names(first: Sequence[str], format: Csv, path: Path) -> list[str]:

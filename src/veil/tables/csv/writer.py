@@ -71,6 +71,13 @@ class _Encoded:
 
 def _field(column: pa.ChunkedArray, name: str, separator: str, missing: str, format: Csv) -> pa.ChunkedArray:
     text = spell(column, name, decimal=format.decimal, time_separator=format.time_separator or "T")
+    if format.quote is None and column.null_count and pc.any(pc.equal(text, missing)).as_py():
+        raise OutputError(
+            f"column {name!r} holds the text {missing!r} beside missing values, which are written alike without quotes. "
+            "Write with ",
+            Say("format", "Csv", quote='"'),
+            ", or make them one in the input",
+        )
     return _quote_values(text, f"column {name!r}", separator, format).fill_null(missing)
 
 

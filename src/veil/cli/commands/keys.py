@@ -1,0 +1,59 @@
+"""`veil keys`: the keys of a data holder, by which certificates are signed."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veil.cli.base import RELEASE, command
+
+
+class _Action(StrEnum):
+    new = "new"
+    show = "show"
+
+
+@command(RELEASE)
+def keys(
+    action: Annotated[_Action, typer.Argument(metavar="new|show", help="Make a key, or show one.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The private key, such as clinic.pem.")],
+    passphrase: Annotated[
+        bool,
+        typer.Option(
+            "--passphrase",
+            help="Lock a new key with a passphrase: that in VEIL_KEY_PASSPHRASE, or one that is asked for.",
+        ),
+    ] = False,
+) -> None:
+    """Make the key that signs certificates, or show its public half.
+
+    The private key stays with you. Recipients get the file with the ending .pub once, by a way that they trust.
+
+    [cyan]veil keys new clinic.pem[/cyan]
+
+    [cyan]veil anonymize recipe.yaml --certificate certificate.json --sign clinic.pem[/cyan]
+
+    [cyan]veil verify release.csv --certificate certificate.json --signed-by clinic.pem.pub[/cyan]
+    """
+    from veil.cli import show
+    from veil.report.certificate.keys import PASSPHRASE, PrivateKey, PublicKey, beside_key
+
+    console = show.output()
+    beside = beside_key(file)
+    if action is _Action.new:
+        locked = None
+        if passphrase:
+            locked = os.environ.get(PASSPHRASE) or typer.prompt(
+                "passphrase", hide_input=True, confirmation_prompt=True
+            )
+        made = PrivateKey.new()
+        made.save(file, locked)
+        show.files(console, [("private key", file), ("public key", beside)])
+        public = made.public
+    else:
+        public = PublicKey.read(beside if beside.exists() else file)
+    console.print(f"fingerprint: {public.fingerprint}", markup=False, soft_wrap=True)

@@ -1,0 +1,206 @@
+"""Randomized response: every answer is drawn anew, so that none tells for sure what it was (Warner 1965)."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import BeforeValidator, Field, model_validator
+
+from veil.base.declare import declared
+from veil.base.randomness import Randomness
+from veil.dp.symbolic import Symbolic, enclosure
+from veil.errors import InputError, ParameterError, PlanError, did_you_mean
+from veil.hierarchies._labels import Text
+from veil.masking.values.pram import Probability, Transitions, draw_values, show_total
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.published.finding import Finding
+from veil.tables.columns import column_of, encode_values
+from veil.tables.text import canonical_text
+
+
+def _plain(value: Any) -> Any:
+    """Keep a budget in a form that a recipe can hold."""
+    readable = value is None or (isinstance(value, int | float | str) and not isinstance(value, bool))
+    return value if readable else str(value)
+
+
+Budget = Annotated[int | float | str, BeforeValidator(_plain)]
+
+
+@declared(kind_of=Method)
+class RandomizedResponse(Method):
+    """Each value of a column is replaced by a draw from declared categories: ε-differential privacy for every answer.
+
+    With `epsilon`, a value stays with the probability e^ε / (e^ε + c - 1) for c categories, and else becomes any other
+    one, all equally likely: no other draw keeps more of the answers at this ε (Kairouz, Oh and Viswanath 2014). Where
+    e^ε is no rational number, a rational one just below it takes its place, so that draws are exact and ε is kept.
+    `matrix` gives the probabilities instead: one row a category, in their order, with what it turns into.
+
+    *What is promised.* Whatever answer is published, it is at most e^ε times as likely for one true value as for any
+    other: ε is the logarithm of the largest ratio within a column of the matrix. Nobody needs to be trusted with the
+    draws of others. The promise is about the value of this column: that somebody is in the table, and what else it
+    shows of them, is not covered, nor is what a step before has made of several people's values. Several columns of one
+    person tell more: their ε add up, and an account is charged with the sum.
+
+    The categories are declared and not taken from the data: which ones occur would tell of somebody. A value that is
+    none of them, or missing, is refused. The released column is text. `estimate` returns unbiased shares.
+
+    >>> coin = RandomizedResponse("smokes", ["yes", "no"], matrix=[[0.75, 0.25], [0.25, 0.75]])
+    >>> coin.local_epsilon, RandomizedResponse("smokes", ["yes", "no"], "ln(3)").transitions == coin.transitions
+    ('ln(3)', True)
+    """
+
+    column: Annotated[str, Field(description="column of categories")]
+    categories: Annotated[tuple[Text, ...], Field(min_length=2, description="every value that is possible")]
+    epsilon: Annotated[
+        Budget | None, Field(description='privacy loss of an answer: a number, or a text such as "ln(3)"')
+    ] = None
+    matrix: Annotated[
+        tuple[tuple[Probability, ...], ...] | None,
+        Field(description="for each category, the probability of each that it becomes, instead of epsilon"),
+    ] = None
+    kind: Literal["RandomizedResponse"] = Field(default="RandomizedResponse", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("attribute linkage",)
+
+    @model_validator(mode="after")
+    def _check(self) -> RandomizedResponse:
+        if (self.epsilon is None) == (self.matrix is None):
+            raise ValueError("RandomizedResponse needs `epsilon` or `matrix`, one of the two")
+        for name in self.categories:
+            if self.categories.count(name) > 1:
+                raise ValueError(f"`categories` of RandomizedResponse names {name!r} twice")
+        if self.epsilon is not None and not 0 < float(Symbolic.read(self.epsilon, "epsilon")) <= LARGEST:
+            raise ValueError(
+                f"`epsilon` of RandomizedResponse should be above 0 and at most {LARGEST}, not {self.epsilon}"
+            )
+        if self.matrix is not None:
+            _check_matrix(self.categories, self.transitions)
+        return self
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    @property
+    def transitions(self) -> Transitions:
+        """The probability of each category, by row, to become each other, by column."""
+        if self.matrix is not None:
+            return [[Fraction(chance) for chance in row] for row in self.matrix]
+        count = len(self.categories)
+        ratio = _ratio(Symbolic.read(self.epsilon or 0), count)
+        move = 1 / (ratio + count - 1)
+        return [[move * (ratio if i == j else 1) for j in range(count)] for i in range(count)]
+
+    @property
+    def local_epsilon(self) -> str:
+        """What an answer costs: as it was declared, or the logarithm of the largest ratio of the matrix."""
+        if self.epsilon is not None:
+            return str(Symbolic.read(self.epsilon))
+        columns = [column for column in zip(*self.transitions, strict=True) if any(column)]
+        return str(Symbolic.read(f"ln({max(max(column) / min(column) for column in columns)})"))
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        values, codes = encode_values(column_of(table, self.column, self))
+        places = self._places(canonical_text(values, column=self.column))
+        drawn = draw_values(self.transitions, places[codes], randomness)
+        made = pa.array(self.categories, pa.string()).take(pa.array(drawn))
+        shown = len(np.unique(drawn))
+        promise = f"column {self.column!r} holds randomized answers, at a local ε of {self.local_epsilon}"
+        finding = Finding(promise, True, f"{shown} of {len(self.categories)} declared categories")
+        least = min(row[at] for at, row in enumerate(self.transitions))
+        facts = {"epsilon": self.local_epsilon, "smallest probability that a value stays": float(least)}
+        # As text, whatever it was: a type that stays where no new category turns up would tell which answers there were.
+        released = table.set_column(table.column_names.index(self.column), self.column, made)
+        return self.outcome(table, released, findings=[finding], facts=facts)
+
+    def estimate(self, released: pa.Table) -> dict[str, float]:
+        """Return unbiased estimates of the true share of each category, from a released table.
+
+        They are the solution of Σ t(i) p(i, j) = the share of j, add up to 1, and may lie below 0 or above 1.
+
+        >>> method = RandomizedResponse("x", ["a", "b"], "ln(3)")
+        >>> method.estimate(pa.table({"x": ["a"] * 60 + ["b"] * 40}))
+        {'a': 0.7, 'b': 0.3}
+        """
+        values, codes = encode_values(column_of(released, self.column, self))
+        places = self._places(canonical_text(values, column=self.column))
+        counts = np.bincount(places[codes], minlength=len(self.categories)).tolist()
+        shares = [Fraction(count, max(1, codes.size)) for count in counts]
+        columns = [list(column) for column in zip(*self.transitions, strict=True)]
+        return dict(zip(self.categories, map(float, _solve(columns, shares)), strict=True))
+
+    def _places(self, texts: list[str | None]) -> Any:
+        place = {name: number for number, name in enumerate(self.categories)}
+        for text in texts:
+            if text is None:
+                raise InputError(
+                    f"{self}: column {self.column!r} has missing values, and that an answer is missing would tell. "
+                    "Make them a category of their own first"
+                )
+            if text not in place:
+                raise PlanError(
+                    f"{self}: column {self.column!r} holds {text!r}, which is none of the `categories`."
+                    f"{did_you_mean(text, self.categories)} Declare every value that is possible"
+                )
+        return np.array([place[str(text)] for text in texts], np.int64)
+
+
+LARGEST = 30
+"""With a larger ε, an answer is the true one but for one in 10^13."""
+
+
+def _ratio(epsilon: Symbolic, count: int) -> Fraction:
+    """Return e^epsilon, or a number just below it that leaves probabilities with a denominator below 2^63."""
+    exact = epsilon.exponential()
+    if exact is not None:
+        return exact
+    low, _ = enclosure(lambda bits: epsilon.ball().exp(), 80)
+    shift = 61 - (math.ceil(low) + count).bit_length()
+    return Fraction(math.floor(low * 2**shift), 2**shift)
+
+
+def _check_matrix(categories: tuple[str, ...], matrix: Transitions) -> None:
+    """Refuse a matrix that is not square and stochastic, or in which an answer rules a value out."""
+    if [len(row) for row in matrix] != [len(categories)] * len(categories):
+        raise ValueError(
+            f"`matrix` of RandomizedResponse should have {len(categories)} rows of {len(categories)} probabilities, one "
+            "for each category"
+        )
+    for name, row in zip(categories, matrix, strict=True):
+        if sum(row) != 1:
+            raise ValueError(
+                f"`matrix` of RandomizedResponse: the probabilities of {name!r} should add up to exactly 1, not "
+                f"{show_total(sum(row, Fraction(0)))}"
+            )
+    for place, answer in enumerate(categories):
+        never = [name for name, row in zip(categories, matrix, strict=True) if not row[place]]
+        if 0 < len(never) < len(categories):
+            raise ValueError(
+                f"`matrix` of RandomizedResponse: {answer!r} never comes from {never[0]!r}, so that whoever sees it knows "
+                "what was not there. Give every probability of a column a positive value"
+            )
+
+
+def _solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
+    """Solve a system of linear equations exactly, by elimination."""
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    size = len(rows)
+    for at in range(size):
+        pivot = next((i for i in range(at, size) if rows[i][at]), None)
+        if pivot is None:
+            raise ParameterError(
+                "the answers tell nothing of some categories (the matrix has no inverse): shares cannot be estimated"
+            )
+        rows[at], rows[pivot] = rows[pivot], rows[at]
+        rows[at] = [each / rows[at][at] for each in rows[at]]
+        for i in range(size):
+            if i != at and rows[i][at]:
+                factor = rows[i][at]
+                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[at], strict=True)]
+    return [row[-1] for row in rows]

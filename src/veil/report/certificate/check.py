@@ -1,0 +1,341 @@
+"""Checking a certificate: whether a table is the one that it speaks of, and keeps what it promises.
+
+A certificate may come from anybody. Nothing that it says about itself makes a promise hold: what can be checked is
+decided by the models, what cannot is called "not checked", and the answer begins with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from veil.base.version import __version__
+from veil.base.wording import plural
+from veil.engines.relation import Relation, relation_of
+from veil.errors import InputError
+from veil.models.base import PrivacyModel
+from veil.outcome.outcome import outcome_of
+from veil.published.finding import Finding, Verification
+from veil.report.certificate.certificate import FORMAT
+from veil.report.certificate.digest import column_digests, digest_of
+from veil.report.certificate.input_counts import read_input
+from veil.report.certificate.keys import AnyKey, PublicKey
+from veil.report.certificate.promises import check_models, published_table, read_model
+from veil.report.certificate.signature import check_signature
+from veil.tables import read
+from veil.tables.arrow import normalize
+from veil.tables.frames import frame_of
+from veil.tables.source import Source
+from veil.verification.outside import Input, unjudged_columns
+
+_EMBEDDED = re.compile(r'<script type="application/json" id="certificate">(.*?)</script>', re.DOTALL)
+
+Role = Literal["quasi-identifying", "sensitive", "insensitive", "identifying"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Counts(_Part):
+    values: list[str | None]
+    records: list[int]
+
+
+class _Input(_Part):
+    whole: bool
+    records: int | None
+    counts: dict[str, _Counts]
+    chosen: bool
+
+
+class _Stated(_Part):
+    promise: str
+    found: str | None
+    checkable: bool = False
+
+
+class _Promises(_Part):
+    quasi_identifiers: list[str] = Field(min_length=1)
+    roles: dict[Role, list[str]]
+    identifying: dict[str, Literal["remove", "mask"]]
+    marker: str | None
+    flag: str | None
+    models: list[dict[str, Any]]
+    input: _Input | None = None
+    untouched: bool = False
+    stated: list[_Stated] = Field(default_factory=list)
+
+
+class _Column(_Part):
+    name: str
+    type: str | None = None
+    sha256: str | None = None
+
+
+class _Content(_Part):
+    sha256: str | None
+    rows: int
+    columns: list[_Column]
+
+
+class _Certificate(BaseModel):
+    """The form that every certificate has. What further versions add beside is covered by checksum and signature."""
+
+    model_config = ConfigDict(strict=True)
+
+    promises: _Promises
+    found: list[_Stated]
+    content: _Content
+    apart: dict[str, _Content] = Field(default_factory=dict)
+
+
+def read_certificate(path: Path) -> dict[str, Any]:
+    """Read a certificate from its own file, or from a report (HTML or JSON) that holds one."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file. Check the path of the certificate") from None
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"{path}: cannot be read as text. A certificate is a JSON file") from None
+    embedded = _EMBEDDED.findall(text)
+    try:
+        data = json.loads(embedded[0] if len(embedded) == 1 else text, object_pairs_hook=_each_once)
+    except (json.JSONDecodeError, RecursionError):
+        raise InputError(f"{path}: holds no certificate. Give its JSON file, or a report") from None
+    except ValueError as error:
+        raise InputError(f"{path}: the certificate is damaged: {error}. Ask for it again") from None
+    if isinstance(data, dict) and isinstance(data.get("certificate"), dict):
+        data = data["certificate"]
+    if not isinstance(data, dict) or "veil_certificate" not in data:
+        raise InputError(f"{path}: holds no certificate. Give its JSON file, or a report")
+    if data["veil_certificate"] != FORMAT or isinstance(data["veil_certificate"], bool):
+        raise InputError(
+            f"{path}: a certificate of format {data['veil_certificate']!r}, which this version of Veil "
+            f"({__version__}) does not know. Update Veil"
+        )
+    return data
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):  # readers disagree on which of two counts
+        raise ValueError("it says something twice")
+    return made
+
+
+def check_certificate(
+    certificate: str | os.PathLike[str], table: Any, *, signed_by: PublicKey | AnyKey | None = None
+) -> Verification:
+    """Check that a table is the one that a certificate speaks of, and verify every promise on it again.
+
+    The answer begins with what was not checked: promises that the table alone does not decide, who made the certificate
+    if it is not signed, and columns that no model judges. `holds` says that every promise was checked and is kept.
+
+    Parameters
+    ----------
+    certificate
+        The file of the certificate, or of a report (HTML or JSON).
+    table
+        The released table: a pandas, polars or pyarrow table, the path of a file, or what an engine holds: an Ibis
+        table, a Spark DataFrame, a folder or the URL of a table. Of the latter, an engine counts what the promises are
+        about; such releases have no fingerprint.
+    signed_by
+        The public key, or its file, of whoever must have signed the certificate.
+    """
+    path = Path(certificate)
+    data = read_certificate(path)
+    try:
+        form = _Certificate.model_validate(data)
+        promises = form.promises.model_dump()
+        if not promises["models"] and not promises["stated"]:
+            raise InputError(
+                f"{path}: the certificate promises nothing, so that any table would keep it. Ask for one that names the "
+                "privacy models"
+            )
+        findings, open_questions = check_signature(data, signed_by)
+        released = _open_release(table, data)
+        findings += _content(data["content"], released)
+        checked, further = _check_promises(promises, [each.promise for each in form.found], released)
+        findings += [*checked, _check_roles(promises, data["content"])]
+        open_questions += further
+    except ValidationError as error:
+        place = ".".join(str(each) for each in error.errors()[0]["loc"])
+        raise InputError(f"{path}: the certificate is damaged at `{place}`. Ask for it again") from None
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(
+            f"{path}: the certificate is damaged: {type(error).__name__} ({error}). Ask for it again"
+        ) from None
+    if data["content"]["sha256"] is None:
+        open_questions.append("whether it is the very table, as a release of an engine has no fingerprint")
+    open_questions += [f"the table {name!r}, which is apart" for name in form.apart]
+    return Verification(tuple(findings), tuple(open_questions))
+
+
+def _open_release(source: Any, data: dict[str, Any]) -> Source:
+    """Read a released table, which may be empty where it comes as a frame, or let an engine count its combinations."""
+    if isinstance(source, Source):
+        return source
+    if (released := outcome_of(source)) is not None:
+        return Source(normalize(released.table), "pyarrow", weights=released.weights)
+    certified = data["content"]["sha256"] is not None
+    if isinstance(source, Relation):
+        relation: Relation | None = source
+    else:
+        is_file = isinstance(source, str | os.PathLike) and os.path.isfile(source)
+        relation = relation_of(source, engine="memory" if certified and is_file else "auto")
+    if relation is None:
+        found = frame_of(source)
+        return read(source) if found is None else Source(normalize(found[1].to_arrow()), "pyarrow")
+    if certified:
+        raise InputError(
+            f"{relation.name}: an engine holds it, and the certificate has a fingerprint of all rows in their order. "
+            "Give the file or the frame that was certified, or check the table against the recipe"
+        )
+    from veil.engines.source import of_release
+
+    columns = relation.table.columns
+    wanted = [name for name in _columns_to_check(data["promises"]) if name in columns]
+    # Without any column there is nothing to count, and a promise about columns is broken anyway.
+    return of_release(relation, wanted or columns[:1], data["promises"]["marker"])
+
+
+def _columns_to_check(promises: dict[str, Any]) -> list[str]:
+    """Columns that have to be read to check promises; of those that should be gone, the name is enough."""
+    models = [model for model in map(read_model, promises["models"]) if isinstance(model, PrivacyModel)]
+    masked = [name for name, treatment in promises["identifying"].items() if treatment == "mask"]
+    return [
+        *promises["quasi_identifiers"],
+        *(name for model in models for name in model.attribute_names),
+        *masked,
+    ]
+
+
+# --- the content ------------------------------------------------------------------------------------------
+
+
+def _content(content: dict[str, Any], released: Source) -> list[Finding]:
+    """Compare the fingerprint, and say where it differs."""
+    table = released.table
+    if content["sha256"] is None:
+        return _size(content, released)
+    columns = column_digests(table)
+    same = digest_of(columns, table.num_rows) == content["sha256"]
+    promise = f"the table has the content with the SHA-256 {content['sha256'][:16]}…"
+    if same:
+        return [Finding(promise, True, "equal")]
+    return [Finding(promise, False, _difference(content, columns, table))]
+
+
+def _size(content: dict[str, Any], released: Source) -> list[Finding]:
+    """Compare what is certified of a release that an engine has written: number of rows, and names of columns."""
+    rows = released.table.num_rows if released.weights is None else int(released.weights.sum())
+    named, columns = [each["name"] for each in content["columns"]], _columns(released)
+    lacking = [f"without {name!r}" for name in named if name not in columns]
+    further = [f"also {name!r}" for name in columns if name not in named]
+    told = "; ".join([*lacking, *further]) or plural(len(columns), "column")
+    return [
+        Finding(
+            f"the table has {plural(content['rows'], 'row')}",
+            content["rows"] == rows,
+            plural(rows, "row"),
+        ),
+        Finding("the table has the certified columns and no others", sorted(named) == sorted(columns), told),
+    ]
+
+
+def _columns(released: Source) -> list[str]:
+    return list(released.table.column_names if released.columns is None else released.columns)
+
+
+def _difference(content: dict[str, Any], columns: dict[str, str], table: pa.Table) -> str:
+    certified = {each["name"]: each for each in content["columns"]}
+    if list(certified) != list(columns):
+        return "other columns, or in another order"
+    if content["rows"] != table.num_rows:
+        return f"{plural(table.num_rows, 'row')} instead of {content['rows']:,}"
+    told = []
+    for name, digest in columns.items():
+        if digest == certified[name]["sha256"]:
+            continue
+        kind, was = str(table[name].type), certified[name]["type"]
+        told.append(f"column {name!r} differs")
+        if kind != was:
+            told[-1] += (
+                f" (certified as {was}, read as {kind}: the file may only need to be read, or to have been "
+                "written, in another format)"
+            )
+    return "; ".join(told) or "the rows and columns fit, and the fingerprint does not"
+
+
+# --- the promises -----------------------------------------------------------------------------------------
+
+
+def _check_promises(
+    promises: dict[str, Any], stated: list[str], released: Source
+) -> tuple[list[Finding], list[str]]:
+    """Verify what is promised of the table; also return the questions that the promises leave open."""
+    table, columns = released.table, _columns(released)
+    lacking = [name for name in promises["quasi_identifiers"] if name not in table.column_names]
+    if lacking:
+        names = ", ".join(map(repr, lacking))
+        return [Finding("the quasi-identifiers are there", False, f"without {names}")], []
+    published = published_table(table, promises, released.weights)
+    known = Input() if promises["input"] is None else read_input(promises["input"], published)
+    findings = check_models(promises["models"], stated, published, known)
+    for each in promises["stated"]:
+        promise = f"the certificate states: {each['promise']}"
+        findings.append(Finding.not_checked(promise, "this table alone does not tell"))
+    for name, treatment in promises["identifying"].items():
+        there = name in columns
+        values = set(table[name].unique().to_pylist()) if there and treatment == "mask" else set()
+        masked = treatment == "mask" and values <= {promises["marker"]}
+        gone = "removed" if treatment == "remove" else "masked"
+        told = (
+            "gone" if not there else "there" if treatment == "remove" else f"{len(values)} distinct value(s)"
+        )
+        findings.append(Finding(f"identifying column {name!r} is {gone}", not there or masked, told))
+    models = [model for model in map(read_model, promises["models"]) if isinstance(model, PrivacyModel)]
+    judged = [*published.names, *(name for model in models for name in model.attribute_names)]
+    open_questions = [
+        *unjudged_columns(
+            [name for name in columns if name != promises["flag"]], [*judged, *promises["identifying"]]
+        ),
+        *(model.unseen for model in models if model.unseen is not None),
+    ]
+    if any({"distribution", "records"} & set(model.compares_with) for model in models) and known != Input():
+        open_questions.append("what the certificate says of the input, which models compare with")
+    return findings, open_questions
+
+
+def _check_roles(promises: dict[str, Any], content: dict[str, Any]) -> Finding:
+    """Check that models speak of the columns that the roles say, and that every certified column has one role."""
+    roles = promises["roles"]
+    named = [name for names in roles.values() for name in names]
+    certified = [each["name"] for each in content["columns"] if each["name"] != promises["flag"]]
+    gone = [name for name, treatment in promises["identifying"].items() if treatment == "remove"]
+    wrong = [f"{name!r} has two roles" for name in sorted({each for each in named if named.count(each) > 1})]
+    wrong += [f"{name!r} has no role" for name in certified if name not in named]
+    wrong += [
+        f"{name!r} is not certified" for name in named if name not in [*certified, *promises["identifying"]]
+    ]
+    wrong += [f"{name!r} is certified and should be gone" for name in gone if name in certified]
+    if sorted(promises["quasi_identifiers"]) != sorted(roles.get("quasi-identifying", [])):
+        wrong.append("the quasi-identifiers that are judged are others")
+    if sorted(promises["identifying"]) != sorted(roles.get("identifying", [])):
+        wrong.append("the identifying columns are others")
+    if promises["untouched"] and (roles.get("sensitive") or promises["identifying"]):
+        wrong.append("masks know no such roles")
+    secret = roles.get("insensitive" if promises["untouched"] else "sensitive", [])
+    for model in map(read_model, promises["models"]):
+        for name in () if isinstance(model, str) else model.attribute_names:
+            if name not in secret:
+                wrong.append(f"{type(model).__name__} judges {name!r}, which is not sensitive")
+    told = "; ".join(dict.fromkeys(wrong))
+    return Finding("models and roles of columns agree", not wrong, told or plural(len(named), "column"))

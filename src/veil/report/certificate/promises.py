@@ -1,0 +1,78 @@
+"""The promises of a certificate on a table: what its maker states is found in the same way as recipients find it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
+
+from veil.errors import VeilError
+from veil.models.base import PrivacyModel
+from veil.published.finding import Finding
+from veil.published.table import Published
+from veil.verification.outside import Input, verify_from_outside
+
+
+def published_table(table: pa.Table, promises: Mapping[str, Any], weights: NDArray[Any] | None) -> Published:
+    """See a table as a certificate says that it is to be seen."""
+    return Published(
+        table,
+        promises["quasi_identifiers"],
+        marker=promises["marker"],
+        flag=promises["flag"] if promises["flag"] in table.column_names else None,
+        untouched=bool(promises.get("untouched")),
+        weights=weights,
+    )
+
+
+def read_model(spec: Mapping[str, Any]) -> PrivacyModel | str:
+    """Return the model of a promise, or why it cannot be had. What is no model at all raises a ValueError.
+
+    A certificate may come from anybody: files that it names are not opened.
+    """
+    from veil.recipe.parts import MODELS, ModelSpec
+
+    if _withholds(spec):
+        return "that takes what the certificate withholds"
+    if spec["kind"] not in MODELS:
+        return f"this Veil knows no model {spec['kind']!r}"
+    try:
+        model: PrivacyModel = TypeAdapter(ModelSpec).validate_python(spec)
+    except (VeilError, ValidationError) as error:
+        raise ValueError(f"the model {spec['kind']} is misspelled") from error
+    return model
+
+
+def _withholds(spec: Any) -> bool:
+    if isinstance(spec, Mapping):
+        return (
+            "withheld" in spec
+            or spec.get("kind") in ("file", "Matching")
+            or any(_withholds(each) for each in spec.values())
+        )
+    return isinstance(spec, list) and any(_withholds(each) for each in spec)
+
+
+def check_models(
+    specs: list[dict[str, Any]], promises: list[str], published: Published, known: Input
+) -> list[Finding]:
+    """Check each model on a table that stands alone; `promises` says what each of them promises, if nobody can tell."""
+    findings = []
+    for spec, promise in zip(specs, promises, strict=True):
+        model = read_model(spec)
+        if isinstance(model, str):
+            found = Finding.not_checked(promise, model)
+        else:
+            try:
+                (found,) = verify_from_outside(published, [model], known)
+            except (VeilError, KeyError) as error:
+                found = Finding(promise, False, f"cannot be checked on this table: {error}")
+        findings.append(
+            found
+            if found.checked
+            else Finding.not_checked(f"the certificate states: {promise}", found.measured)
+        )
+    return findings

@@ -1,0 +1,163 @@
+"""What a plan leaves open: columns without a model, unseen or emptied ones, pseudonyms, people with several rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veil.risk.concerns.concern import Concern, percent, quoted
+from veil.risk.concerns.view import View, count_alone
+from veil.risk.identify.detection import match_name
+from veil.risk.identify.vocabulary import COLUMN_NAMES
+from veil.tables.columns import encode_values, number_rows
+
+_PERSONS = ("identifier", "name", "social security", "health plan", "account", "email", "phone")
+"""Columns that stand for a person, by what they are called."""
+
+_LIKENESS = 0.5
+"""How much of the name of such a column has to say so: "patient id", and not "occupation id"."""
+
+_MOST_ROWS = 100
+"""Rows for each value above which a value stands for something else than a person."""
+
+_REPEATED = 0.2
+"""Share of records that share such a value with another from which on people have several rows; namesakes are fewer."""
+
+
+def without_model(view: View) -> list[Concern]:
+    """Find sensitive columns of which no model of the plan speaks."""
+    plan = view.outcome.plan
+    if plan is None or view.is_private:
+        return []
+    judged = {name for model in plan.models for name in model.attribute_names}
+    names = tuple(name for name in plan.sensitive if name not in judged)
+    if not names:
+        return []
+    models = f"DistinctLDiversity({names[0]!r}, 2)"
+    return [
+        Concern(
+            "no model",
+            names,
+            f"{_are(names, 'sensitive')}, and no model of the plan speaks of {'it' if len(names) == 1 else 'them'}: a class "
+            "may have one value only, which whoever finds the class learns.",
+            f"Add a model for {quoted(names)}, such as {models}.",
+        )
+    ]
+
+
+def not_looked_at(view: View) -> list[Concern]:
+    """Find columns that an engine writes as they are, of which Veil has seen the names only."""
+    outcome = view.outcome
+    if not outcome.is_condensed:
+        return []
+    masked = () if outcome.plan is None else outcome.plan.identifying
+    names = tuple(
+        name for name in outcome.kept_columns if name not in outcome.table.column_names and name not in masked
+    )
+    if not names:
+        return []
+    return [
+        Concern(
+            "not looked at",
+            names,
+            f"{_are(names, 'published by the engine as stored')}: Veil has read no value, so that nothing here is about "
+            f"{'it' if len(names) == 1 else 'them'}.",
+            "Remove what nobody needs, and look at the rest with `veil risk` before you release it.",
+        )
+    ]
+
+
+def emptied(view: View) -> list[Concern]:
+    """Find columns that have one value or none where the input had several."""
+    outcome = view.outcome
+    plan = outcome.plan
+    masked = () if plan is None else plan.identifying
+    names = []
+    for name in [*view.published.names, *view.kept]:
+        if name in masked or view.glance(name).different > 1 or view.column(name).different > 1:
+            continue
+        if view.has_input and not _said_something(view, name):
+            continue
+        names.append(name)
+    if not names:
+        return []
+    return [
+        Concern(
+            "emptied",
+            tuple(names),
+            f"{quoted(names)} {'has' if len(names) == 1 else 'have'} one value or none in all rows that show anything.",
+            f"Leave {'it' if len(names) == 1 else 'them'} out, or raise the suppression limit, so that less has to be "
+            "generalized.",
+        )
+    ]
+
+
+def _said_something(view: View, name: str) -> bool:
+    """Whether a column has several values in the input, in records that are not suppressed: nothing is told of the others."""
+    if name not in view.outcome.original.column_names:
+        return False
+    return len(encode_values(view.original(name, view.shown))[0]) > 1
+
+
+def pseudonyms(view: View) -> list[Concern]:
+    """Say how pseudonyms link rows with each other and with other tables."""
+    made = []
+    for name in view.pseudonyms:
+        column = view.column(name)
+        alone = column.alone / view.records
+        how = (
+            f"{percent(alone)} of the records have one of their own"
+            if alone >= 1 - _REPEATED
+            else f"{column.different:,} of them stand for {view.records:,} records, whose rows are linked by them"
+        )
+        made.append(
+            Concern(
+                "pseudonyms",
+                (name,),
+                f"{name!r} holds pseudonyms: {how}, and tables with the same pseudonyms can be joined.",
+                f"Remove {name!r} if no rows have to be joined; otherwise use a key or a context for this recipient alone.",
+            )
+        )
+    return made
+
+
+def several_rows(view: View) -> list[Concern]:
+    """Find columns by which people have several rows, so that classes of many rows are of few people."""
+    if not view.has_input or view.weights is not None or not view.published.names or not view.shown.size:
+        return []
+    classes, sizes = view.published.classes, view.published.sizes
+    made = []
+    for name in view.outcome.original.column_names:
+        likely = match_name(name, _NAMES)
+        if name in view.published.names or likely is None or likely[1] < _LIKENESS:
+            continue
+        some = encode_values(view.original(name, view.shown[view.sample]))[1]
+        if np.bincount(some).max() < 2:
+            continue
+        _, people = encode_values(view.original(name, view.shown))
+        number = int(people.max()) + 1
+        alone = count_alone(people.astype(np.int64))
+        if alone > (1 - _REPEATED) * view.records or number * _MOST_ROWS < view.records:
+            continue
+        pairs = number_rows(classes.astype(np.int64) * number + people)
+        first = np.zeros(int(pairs.max()) + 1, np.int32)
+        first[pairs] = classes
+        fewest = int(np.bincount(first, minlength=sizes.size).min())
+        if fewest >= sizes.min():
+            continue
+        made.append(
+            Concern(
+                "several rows a person",
+                (name,),
+                f"By {name!r}, {view.records:,} rows are of {number:,} people: classes count rows, and where "
+                f"the smallest has {int(sizes.min()):,}, one has {fewest:,} of these people.",
+                "Make one row of each person before you anonymize.",
+            )
+        )
+    return made
+
+
+_NAMES = {category: COLUMN_NAMES[category] for category in _PERSONS}
+
+
+def _are(names: tuple[str, ...], what: str) -> str:
+    return f"{quoted(names)} {'is' if len(names) == 1 else 'are'} {what}"

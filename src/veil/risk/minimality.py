@@ -1,0 +1,214 @@
+"""What the choice of a transformation tells: the minimality attack (Wong, Fu, Wang and Pei 2007).
+
+A release shows how often each sensitive value occurs in each class. Whoever knows no more believes that a member of a
+class has a value with the share that it has there. But whoever knows the plan, and that Veil returns the best transformation,
+also knows that every better one was no good, which sensitive values may have been the only reason for. Here, every way
+to give values to people that the release allows for is anonymized again, and those are counted that lead to it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.base.progress import following
+from veil.errors import InputError, NoSolutionError, ParameterError, PlanError
+from veil.outcome.generalize import Choice, generalize, search_best
+from veil.outcome.outcome import Outcome, require_outcome
+from veil.plan.prepare import Prepared, prepare
+from veil.tables.columns import encode_values, replace_column
+
+Shares = tuple[dict[Any, Fraction], ...]
+"""For each row of the input, how likely each value is."""
+
+
+@dataclass(frozen=True)
+class Transparency:
+    """What an attacker believes of a sensitive column who knows everybody's other cells, and who is in the table.
+
+    All ways to give values to people are equally likely before the release.
+
+    Attributes
+    ----------
+    column
+        The sensitive column.
+    possible
+        Ways to give values to people that the release allows for.
+    leading_here
+        Those among them of which Veil makes this very release.
+    believed, known
+        How likely each value is for each row of the input: to whoever sees the release, and to whoever also knows the
+        plan and how Veil chooses.
+    """
+
+    column: str
+    possible: int
+    leading_here: int
+    believed: Shares
+    known: Shares
+
+    def worst(self, value: Any = None) -> tuple[Fraction, Fraction]:
+        """Return the largest chance of anybody's value, or of one value, without and with knowledge of the choice."""
+        return _largest(self.believed, value), _largest(self.known, value)
+
+    def __str__(self) -> str:
+        before, after = self.worst()
+        return (
+            f"{self.column}: {self.leading_here:,} of {self.possible:,} possible inputs lead to this release; somebody's value "
+            f"is known with probability {float(before):.4g} without and {float(after):.4g} with knowledge of how it was chosen"
+        )
+
+
+def transparency(
+    release: object, column: str, *, values: Sequence[Any] | None = None, limit: int = 10_000
+) -> Transparency:
+    """Find out what the choice of a transformation tells about a sensitive column of a small table.
+
+    Parameters
+    ----------
+    release
+        A release, or an outcome, of one transformation for all records that was searched for.
+    column
+        The sensitive column; an attacker knows all others.
+    values
+        What the column may hold where nothing is shown of it; by default what it holds in the input.
+    limit
+        Largest number of possible inputs. Each of them is anonymized.
+
+    >>> import veil
+    >>> from veil import hierarchies as h
+    >>> people = pa.table({"town": list("AABBBB"), "ill": ["HIV", "HIV", "flu", "flu", "flu", "flu"]})
+    >>> release = veil.anonymize(
+    ...     people, quasi_identifiers={"town": h.table([["A", "county"], ["B", "county"]])}, sensitive=["ill"],
+    ...     models=veil.models.AlphaKAnonymity("ill", 0.5, 2, values=["HIV"]),
+    ... )
+    >>> print(transparency(release, "ill"))
+    ill: 1 of 15 possible inputs lead to this release; somebody's value is known with probability 0.6667 without and 1
+    with knowledge of how it was chosen
+    """
+    outcome = require_outcome(release)
+    prepared = _searched(outcome, column)
+    cells = prepared.table[column].to_pylist()
+    different = encode_values(prepared.table[column])[0].to_pylist() if values is None else list(values)
+    if not different:
+        raise ParameterError("`values` should list what the column may hold, and is empty")
+    shown = _shown_groups(outcome, prepared)
+    hidden = [row for row in range(len(cells)) if not any(row in group for group in shown)]
+    possible = len(different) ** len(hidden)
+    for group in shown:
+        possible *= _orders(Counter(cells[row] for row in group))
+    if possible > limit:
+        raise ParameterError(
+            f"{possible:,} inputs are possible, and `limit` allows for {limit:,}: measure it on fewer records, or allow for more"
+        )
+    believed = [Counter[Any]() for _ in cells]
+    known = [Counter[Any]() for _ in cells]
+    leading = 0
+    for given in _assignments(cells, shown, hidden, different):
+        same = _leads_to(outcome, prepared, column, given)
+        leading += same
+        for row, value in enumerate(given):
+            believed[row][value] += 1
+            known[row][value] += same
+    return Transparency(column, possible, leading, _shares(believed, possible), _shares(known, leading))
+
+
+def _searched(outcome: Outcome, column: str) -> Prepared:
+    """Return how the plan met the table, after a check that the way to the release can be gone again."""
+    plan, prepared = outcome.plan, outcome.prepared
+    if (
+        plan is None
+        or prepared is None
+        or not isinstance(outcome.story, Choice)
+        or outcome.recoding is not None
+    ):
+        raise PlanError(
+            "only a release of one transformation that was searched for can be made again from other inputs: not masks, "
+            "parts, local recoding or differential privacy, whose draws tell next to nothing"
+        )
+    if prepared.weights is not None or prepared.subset is not None:
+        raise InputError("the table should be in memory row by row, and be released as a whole")
+    if not outcome.story.is_optimum:
+        raise PlanError(
+            "this transformation was chosen by hand, and nobody can tell why: measure what was searched for"
+        )
+    if column not in plan.sensitive:
+        raise PlanError(f"column {column!r} is not sensitive: an attacker need not be kept from it")
+    return prepared
+
+
+def _shown_groups(outcome: Outcome, prepared: Prepared) -> list[list[int]]:
+    """Rows of the input whose cells are shown together: those of each class, and suppressed ones that keep their cells."""
+    assert outcome.hidden is not None
+    numbers = prepared.sample.classes_of_rows(outcome.parts[0].levels)[1].astype(np.int64)
+    numbers[outcome.hidden] = -1
+    keeps = prepared.plan.suppressed_rows == "keep cells"
+    wanted = [number for number in np.unique(numbers).tolist() if number >= 0 or keeps]
+    return [np.flatnonzero(numbers == number).tolist() for number in wanted]
+
+
+def _orders(counts: Counter[Any]) -> int:
+    """Number of ways to give some values to as many people."""
+    ways = math.factorial(counts.total())
+    for count in counts.values():
+        ways //= math.factorial(count)
+    return ways
+
+
+def _assignments(
+    cells: Sequence[Any], groups: Sequence[Sequence[int]], hidden: Sequence[int], values: Sequence[Any]
+) -> Iterator[list[Any]]:
+    """All ways to give values to rows: those of a group to its members, any to rows that are hidden."""
+    choices = [list(_arrangements(Counter(cells[row] for row in group))) for group in groups]
+    for parts in itertools.product(*choices, itertools.product(values, repeat=len(hidden))):
+        given = list(cells)
+        for rows, part in zip((*groups, hidden), parts, strict=True):
+            for row, value in zip(rows, part, strict=True):
+                given[row] = value
+        yield given
+
+
+def _arrangements(left: Counter[Any]) -> Iterator[tuple[Any, ...]]:
+    """All different orders of some values."""
+    if not left.total():
+        yield ()
+    for value in [each for each, count in left.items() if count]:
+        for rest in _arrangements(left - Counter([value])):
+            yield (value, *rest)
+
+
+def _leads_to(outcome: Outcome, prepared: Prepared, column: str, given: Sequence[Any]) -> bool:
+    """Whether the plan makes the same release of other values: the same levels, and the same rows suppressed."""
+    table = replace_column(prepared.table, column, pa.array(given, prepared.table[column].type))
+    try:
+        with following(False) as silent:
+            other = prepare(table, prepared.plan)
+            made = generalize(
+                replace(outcome.source, table=table), other, search_best(other, threads=1, progress=silent)
+            )
+    except (NoSolutionError, ParameterError, PlanError):
+        return False  # nothing is released then
+    return made.parts[0].levels == outcome.parts[0].levels and _equal(made.hidden, outcome.hidden)
+
+
+def _equal(first: NDArray[np.bool_] | None, second: NDArray[np.bool_] | None) -> bool:
+    return first is not None and second is not None and bool(np.array_equal(first, second))
+
+
+def _shares(counts: Sequence[Counter[Any]], total: int) -> Shares:
+    return tuple({value: Fraction(count, total) for value, count in each.items()} for each in counts)
+
+
+def _largest(shares: Shares, value: Any) -> Fraction:
+    if value is not None:
+        return max((each.get(value, Fraction(0)) for each in shares), default=Fraction(0))
+    return max((share for each in shares for share in each.values()), default=Fraction(0))

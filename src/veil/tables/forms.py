@@ -1,0 +1,153 @@
+"""One value, one form: what is counted as one value is published as one.
+
+Arrow can write down an equal value in several ways: 0.0 and -0.0, a missing value and a float that is not a number, a day
+with a time that nobody sees, a category that is listed twice, the same cells as runs or as a view. Whoever receives a table
+could tell apart by that what was counted as one. Texts are left as they are: two that differ in blanks at their end, or in
+how an accent is encoded, are two values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.errors import InputError
+
+
+def one_form(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Return the same values, each in one form. A type that cannot be taken apart is refused with the column's name.
+
+    >>> one_form(pa.chunked_array([[[0.0, float("nan")], [-0.0, None]]]), "x").to_pylist()
+    [[0.0, None], [0.0, None]]
+    """
+    if _is_plain(column.type):
+        return column
+    try:
+        kind = _plain(pa.nulls(0, column.type)).type
+        return pa.chunked_array([_plain(chunk) for chunk in column.chunks], kind)
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        raise InputError(
+            f"column {name!r} cannot be used: its type {column.type} has no plain form ({error}). Turn it into text or "
+            "numbers, or drop it"
+        ) from None
+
+
+def copied(array: pa.Array) -> pa.Array:
+    """Return the same cells in memory of their own, in which nothing stands below a missing one."""
+    kind = array.type
+    if pa.types.is_struct(kind):  # of which Arrow copies the fields whole
+        fields = [copied(field) for field in array.flatten()]
+        return pa.StructArray.from_arrays(fields, fields=list(kind), mask=_missing(array))
+    made = array.take(pa.array(np.arange(len(array))))
+    return _with_items(made, copied) if pa.types.is_nested(kind) else made
+
+
+def as_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Give a column a type that its values had, if Arrow can; a plain type holds the same values."""
+    if pa.types.is_null(kind):
+        return pa.chunked_array([pa.nulls(len(column))])
+    try:
+        if pa.types.is_run_end_encoded(kind):
+            plain = column.cast(kind.value_type).combine_chunks()
+            return pa.chunked_array([pc.run_end_encode(plain, run_end_type=kind.run_end_type)])
+        return column.cast(kind)
+    except pa.ArrowException:
+        return column
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Whether values of a type have one form each."""
+    return not (
+        pa.types.is_floating(kind)
+        or pa.types.is_date64(kind)
+        or pa.types.is_dictionary(kind)
+        or pa.types.is_run_end_encoded(kind)
+        or pa.types.is_string_view(kind)
+        or pa.types.is_binary_view(kind)
+        or pa.types.is_nested(kind)
+        or isinstance(kind, pa.BaseExtensionType)
+    )
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _storage(array)
+    if pa.types.is_floating(kind):
+        return _numbers(array)
+    if pa.types.is_date64(kind):
+        return pc.floor_temporal(array.view(pa.timestamp("ms")), unit="day").cast(pa.date32())
+    if pa.types.is_dictionary(kind):
+        return _categories(array)
+    if pa.types.is_run_end_encoded(kind):
+        return _plain(pc.run_end_decode(array))
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return array.cast(pa.string())
+    if pa.types.is_binary_view(kind):
+        return array.cast(pa.binary())
+    if pa.types.is_struct(kind):
+        fields = [_plain(field) for field in array.flatten()]
+        return pa.StructArray.from_arrays(fields, names=[each.name for each in kind], mask=_missing(array))
+    if pa.types.is_nested(kind):
+        if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
+            lengths = np.array(pc.fill_null(pc.list_value_length(array), 0), dtype=np.int64)
+            offsets = pa.array(np.append(0, np.cumsum(lengths)))
+            return pa.LargeListArray.from_arrays(offsets, _plain(array.flatten()), mask=_missing(array))
+        return _with_items(array.take(pa.array(np.arange(len(array)))), _plain)
+    return array
+
+
+def _numbers(array: pa.Array) -> pa.Array:
+    kind = array.type
+    wide = (
+        array.cast(pa.float32()) if pa.types.is_float16(kind) else array
+    )  # Arrow can do little with the short ones
+    wide = pc.add(wide, pa.scalar(0.0, wide.type))  # which has one zero
+    if pc.any(pc.is_nan(wide)).as_py():
+        wide = pc.if_else(pc.is_nan(wide), pa.scalar(None, wide.type), wide)
+    return wide.cast(kind)
+
+
+def _categories(array: pa.DictionaryArray) -> pa.DictionaryArray:
+    """Return the same cells with a dictionary that lists each category once, and no missing one."""
+    kind, listed = array.type, _plain(array.dictionary)
+    try:
+        found = listed.dictionary_encode()
+    except pa.ArrowNotImplementedError:  # lists, which are not told apart by their dictionary either
+        return pa.DictionaryArray.from_arrays(array.indices, listed, ordered=kind.ordered)
+    if len(found.dictionary) == len(listed):
+        return pa.DictionaryArray.from_arrays(array.indices, listed, ordered=kind.ordered)
+    places = found.indices.take(array.indices).cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(places, found.dictionary, ordered=kind.ordered)
+
+
+def _storage(array: pa.ExtensionArray) -> pa.Array:
+    """Return what an extension type holds, in the type itself where that stays possible."""
+    kind = array.type
+    if kind == pa.uuid():
+        return pa.array([None if each is None else str(each) for each in array.to_pylist()], pa.string())
+    if kind == pa.bool8():
+        return array.cast(pa.bool_())
+    plain = _plain(array.storage)
+    if isinstance(kind, pa.JsonType) or plain.type != array.storage.type:
+        return plain
+    return pa.ExtensionArray.from_storage(kind, plain)
+
+
+def _with_items(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """Return lists or maps, which begin where their memory does, with changed items."""
+    kind, missing = array.type, _missing(array)
+    if pa.types.is_map(kind):
+        return pa.MapArray.from_arrays(array.offsets, change(array.keys), change(array.items), mask=missing)
+    if pa.types.is_fixed_size_list(kind):
+        return pa.FixedSizeListArray.from_arrays(change(array.values), kind.list_size, mask=missing)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return type(array).from_arrays(array.offsets, change(array.values), mask=missing)
+    raise pa.ArrowNotImplementedError("only lists, maps and structures can be taken apart")
+
+
+def _missing(array: pa.Array) -> pa.Array | None:
+    return pc.is_null(array) if array.null_count else None

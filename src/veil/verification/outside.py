@@ -1,0 +1,139 @@
+"""The check of a published table by those who have not seen the input, and do not call broken what they cannot judge."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from veil.errors import VeilError
+from veil.models import PrivacyModel
+from veil.plan.plan import Plan
+from veil.published.finding import Finding
+from veil.published.table import Published
+from veil.tables.columns import encode_comparable
+from veil.tables.text import canonical_text
+
+Counts = Mapping[str, Mapping[str | None, int]]
+"""How many records have each value, spelled as text, of each column."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """What is known of the input to somebody who has the published table.
+
+    Attributes
+    ----------
+    whole : bool
+        Whether the table shows the sensitive cells of every record, so that it has the distribution of the input.
+    records : int, optional
+        Number of records; None if nobody knows.
+    counts : dict
+        How many of them have each value of a sensitive column, as far as that is known.
+    chosen : bool
+        Whether the records were chosen from more people, of whom nothing is known.
+    """
+
+    whole: bool = False
+    records: int | None = None
+    counts: Counts = field(default_factory=dict)
+    chosen: bool = False
+
+    @classmethod
+    def behind(cls, published: Published, plan: Plan) -> Input:
+        """Return what a plan and the table made by it tell of the input."""
+        dropped = plan.suppressed_rows == "drop" and plan.suppression_limit > 0
+        return cls(
+            whole=not dropped and not published.suppressed_records,
+            records=None if dropped else published.records,
+            chosen=any(model.subset is not None for model in plan.models),
+        )
+
+
+def verify_from_outside(published: Published, models: Sequence[PrivacyModel], known: Input) -> list[Finding]:
+    """Check each model on a published table that stands alone; say of which nobody can tell, and why."""
+    return [_verify_model(published, model, known) for model in models]
+
+
+def _verify_model(published: Published, model: PrivacyModel, known: Input) -> Finding:
+    needs = model.compares_with
+    if "population" in needs and known.chosen:
+        return _not_checked(published, model, "that takes the people that the records were chosen from")
+    if "hierarchies" in needs:
+        return _not_checked(published, model, "that takes the hierarchies")
+    if known.whole:
+        return model.verify(published)
+    if "distribution" in needs:
+        for name in model.attribute_names:
+            if name not in known.counts:
+                return _not_checked(
+                    published,
+                    model,
+                    f"that takes how often the input has each value of {name!r}, and records are suppressed of which "
+                    "nothing is told",
+                )
+            return _beside(published, model, name, known.counts[name])
+    if "records" in needs:
+        if known.records is None:
+            return _not_checked(
+                published, model, "that takes the number of records of the input, which may have had more"
+            )
+        return model.verify(_with_baseline(published, pa.table({"": [0]}), [known.records]))
+    return model.verify(published)
+
+
+def _beside(
+    published: Published, model: PrivacyModel, name: str, counts: Mapping[str | None, int]
+) -> Finding:
+    """Check a model with the distribution that the input is said to have, if that can be so."""
+    shown = published.table.filter(pa.array(~published.suppressed)).select([name])
+    weights = None if published.weights is None else published.weights[~published.suppressed]
+    values, codes = encode_comparable(shown[name], name)
+    texts = canonical_text(values, column=name)
+    here = np.bincount(codes, weights=weights, minlength=len(values))
+    fits = set(counts) == set(texts) and all(
+        isinstance(counts[text], int) and counts[text] >= number
+        for text, number in zip(texts, here.tolist(), strict=True)
+    )
+    if not fits:
+        return Finding(f"the input has the stated values of {name!r}", False, "the table has others, or more")
+    baseline = pa.table({name: values})
+    found = model.verify(_with_baseline(published, baseline, [counts[text] for text in texts]))
+    return Finding(found.promise, found.holds, f"{found.measured}, by the stated counts of the input")
+
+
+def _with_baseline(published: Published, baseline: pa.Table, weights: list[int]) -> Published:
+    made = copy.copy(published)
+    made.baseline, made.baseline_weights = baseline, np.array(weights, np.int64)
+    return made
+
+
+def _not_checked(published: Published, model: PrivacyModel, reason: str) -> Finding:
+    try:
+        promise = model.verify(published).promise
+    except (VeilError, KeyError):
+        promise = str(model)
+    return Finding.not_checked(promise, reason)
+
+
+def verify_columns(columns: Sequence[str], plan: Plan, flag: str | None) -> Finding:
+    """Check that a published table has the columns of a plan, each once, and none that the plan does not know."""
+    planned = {name for role, names in plan.roles.items() if role != "identifying" for name in names}
+    known = {*planned, *plan.identifying, flag}
+    lacking = [f"without {name!r}" for name in sorted(planned.difference(columns))]
+    further = [f"also has {name!r}" for name in columns if name not in known and plan.others != "keep"]
+    twice = [f"{name!r} {number} times" for name, number in Counter(columns).items() if number > 1]
+    told = "; ".join([*lacking, *further, *twice])
+    return Finding(
+        "the table has the columns of the plan and no others", not told, told or f"{len(columns)} columns"
+    )
+
+
+def unjudged_columns(columns: Sequence[str], judged: Sequence[str]) -> tuple[str, ...]:
+    """Return the question that columns which no model looks at leave open, if there are any."""
+    names = [repr(name) for name in columns if name not in judged]
+    return (f"what no model judges: {', '.join(names)}",) if names else ()

@@ -1,0 +1,132 @@
+"""What plans leave open: columns without a model, unseen and emptied ones, pseudonyms, several rows a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import veil
+from veil import DistinctLDiversity, KAnonymity
+from veil import hierarchies as h
+from veil.api.release import Release
+from veil.dp import SafePub
+from veil.masking import KeyedPseudonyms, RandomPseudonyms, RandomSampling
+from veil.risk.concerns.concern import Concern
+
+
+def visits(people: int, rows: int) -> pa.Table:
+    """Several rows for each of some people, who have an age and a diagnosis."""
+    chance = np.random.default_rng(1)
+    who = np.sort(chance.integers(0, people, rows))
+    return pa.table(
+        {
+            "patient id": [f"p{each}" for each in who],
+            "age": who % 70,
+            "diagnosis": [f"d{each}" for each in chance.integers(0, 4, rows)],
+        }
+    )
+
+
+def concern(release: Release, kind: str) -> Concern | None:
+    return next((each for each in release.concerns if each.kind == kind), None)
+
+
+def anonymized(table: pa.Table, *models: Any, **options: Any) -> Release:
+    options = {"identifying": "patient id", "sensitive": "diagnosis", **options}
+    return veil.anonymize(
+        table, quasi_identifiers={"age": h.intervals(10, 20)}, models=[KAnonymity(5), *models], **options
+    )
+
+
+def test_a_sensitive_column_without_a_model() -> None:
+    found = concern(anonymized(visits(1000, 1000)), "no model")
+    assert found is not None
+    assert found.key == "no model: diagnosis"
+    assert "DistinctLDiversity('diagnosis', 2)" in found.step
+    assert concern(anonymized(visits(1000, 1000), DistinctLDiversity("diagnosis", 2)), "no model") is None
+
+
+def test_classes_of_many_rows_may_be_of_one_person() -> None:
+    found = concern(anonymized(visits(70, 1500)), "several rows a person")
+    assert found is not None
+    assert found.columns == ("patient id",)
+    assert "1,500 rows are of 70 people" in found.statement
+    assert concern(anonymized(visits(100_000, 1500)), "several rows a person") is None  # a few namesakes
+
+
+def test_the_fewest_people_of_a_class_are_counted() -> None:
+    table = pa.table({"patient id": ["a"] * 6 + ["b", "c", "d", "e", "f"] * 2, "age": [10] * 6 + [20] * 10})
+    made = veil.anonymize(
+        table, quasi_identifiers={"age": h.identity()}, identifying="patient id", models=KAnonymity(5)
+    )
+    found = concern(made, "several rows a person")
+    assert found is not None
+    assert "16 rows are of 6 people" in found.statement
+    assert "the smallest has 6, one has 1 of these people" in found.statement
+
+
+def test_a_code_of_something_else_is_no_person() -> None:
+    table = visits(70, 1500).rename_columns(["occupation id", "age", "diagnosis"])
+    made = anonymized(table, identifying="occupation id")
+    assert concern(made, "several rows a person") is None
+
+
+def test_columns_that_say_nothing_any_more() -> None:
+    table = pa.table({"sex": ["f", "m"] * 5, "age": list(range(10)), "same": ["x"] * 10})
+    made = veil.anonymize(
+        table,
+        quasi_identifiers={"sex": h.suppression(), "age": h.suppression()},
+        insensitive="same",
+        models=KAnonymity(5),
+    )
+    found = concern(made, "emptied")
+    assert found is not None
+    assert found.columns == ("age",)  # `same` never said anything, `sex` still does
+
+
+def test_pseudonyms_link_rows_and_tables() -> None:
+    table = visits(100, 1000)
+    made = veil.mask(table, KeyedPseudonyms("patient id", key="00" * 16))
+    found = concern(made, "pseudonyms")
+    assert found is not None
+    different = len(set(table["patient id"].to_pylist()))
+    assert f"{different} of them stand for 1,000 records" in found.statement
+    alone = veil.mask(pa.table({"name": [f"n{each}" for each in range(50)]}), RandomPseudonyms("name"))
+    again = concern(alone, "pseudonyms")
+    assert again is not None
+    assert "100 % of the records have one of their own" in again.statement
+    assert concern(veil.mask(table, RandomSampling(size=500)), "pseudonyms") is None
+
+
+def test_what_an_engine_writes_unseen_is_named() -> None:
+    ibis = pytest.importorskip("ibis")
+    table = visits(1000, 1000).append_column("weight", pa.array(np.arange(1000.0)))
+    held = ibis.duckdb.connect().create_table("visits", table)
+    made = anonymized(held, DistinctLDiversity("diagnosis", 2), others="keep")
+    found = concern(made, "not looked at")
+    assert found is not None
+    assert found.columns == ("weight",)
+    assert (
+        concern(anonymized(held, DistinctLDiversity("diagnosis", 2), others="drop"), "not looked at") is None
+    )
+
+
+def test_of_a_private_release_only_the_release_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reads the report of a differentially private release learns nothing that the table does not tell."""
+    table = pa.table({"sex": ["f", "m", "m"] * 400, "state": ["a", "b"] * 600})
+    hierarchies = {
+        "sex": h.table([["f", "*"], ["m", "*"], ["NULL", "*"]]),
+        "state": h.table([["a", "*"], ["b", "*"], ["NULL", "*"]]),
+    }
+    made = veil.anonymize(table, quasi_identifiers=hierarchies, models=SafePub(1, 1e-4), for_testing_seed=1)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the input was looked at")
+
+    monkeypatch.setattr("veil.outcome.outcome.Outcome.original", property(refuse))
+    constant = {name for name in ("sex", "state") if len(made.outcome.table[name].unique()) == 1}
+    assert {each.kind for each in made.concerns} == ({"emptied"} if constant else set())
+    assert {name for each in made.concerns for name in each.columns} == constant

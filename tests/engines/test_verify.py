@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
-from support.engines.people import people, plan, records
+from support.engines.people import people, plan, records, with_nobody
 from veil import hierarchies as h
 from veil import models as m
 from veil.engines.dialects import collect
@@ -29,13 +29,6 @@ GENERALIZED = plan(["age", "city"], minimum_levels={"age": 1})
 DROPPED = KEPT | {"suppressed_rows": "drop"}
 UNMARKED = KEPT | {"marker": None}
 SUBSET = KEPT | {"models": m.KMap(3, subset=Where("smoker = true or city = 'Zürich'"))}
-
-
-def with_nobody(**further: Any) -> Any:
-    """People of whom some show nothing in what models look at, so that a flag has to tell who is suppressed."""
-    ages, cities = (people()[name].to_pylist() for name in ("age", "city"))
-    unknown = ["*" if age is None else city for age, city in zip(ages, cities, strict=True)]
-    return people(city=unknown, **further)
 
 
 def staged(connection: Any, options: dict[str, Any], table: Any = None, *, recode: bool = False) -> Any:

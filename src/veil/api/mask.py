@@ -100,7 +100,7 @@ def mask(
             raise PlanError("`accountant` goes with tables in memory: no engine draws anew what is charged")
         from veil.engines.parts.mondrian import mask_on_engine  # which needs Ibis
 
-        return Release(verified(mask_on_engine(relation, methods, most_combinations, shown)))
+        return Release(verified(mask_on_engine(relation, methods, most_combinations, order, shown)))
 
 
 def _charge(accountant: Accountant, source: Source, methods: list[Method]) -> None:

@@ -115,9 +115,7 @@ def _charge(accountant: Accountant, source: Source, methods: list[Method]) -> No
     accountant.check_data(source)
     columns = ", ".join(name for method in costly for name in method.column_names)
     # Everybody has one row in the output, so that their number is no secret.
-    accountant.spend(
-        f"randomized response of {columns}", _sum_of_losses(costly), neighbours="one changed"
-    )
+    accountant.spend(f"randomized response of {columns}", _sum_of_losses(costly), neighbours="one changed")
 
 
 def _sum_of_losses(methods: Iterable[Method]) -> Symbolic:

@@ -1,0 +1,7 @@
+"""Tables that are differentially private as a whole."""
+
+from veil.dp.private_table.ranking import IndividualRanking
+from veil.dp.private_table.release import PrivateTable, private_table
+from veil.dp.private_table.taxonomy import Taxonomy
+
+__all__ = ["IndividualRanking", "PrivateTable", "Taxonomy", "private_table"]

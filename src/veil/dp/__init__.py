@@ -18,7 +18,7 @@ from veil.dp.neighbours import Neighbours
 from veil.dp.noise import Laplace
 from veil.dp.parameters import Parameters, plot_smoothness, smoothness
 from veil.dp.priors import Prior
-from veil.dp.private_table import IndividualRanking, PrivateTable, private_table
+from veil.dp.private_table import IndividualRanking, MarginalTree, PrivateTable, private_table
 from veil.dp.refinement import Refinement
 from veil.dp.safepub import SafePub
 from veil.dp.session import Session
@@ -33,6 +33,7 @@ __all__ = [
     "Gaussian",
     "IndividualRanking",
     "Laplace",
+    "MarginalTree",
     "Neighbours",
     "NoiseFigures",
     "Parameters",

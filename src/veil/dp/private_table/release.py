@@ -65,7 +65,7 @@ def private_table(
     table
         A pandas, polars or pyarrow frame, or a file. Each column needs bounds or a domain.
     method
-        IndividualRanking(k), ….
+        IndividualRanking(k), for columns by themselves, or MarginalTree(), for whole records.
     epsilon, delta, rho
         The price.
     neighbours

@@ -18,7 +18,7 @@ from veil.dp.neighbours import Neighbours
 from veil.dp.noise import Laplace
 from veil.dp.parameters import Parameters, plot_smoothness, smoothness
 from veil.dp.priors import Prior
-from veil.dp.private_table import IndividualRanking, MarginalTree, PrivateTable, private_table
+from veil.dp.private_table import Corners, IndividualRanking, MarginalTree, PrivateTable, private_table
 from veil.dp.refinement import Refinement
 from veil.dp.safepub import SafePub
 from veil.dp.session import Session
@@ -29,6 +29,7 @@ from veil.dp.zcdp import epsilon_of_rho, rho_of_epsilon
 __all__ = [
     "Accountant",
     "Answer",
+    "Corners",
     "ExponentialChoice",
     "Gaussian",
     "IndividualRanking",

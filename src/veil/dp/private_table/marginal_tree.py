@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -54,7 +54,9 @@ class MarginalTree(Method):
 
     breaks: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
-    name: ClassVar[str] = "marginal tree"
+    @property
+    def name(self) -> str:
+        return "marginal tree"
 
     def check(self, columns: Sequence[Column], price: Price, neighbours: Neighbours) -> None:
         sizes = sorted((each.size for each in cut(columns, self.breaks)), reverse=True)

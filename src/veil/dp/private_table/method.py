@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,9 +31,15 @@ class Made:
 class Method(ABC):
     """A way to make a table private as a whole."""
 
-    name: ClassVar[str]
-    is_sound: bool = True
-    """Whether the promise has a proof. What was published without one is available, and says so."""
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What it is called in reports and ledgers."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the promise has a proof. What was published without one is available, and says so."""
+        return True
 
     @abstractmethod
     def check(self, columns: Sequence[Column], price: Price, neighbours: Neighbours) -> None:

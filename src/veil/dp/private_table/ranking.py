@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -63,7 +63,9 @@ class IndividualRanking(Method):
     shares: Mapping[str, Any] | None = None
     spread: Mapping[str, float] | None = None
 
-    name: ClassVar[str] = "individual ranking"
+    @property
+    def name(self) -> str:
+        return "individual ranking"
 
     def __post_init__(self) -> None:
         check_k(self.k)

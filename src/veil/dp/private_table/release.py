@@ -65,7 +65,8 @@ def private_table(
     table
         A pandas, polars or pyarrow frame, or a file. Each column needs bounds or a domain.
     method
-        IndividualRanking(k), for columns by themselves, or MarginalTree(), for whole records.
+        IndividualRanking(k), for columns by themselves, or MarginalTree(), for whole records;
+        Corners(k), for whole records of numbers and large k.
     epsilon, delta, rho
         The price.
     neighbours

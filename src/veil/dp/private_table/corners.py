@@ -83,17 +83,18 @@ class Corners(Method):
         """Return the size of a cluster."""
         if self.k != "auto":
             return self.k
-        # For records spread evenly over the domain: the noise on a mean, and the variance of a cluster of n / k equal boxes.
+        # For records spread evenly over the domain: the noise on a mean, and the variance within one of n / k equal boxes.
         records, ranges = (
             len(columns[0].steps),
             [float(each.bounds.high - each.bounds.low) for each in columns],
         )
+        budget, squares = float(price.epsilon), math.fsum(each**2 for each in ranges)
 
         def error(k: int) -> float:
-            noise = 2 * len(ranges) * ((records // k) * sum(ranges) / (k * float(price.epsilon))) ** 2
-            return noise + sum(each**2 for each in ranges) / 12 * (k / records) ** (2 / len(ranges))
+            scale = (records // k) * sum(ranges) / (k * budget)
+            return 2 * len(ranges) * scale**2 + squares / 12 * math.pow(k / records, 2 / len(ranges))
 
-        return min({round(records ** (part / 200)) for part in range(201)}, key=error)
+        return min({round(math.pow(records, part / 200)) for part in range(201)}, key=error)
 
     def make(
         self, columns: Sequence[Column], price: Price, neighbours: Neighbours, randomness: Randomness

@@ -66,7 +66,7 @@ RECIPES: dict[str, tuple[Callable[[str], str], list[str]]] = {
     "k = true": (lambda text: text.replace("k: 2", "k: true"), ["`models[0].k`", "integer", "'true'"]),
     "limit above 1": (
         lambda text: text + "suppression_limit: 1.5\n",
-        ["recipe.yaml, line 11", "`suppression_limit`", "from 0 to 1", "1.5"],
+        ["recipe.yaml, line 12", "`suppression_limit`", "from 0 to 1", "1.5"],
     ),
     "limit below 0": (
         lambda text: text + "suppression_limit: -0.1\n",
@@ -106,7 +106,7 @@ RECIPES: dict[str, tuple[Callable[[str], str], list[str]]] = {
         lambda text: text.replace("input: patients.csv\n", ""),
         ["recipe.yaml", "`input`", "--input"],
     ),
-    "not YAML": (lambda text: text + "others: [\n", ["recipe.yaml, line 12", "not YAML"]),
+    "not YAML": (lambda text: text + "others: [\n", ["recipe.yaml, line 13", "not YAML"]),
     "level too high": (lambda text: text + "maximum_levels: {sex: 9}\n", ["level 9", "'sex'", "0 to 1"]),
 }
 

@@ -124,7 +124,7 @@ def test_a_recipient_checks_the_certificate_of_what_an_engine_has_written(folder
     assert (kept.code, kept.err) == (0, "")
     for told in ("5-anonymity", "distinct 2-diversity of 'diagnosis'", f"{ROWS} rows", "4 columns"):
         assert told in kept.out
-    assert "certificate has no fingerprint" in re.sub(r"\s+", " ", kept.out)
+    assert "a release of an engine has no fingerprint" in re.sub(r"\s+", " ", kept.out)
     other = veil("verify", "duckdb://clinic.db#patients", "--certificate", "c.json")
     assert (other.code, "also 'name'" in other.out, "k = 1" in other.out) == (1, True, True)
     text = Path("c.json").read_text()

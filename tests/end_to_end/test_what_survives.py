@@ -10,7 +10,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -282,13 +281,12 @@ def test_polars_is_not_told_what_was_sorted() -> None:
     assert not any(any(released[name].flags.values()) for name in released.columns)
 
 
-def test_runs_of_equal_cells_are_those_of_the_release() -> None:
+def test_runs_of_equal_cells_come_back_as_plain_cells() -> None:
     runs = pc.run_end_encode(pa.array(["a"] * 3 + ["b"] * 3))
     table = pa.table({"age": [30] * 6, "ward": runs})
     released = anonymized(table, order="input").table["ward"]
-    assert released.type == runs.type
+    assert released.type == pa.string()
     assert released.to_pylist() == runs.to_pylist()
-    assert np.array(released.chunk(0).run_ends).tolist() == [3, 6]
 
 
 # --- files ------------------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def assess(
     def condense(relation: Relation) -> Source:
         from veil.engines.source import for_columns  # which needs Ibis
 
-        return for_columns(relation, named, chosen)
+        return for_columns(relation, named, chosen, marker)
 
     found = open_source(source, format, engine, condense)
     table, weights = found.table, found.weights

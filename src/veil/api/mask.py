@@ -100,7 +100,7 @@ def mask(
             raise PlanError("`accountant` goes with tables in memory: no engine draws anew what is charged")
         from veil.engines.parts.mondrian import mask_on_engine  # which needs Ibis
 
-        return Release(verified(mask_on_engine(relation, methods, most_combinations, shown)))
+        return Release(verified(mask_on_engine(relation, methods, most_combinations, order, shown)))
 
 
 def _charge(accountant: Accountant, source: Source, methods: list[Method]) -> None:
@@ -115,9 +115,7 @@ def _charge(accountant: Accountant, source: Source, methods: list[Method]) -> No
     accountant.check_data(source)
     columns = ", ".join(name for method in costly for name in method.column_names)
     # Everybody has one row in the output, so that their number is no secret.
-    accountant.spend(
-        f"randomized response of {columns}", _sum_of_losses(costly), neighbours="one changed"
-    )
+    accountant.spend(f"randomized response of {columns}", _sum_of_losses(costly), neighbours="one changed")
 
 
 def _sum_of_losses(methods: Iterable[Method]) -> Symbolic:

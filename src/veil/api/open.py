@@ -140,7 +140,7 @@ def count_combinations(
     from veil.published.flag import flags_among
     from veil.published.table import Published
 
-    source = of_release(relation, columns)
+    source = of_release(relation, columns, marker)
     flags = [
         name
         for name in flags_among(source.table.column_names, columns)

@@ -9,11 +9,11 @@ their digests, so their places tell nothing either.
 from __future__ import annotations
 
 import dataclasses
-import secrets
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from veil.base.randomness import Randomness
+from veil.engines.order import with_digests
 from veil.engines.relation import Handed, Relation
 
 if TYPE_CHECKING:
@@ -27,14 +27,8 @@ def draw_rows(relation: Relation, probability: Fraction, randomness: Randomness)
 
     The rows are a temporary table of the engine, which is gone with its session.
     """
-    import ibis
-
-    key = "".join(f"{int(word):016x}" for word in randomness.bits(4))
-    table, names, dialect = relation.table, relation.table.columns, relation.dialect
-    row, digest = (f"veil_{each}_{secrets.token_hex(4)}" for each in ("row", "digest"))
-    table = table.mutate(**{row: dialect.row_number()})
-    keyed = ibis.literal(f"{key}:") + table[row].cast("string")
-    table = table.mutate(**{digest: dialect.digest(keyed)})
+    names, dialect = relation.table.columns, relation.dialect
+    table, digest = with_digests(relation.table, dialect, dialect.row_number(), randomness)
     threshold = int(probability * 2**_BITS)
     if threshold < 2**_BITS:
         table = table.filter(table[digest] < f"{threshold:0{_BITS // 4}x}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +18,13 @@ from numpy.typing import NDArray
 from veil.base.progress import Progress, following
 from veil.base.randomness import Randomness
 from veil.dp.safepub import SafePub
+from veil.engines.blank import Texts, with_rest
 from veil.engines.condense import Condensed, condense
 from veil.engines.copy import bring_over, is_brought
 from veil.engines.database import Database
 from veil.engines.draw import draw_rows, store_rows
 from veil.engines.held import EngineHeld
+from veil.engines.order import shuffled
 from veil.engines.relation import Relation, check_columns, no_rows
 from veil.engines.transform import Chosen, Transform
 from veil.engines.verify import verify_output
@@ -56,6 +59,11 @@ class EngineSource(EngineHeld):
         """The different values of a column as Veil sees them, in the order of the condensed table's codes."""
         return self.condensed.table[name].chunk(0).dictionary
 
+    @functools.cached_property
+    def texts(self) -> Texts:
+        """Which columns are text."""
+        return Texts(self.relation)
+
     def flag_of(self, outcome: Outcome) -> str | None:
         """Name of the column that tells which rows are suppressed, if one is needed."""
         if outcome.flag is None:
@@ -71,7 +79,8 @@ class EngineSource(EngineHeld):
 
     def expression(self, outcome: Outcome) -> Any:
         relation, transform = self._rows(outcome)
-        return relation.restore(transform(relation.table))
+        rows = transform(relation.table)
+        return relation.restore(shuffled(rows) if _is_shuffled(outcome) else rows)
 
     def fingerprint(self) -> str | None:
         """Return the SHA-256 of one file, of those of several, or of the place of a table in a database."""
@@ -102,6 +111,7 @@ class EngineSource(EngineHeld):
                 target,
                 check=check,
                 token=self._token(outcome),
+                shuffle=_is_shuffled(outcome),
                 progress=shown,
                 **options,
             )
@@ -139,6 +149,11 @@ class EngineSource(EngineHeld):
             digest.update(part.rows.tobytes())
         digest.update(self.condensed.weights.tobytes())
         return digest.hexdigest()[:24]
+
+
+def _is_shuffled(outcome: Outcome) -> bool:
+    assert outcome.plan is not None
+    return outcome.plan.order == "random"
 
 
 def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -> EngineSource:
@@ -194,19 +209,32 @@ def for_verifying(relation: Relation, plan: Plan) -> EngineSource:
         *columns_read(plan, ()),
         *plan.identifying,
     ]
-    return of_release(relation, [name for name in wanted if name in relation.table.columns])
+    return of_release(relation, [name for name in wanted if name in relation.table.columns], plan.marker)
 
 
-def of_release(relation: Relation, columns: Sequence[str]) -> EngineSource:
-    """Condense a published table to some columns, and those that may tell which rows are suppressed."""
-    flags = flags_among(relation.table.columns, columns)
+def of_release(relation: Relation, columns: Sequence[str], marker: str | None = "*") -> EngineSource:
+    """Condense a published table to some columns, and to what tells which rows are suppressed."""
+    names = relation.table.columns
+    flags = flags_among(names, columns)
     relation = replace(relation, table=relation.dialect.with_truth(relation.table, flags))
-    return condensed_source(relation, [*columns, *flags])
+    return _with_blank_rows(relation, [*columns, *flags], columns, marker)
 
 
-def for_columns(relation: Relation, columns: Iterable[str], subset: object | None) -> EngineSource:
-    """Condense a relation to some columns, and those that a research subset is chosen by."""
-    return condensed_source(relation, [*columns, *(() if subset is None else _columns_of(subset))])
+def for_columns(
+    relation: Relation, columns: Sequence[str], subset: object | None, marker: str | None = "*"
+) -> EngineSource:
+    """Condense a table to some columns, those that a research subset is chosen by, and what tells of blank rows."""
+    wanted = [*columns, *(() if subset is None else _columns_of(subset))]
+    return _with_blank_rows(relation, wanted, columns, marker)
+
+
+def _with_blank_rows(
+    relation: Relation, wanted: Sequence[str], seen: Sequence[str], marker: str | None
+) -> EngineSource:
+    check_columns(relation, wanted)
+    columns, names = tuple(relation.original.table.columns), relation.table.columns
+    relation, rest = with_rest(relation, seen, [name for name in names if name not in wanted], marker)
+    return replace(condensed_source(relation, [*wanted, *rest]), columns=columns)
 
 
 def condensed_source(relation: Relation, columns: Iterable[str]) -> EngineSource:

@@ -3,7 +3,8 @@
 For each quasi-identifier the driver hands over its values with their labels, and where records are suppressed or
 recoded locally, a list of the classes concerned. So the engine needs to know nothing of hierarchies and models, and
 every engine does the same. A value that turns up after the table was condensed finds no label; the check of the
-output sees that, and withholds it.
+output sees that, and withholds it. Suppressed rows are blank in every column, or in the quasi-identifiers, as the plan
+says.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.engines.blank import blanked
 from veil.engines.lookups import Digit, Listed, Lookup, Packing, as_released, free_prefix
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
@@ -34,7 +36,7 @@ class Transform:
     def __init__(self, outcome: Outcome, source: EngineSource) -> None:
         prepared = outcome.prepared
         assert prepared is not None
-        self.plan, self.flag = prepared.plan, source.flag_of(outcome)
+        self.plan, self.flag, self.source = prepared.plan, source.flag_of(outcome), source
         tag = free_prefix(source.relation.table.columns)
         self.part = f"{tag}_part"
         self.subset = source.subset_rows(prepared)
@@ -85,9 +87,9 @@ class Transform:
             elif name in position:
                 made[name] = self._cell(table, position[name])
             else:
-                made[name] = as_released(table[name])
+                made[name] = self._kept_cell(table, name)
         if self.flag is not None:
-            made[self.flag] = table[self.part] < 0
+            made[self.flag] = _literal(False, "boolean") if self.parts == [None] else table[self.part] < 0
         return table.select(**made)
 
     def _tell_parts(self, table: ibis.Table) -> ibis.Table:
@@ -108,6 +110,15 @@ class Transform:
         table = table.mutate(**{self.part: part})
         return table.filter(table[self.part] >= 0) if self.plan.suppressed_rows == "drop" else table
 
+    def _kept_cell(self, table: ibis.Table, name: str) -> Any:
+        """What any other column shows in each row."""
+        value = as_released(table[name])
+        if self.parts == [None] or self.plan.suppressed_rows != "blank":
+            return value
+        return blanked(
+            value, table[self.part] < 0, self.plan.marker if self.source.texts.is_text(name) else None
+        )
+
     def _cell(self, table: ibis.Table, column: _Column) -> Any:
         """What a quasi-identifier shows in each row."""
         import ibis
@@ -115,15 +126,15 @@ class Transform:
         if column.is_kept:
             respelled = "spelling" in column.lookup.payload
             value = column.lookup.cell(table, "spelling") if respelled else as_released(table[column.name])
-            blank = _literal(self.plan.marker if column.is_text else None, value.type())
+            marker = self.plan.marker if column.is_text else None
         else:
             value = column.lookup.cell(table, column.label(len(self.parts) - 1))
             for number in reversed(range(len(self.parts) - 1)):
                 if column.levels[number] != column.levels[number + 1]:
                     shown = column.lookup.cell(table, column.label(number))
                     value = ibis.ifelse(table[self.part] <= number, shown, value)
-            blank = _literal(self.plan.marker, "string")
-        return value if self.parts == [None] else ibis.ifelse(table[self.part] < 0, blank, value)
+            marker = self.plan.marker
+        return value if self.parts == [None] else blanked(value, table[self.part] < 0, marker)
 
 
 class _Column:

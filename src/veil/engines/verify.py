@@ -2,19 +2,22 @@
 
 The output is condensed as the input was. Every privacy model is verified on what is there, and every combination of
 cells must occur exactly as often as in the release that the driver has verified cell by cell. Columns that no model
-looks at pass through the engine unseen; they are compared by aggregates over all their values.
+looks at pass through the engine unseen; they are compared by aggregates over all their values. In rows that are
+suppressed they have to be blank: a row that shows anything belongs to a class, and is judged with it.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.wording import plural
+from veil.engines.blank import with_rest
 from veil.engines.condense import Condensed, condense
 from veil.engines.copy import copy_rows
 from veil.engines.dialects import collect
@@ -48,6 +51,7 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
     planned += [flag] if flag is not None else []
     renamed = [flag if flag and name == outcome.flag else name for name in outcome.table.column_names]
     expected = outcome.table.rename_columns(renamed)
+    known = outcome.quasi_identifiers if plan.suppressed_rows == "blank" and outcome.suppressed else None
 
     def judge(relation: Relation, written: Condensed) -> list[Finding]:
         found = _verify_models(outcome, written.table, written.weights, flag)
@@ -55,14 +59,15 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
             _verify_mask(relation, name, plan.marker) for name in planned if name in plan.identifying
         ]
 
-    def before() -> ibis.Table:
+    def before() -> list[ibis.Table]:
         table = source.relation.table
-        return table if outcome.rows is None else Transform(outcome, source)(table)
+        as_it_was = outcome.rows is None and (not outcome.suppressed or plan.suppressed_rows == "keep cells")
+        return [table if as_it_was else Transform(outcome, source)(table)]
 
     return verify_written(
         dataclasses.replace(source.relation, scan=_without_labels(source, outcome)),
         staged,
-        Due("the table has the columns of the plan and no others", planned, expected),
+        Due("the table has the columns of the plan and no others", planned, expected, known, plan.marker),
         outcome.weights,
         judge,
         before,
@@ -71,11 +76,16 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
 
 
 class Due(NamedTuple):
-    """What should have been written: a promise about columns, their names, and the cells that models look at."""
+    """What should have been written: a promise about columns, their names, and the cells that models look at.
+
+    Rows that are blank in the columns `known` should be so in all, with `marker` in text; None if none has to be.
+    """
 
     promise: str
     columns: Collection[str]
     cells: pa.Table
+    known: Collection[str] | None = None
+    marker: str | None = None
 
 
 def verify_written(
@@ -84,12 +94,12 @@ def verify_written(
     due: Due,
     weights: NDArray[np.int64] | None,
     judge: Callable[[Relation, Condensed], list[Finding]],
-    before: Callable[[], ibis.Table],
+    before: Callable[[], Iterable[ibis.Table]],
     passed: list[str],
 ) -> Verification:
     """Check written rows: their columns, what `judge` finds, the number of each combination, and what passed unseen.
 
-    Each row of the cells that are due stands for `weights` records; `before` makes the rows as they were.
+    Each row of the cells that are due stands for `weights` records; `before` makes the rows as they were, in parts.
     """
     fits = sorted(staged.columns) == sorted(due.columns)
     findings = [Finding(due.promise, fits, f"{len(staged.columns)} columns")]
@@ -97,7 +107,8 @@ def verify_written(
         return Verification(tuple(findings))
     backend = staged._find_backend()
     relation = copy_rows(dataclasses.replace(source, table=staged, backend=backend, origin=None, note=None))
-    written = condense(relation, due.cells.column_names)
+    relation, rest = with_rest(relation, due.known or (), passed, due.marker)
+    written = condense(relation, [*due.cells.column_names, *rest])
     findings += judge(relation, written)
     findings.append(compare_counts(due.cells, weights, written.table, written.weights))
     if passed:
@@ -126,6 +137,7 @@ def _without_labels(source: EngineSource, outcome: Outcome) -> Scan | None:
 def _verify_models(outcome: Outcome, written: pa.Table, weights: Any, flag: str | None) -> list[Finding]:
     prepared, recoded = outcome.prepared, outcome.recoding is not None
     assert prepared is not None
+    blanked = prepared.plan.suppressed_rows == "blank" and outcome.suppressed > 0
     published = as_published(
         prepared.table,
         written,
@@ -134,12 +146,25 @@ def _verify_models(outcome: Outcome, written: pa.Table, weights: Any, flag: str 
         outcome.hierarchies,
         subset=prepared.subset,
         flag=flag,
+        hidden=None if blanked else np.zeros(written.num_rows, np.bool_),
         weights=prepared.weights,
         released_weights=weights,
     )
     # Of the levels of labels there are several after local recoding, and written rows do not say which is theirs.
     models = [each for each in outcome.models if not (recoded and each.reads_levels)]
-    return verify_models(published, models)
+    findings = verify_models(published, models)
+    return (
+        [*findings, compare_blank(published.suppressed_records, outcome.suppressed)] if blanked else findings
+    )
+
+
+def compare_blank(blank: int, suppressed: int) -> Finding:
+    """Compare the rows that show nothing with the suppressed records; others of which nothing is known may be among them."""
+    promise = (
+        f"{plural(suppressed, 'suppressed record shows', 'suppressed records show')} nothing in any column"
+    )
+    measured = f"{suppressed - blank} of them do" if blank < suppressed else plural(blank, "row")
+    return Finding(promise, blank >= suppressed, measured)
 
 
 def compare_counts(
@@ -177,21 +202,53 @@ def _sum_by_number(
 
 
 def compare_passed(
-    relation: Relation, original: ibis.Table, staged: ibis.Table, names: list[str]
+    relation: Relation, originals: Iterable[ibis.Table], staged: ibis.Table, names: list[str]
 ) -> list[Finding]:
-    """Compare columns that should be unchanged, by aggregates over all their values."""
+    """Compare columns that should be as they are in the original rows, by aggregates over all their values."""
     engines = relation.backend, staged._find_backend()
     hashed = engines[0].name == engines[1].name and engines[0].has_operation(_hash())
+    before = [_aggregate(engines[0], table, names, hashed=hashed) for table in originals]
+    after = _aggregate(engines[1], staged, names, hashed=hashed)
     findings = []
     for name in names:
-        before, after = (
-            collect(engine, table.aggregate(**_aggregates(table[name], hashed=hashed))).to_pylist()[0]
-            for engine, table in zip(engines, (original, staged), strict=True)
-        )
-        told = "equal" if before == after else "different"
+        due = _of_all([each[name] for each in before])
+        equal = all(after[name][what] == value for what, value in due.items())
         compared = "number and sum of hashes" if hashed else "number and extremes"
-        findings.append(Finding(f"column {name!r} is unchanged", before == after, f"{told} in {compared}"))
+        measured = f"{'equal' if equal else 'different'} in {compared}"
+        findings.append(Finding(f"column {name!r} is unchanged", equal, measured))
     return findings
+
+
+def _aggregate(
+    engine: Any, table: ibis.Table, names: list[str], *, hashed: bool
+) -> dict[str, dict[str, Any]]:
+    wanted = {
+        (name, what): each for name in names for what, each in _aggregates(table[name], hashed=hashed).items()
+    }
+    numbered = {f"a{number}": each for number, each in enumerate(wanted.values())}
+    found = collect(engine, table.aggregate(**numbered)).to_pylist()[0].values()
+    made: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for (name, what), value in zip(wanted, found, strict=True):
+        made[name][what] = value
+    return made
+
+
+def _of_all(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Put aggregates of parts of a column together; how many different values there are cannot be told from those."""
+    if len(parts) == 1:
+        return parts[0]
+    together: dict[str, Callable[[list[Any]], Any]] = {
+        "missing": sum,
+        "sum": sum,
+        "least": min,
+        "greatest": max,
+    }
+    found = {
+        what: [each[what] for each in parts if each[what] is not None]
+        for what in parts[0]
+        if what in together
+    }
+    return {what: together[what](values) if values else None for what, values in found.items()}
 
 
 def _aggregates(column: Any, *, hashed: bool) -> dict[str, Any]:

@@ -63,6 +63,7 @@ def recode(
     ...     models=KAnonymity(2),
     ...     quality=veil.quality.Loss(factor=0),
     ...     suppression_limit=0.5,
+    ...     order="input",
     ... )
     >>> release.table["age"].to_pylist()
     [23, 23, None, None]

@@ -49,10 +49,9 @@ def as_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """Give a column a type that its values had, if Arrow can; a plain type holds the same values."""
     if pa.types.is_null(kind):
         return pa.chunked_array([pa.nulls(len(column))])
+    if pa.types.is_run_end_encoded(kind):  # whose memory could not be looked through
+        return column
     try:
-        if pa.types.is_run_end_encoded(kind):
-            plain = column.cast(kind.value_type).combine_chunks()
-            return pa.chunked_array([pc.run_end_encode(plain, run_end_type=kind.run_end_type)])
         return column.cast(kind)
     except pa.ArrowException:
         return column

@@ -117,9 +117,13 @@ def _verify_kept(
     before: pa.ChunkedArray, after: pa.ChunkedArray, name: str, hidden: NDArray[np.bool_], marker: str | None
 ) -> Finding:
     """Check a column that is published as it is, but for suppressed records."""
+    # Codes tell neither missing values nor equal ones.
+    before, after = (
+        each.cast(each.type.value_type) if pa.types.is_dictionary(each.type) else each
+        for each in (before, after)
+    )
     blank = after.filter(pa.array(hidden))
-    kind = after.type.value_type if pa.types.is_dictionary(after.type) else after.type
-    if marker is None or not is_text(kind):
+    if marker is None or not is_text(blank.type):
         shown = len(blank) - blank.null_count
     else:
         shown = sum(count for value, count in _counts(blank) if value != marker)

@@ -16,7 +16,7 @@ import pytest
 
 import veil
 from support.engines.answers import LEVELS, RECODING, TRAPS, WAYS, Holder, all_types, compared, recoded
-from support.engines.people import TYPED, people, plan, records
+from support.engines.people import TYPED, people, plan, records, with_nobody
 from support.engines.servers import MySQL
 from veil import hierarchies as h
 from veil import models as m
@@ -290,7 +290,7 @@ def test_from_files_to_mysql(mysql: MySQL, tmp_path: Path) -> None:
 def test_a_release_is_verified_where_it_is(in_mysql: Holder, mysql: MySQL) -> None:
     """MySQL has no truth values, and yet its flag tells which rows are suppressed."""
     mysql.execute("DROP TABLE IF EXISTS shown")
-    in_mysql(people())
+    in_mysql(with_nobody())
     release = veil.anonymize(mysql.url("people"), **plan(["age", "city"], **LEVELS))
     assert release.outcome.flag is not None
     release.save(mysql.url("shown"))

@@ -62,6 +62,13 @@ def people(**further: Any) -> pa.Table:
     return pa.table(columns | further)
 
 
+def with_nobody(**further: Any) -> pa.Table:
+    """People of whom some show nothing in what models look at, so that a flag has to tell who is suppressed."""
+    ages, cities = (people()[name].to_pylist() for name in ("age", "city"))
+    unknown = ["*" if age is None else city for age, city in zip(ages, cities, strict=True)]
+    return people(city=unknown, **further)
+
+
 def plan(columns: Sequence[str] = ("age", "city"), **changes: Any) -> dict[str, Any]:
     """What to ask of `veil.anonymize`: some quasi-identifiers, everybody in classes of three."""
     options: dict[str, Any] = {

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from veil.engines.dialects.connections import close_at_the_end, import_ibis, within
 from veil.engines.dialects.quoting import quote_name
@@ -241,6 +242,14 @@ class Dialect:
 
         return ibis.row_number()
 
+    def differing(self) -> Any:
+        """Something that differs from row to row, to sort rows by its digest."""
+        return self.row_number()
+
+    def sort(self, table: ibis.Table, by: str, names: Sequence[str]) -> ibis.Table:
+        """Return some columns of a table in the order of one."""
+        return table.order_by(by).select(list(names))
+
     def digest(self, text: Any) -> Any:
         """SHA-256 of a text, as 64 hexadecimal digits."""
         import ibis.expr.operations as operations
@@ -248,15 +257,16 @@ class Dialect:
         if self.backend.has_operation(operations.HexDigest):
             return text.hexdigest("sha256")
         raise PlanError(
-            f"no random sample can be drawn by {self.backend.name}, as Ibis knows no SHA-256 there. Copy the table to "
-            "DuckDB, PostgreSQL, MySQL or Spark, or read it into memory"
+            f"{self.backend.name} can neither draw rows nor put them in a random order, as Ibis knows no SHA-256 there. Copy "
+            "the table to DuckDB, PostgreSQL, MySQL or Spark, or read it into memory"
         )
 
     def keep(self, rows: ibis.Table, pieces: int | None = None) -> ibis.Table:
         """Store rows in the engine, for this session; in so many pieces, if the engine has any."""
         name = f"veil_sample_{secrets.token_hex(6)}"
         made = self.backend.create_table(name, rows, temp=True)
-        weakref.finalize(made, _drop, self.backend, name).atexit = False
+        # Whatever is made of it holds this, and need not hold the table.
+        weakref.finalize(made.op(), _drop, self.backend, name).atexit = False
         return made
 
     def pieces(self, table: ibis.Table, rows: int) -> list[Chunk] | None:
@@ -336,11 +346,15 @@ class Dialect:
         """Spell the renaming of a table, which stays in its schema."""
         return f"ALTER TABLE {self.quote(schema, old)} RENAME TO {self.quote(new)}"
 
-    def write_parquet(self, rows: ibis.Table, place: Path, name: str) -> list[Path]:
-        """Write rows to a Parquet file, or several in a folder; return them. `name` is the target in messages."""
-        import pyarrow.parquet as pq
+    def write_parquet(self, rows: ibis.Table, place: Path, name: str, most: int | None = None) -> list[Path]:
+        """Write rows to a Parquet file, or to a folder of files with `most` rows each; return them.
 
+        `name` is the target in messages.
+        """
         batches = self.batches(rows)
+        if most is not None:
+            place.mkdir()
+            return _write_files(batches, place, most)
         with pq.ParquetWriter(place, batches.schema, compression="zstd") as writer:
             for batch in batches:
                 writer.write_batch(batch)
@@ -378,6 +392,27 @@ def as_plain_text(column: Any) -> Any:
     if column.type().length is not None:
         return column
     return column.cast("!string").cast("string")  # Ibis would leave a cast to the same type out
+
+
+def _write_files(batches: pa.RecordBatchReader, folder: Path, rows: int) -> list[Path]:
+    """Write a stream to Parquet files of so many rows each; the last one has what is left."""
+    made: list[Path] = []
+    with contextlib.ExitStack() as open_file:
+        room = 0
+        for batch in batches:
+            while batch.num_rows or not made:
+                if not room:
+                    open_file.close()
+                    made.append(folder / f"{len(made):05}.parquet")
+                    writer = open_file.enter_context(
+                        pq.ParquetWriter(made[-1], batches.schema, compression="zstd")
+                    )
+                    room = rows
+                written = batch.slice(0, room)
+                writer.write_batch(written)
+                room -= written.num_rows
+                batch = batch.slice(written.num_rows)
+    return made
 
 
 def _drop(backend: Any, name: str) -> None:

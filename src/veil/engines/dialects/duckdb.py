@@ -77,6 +77,11 @@ class DuckDB(InFile):
     def as_released(self, column: Any) -> Any:
         return as_plain_text(column) if column.type().is_string() else super().as_released(column)
 
+    def differing(self) -> Any:
+        import ibis
+
+        return ibis.uuid()  # made by all threads at once, while rows are numbered by one
+
     def settle(self) -> None:
         # Writing may make DuckDB tidy up deleted rows, and number the others anew; better now than later.
         with contextlib.suppress(Exception):
@@ -99,7 +104,9 @@ class DuckDB(InFile):
         finally:
             self.backend.con.unregister(view)
 
-    def write_parquet(self, rows: ibis.Table, place: Path, name: str) -> list[Path]:
+    def write_parquet(self, rows: ibis.Table, place: Path, name: str, most: int | None = None) -> list[Path]:
+        if most is not None:
+            return super().write_parquet(rows, place, name, most)
         self.backend.to_parquet(rows, place, compression="zstd")
         return [place]
 

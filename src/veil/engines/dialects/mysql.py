@@ -33,6 +33,10 @@ _LONGEST = 65536
 """Letters of a text that are looked at; longer ones are refused."""
 
 
+_ALL = 2**63 - 1
+"""More rows than there are."""
+
+
 @register
 class MySQL(Dialect):
     """A database of a MySQL or MariaDB server."""
@@ -145,6 +149,11 @@ class MySQL(Dialect):
         import ibis
 
         return ibis.udf.scalar.builtin(_sha2, name="sha2")(text, 256)
+
+    def sort(self, table: ibis.Table, by: str, names: Sequence[str]) -> ibis.Table:
+        return (
+            super().sort(table, by, names).limit(_ALL)
+        )  # the order of a subquery is ignored, unless it has a limit
 
     def keep(self, rows: ibis.Table, pieces: int | None = None) -> ibis.Table:
         """Store rows for this session, every column as it is."""

@@ -127,7 +127,7 @@ class Spark(Dialect):
 
     # --- write ----------------------------------------------------------------------------------------
 
-    def write_parquet(self, rows: ibis.Table, place: Path, name: str) -> list[Path]:
+    def write_parquet(self, rows: ibis.Table, place: Path, name: str, most: int | None = None) -> list[Path]:
         """Have a folder written by the workers, each its part."""
         self.backend.to_parquet(rows, place.as_uri(), mode="overwrite", compression="zstd")
         if not (place / "_SUCCESS").exists():

@@ -11,7 +11,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from veil.base.progress import Progress, following
 from veil.engines.condense import condense
 from veil.engines.held import EngineHeld
+from veil.engines.order import shuffled
 from veil.engines.parts.check import check_staged, together
 from veil.engines.parts.divide import Block
 from veil.engines.parts.labels import Labelled
@@ -75,8 +76,10 @@ class Blocks(ABC):
         """The classes of the whole table, if it fits into memory."""
         return None if len(self.parts) > 1 else self.label_part(self.parts[0])
 
-    def published(self, rows: pa.Table, weights: NDArray[np.int64]) -> Published:
-        """See released cells from outside, to be compared with all records."""
+    def published(
+        self, rows: pa.Table, weights: NDArray[np.int64], hidden: NDArray[np.bool_] | None = None
+    ) -> Published:
+        """See released cells from outside, to be compared with all records; `hidden` rows are suppressed."""
         return Published(
             rows,
             self.numbered.names,
@@ -101,12 +104,14 @@ class BlockSource(EngineHeld):
     """A table in parts. Of its rows, `table` knows how often each value occurs in each column."""
 
     blocks: Blocks
+    order: Literal["random", "input"]
 
     def expression(self, outcome: Outcome) -> Any:
         """Of a table in several parts, this holds the combinations of all parts in memory; `write` does not."""
         relation = self.blocks.numbered.relation
         first, *others = [self.blocks.expression(part, relation.table) for part in self.blocks.parts]
-        return relation.restore(first.union(*others) if others else first)
+        rows = first.union(*others) if others else first
+        return relation.restore(shuffled(rows) if self.order == "random" else rows)
 
     def class_sizes(self, names: list[str]) -> NDArray[np.int64]:
         numbered = self.blocks.numbered
@@ -132,6 +137,7 @@ class BlockSource(EngineHeld):
             common: dict[str, Any] = {
                 "check": check,
                 "token": self._token(outcome),
+                "shuffle": self.order == "random",
                 "progress": shown,
                 **options,
             }
@@ -164,20 +170,26 @@ class BlockSource(EngineHeld):
         return digest.hexdigest()[:24]
 
 
-def outcome_in_blocks(blocks: Blocks, asked: Plan | tuple[Method, ...], progress: Progress) -> Outcome:
+def outcome_in_blocks(
+    blocks: Blocks,
+    asked: Plan | tuple[Method, ...],
+    order: Literal["random", "input"],
+    progress: Progress,
+) -> Outcome:
     """Make the classes of all parts, one part after the other, and check every model on their cells."""
     numbered, parts = blocks.numbered, blocks.parts
-    labels, records, covered, findings = [], [], np.zeros(len(numbered.names)), []
+    labels, records, hidden, covered, findings = [], [], [], np.zeros(len(numbered.names)), []
     for number, part in enumerate(parts):
         progress.phase(f"part {number + 1} of {len(parts)}")
         done = blocks.only or blocks.label_part(part)
         labels.append(done.classes())
         records.append(done.named.records)
+        hidden.append(done.hidden)
         covered += [each.shares @ done.named.records for each in done.named.labels]
         rows, weights = done.rows()
         findings.append(_verify(blocks, rows, weights, done.named.records.size))
     classes, weights = _stack_tables(labels), np.concatenate(records)
-    shown = blocks.published(classes, weights)
+    shown = blocks.published(classes, weights, np.concatenate(hidden))
     _check_merged(blocks, shown, np.repeat(np.arange(len(parts)), [each.size for each in records]))
     relation = numbered.relation
     return Outcome(
@@ -187,6 +199,7 @@ def outcome_in_blocks(blocks: Blocks, asked: Plan | tuple[Method, ...], progress
             weights=numbered.weights,
             columns=tuple(relation.original.table.columns),
             blocks=blocks,
+            order=order,
         ),
         asked,
         classes,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from veil.engines.condense import Condensed, condense
 from veil.engines.lookups import Lookup
 from veil.engines.relation import Relation
-from veil.engines.verify import Due, verify_written
+from veil.engines.verify import Due, compare_blank, verify_written
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
 from veil.tables.columns import count_codes, encode_values
@@ -38,18 +38,30 @@ def check_staged(blocks: Blocks, outcome: Outcome, staged: ibis.Table) -> Verifi
     numbered = blocks.numbered
     source, names = numbered.relation, numbered.names
     expected, weights = blocks.only.rows() if blocks.only else (outcome.table, outcome.weights)
-    due = Due(_COLUMNS, set(source.table.columns) - blocks.dropped, expected)
+    known = names if outcome.plan is not None and outcome.suppressed else None  # masks suppress nothing
+    due = Due(_COLUMNS, set(source.table.columns) - blocks.dropped, expected, known, outcome.marker)
 
     def judge(relation: Relation, written: Condensed) -> list[Finding]:
         whole = [(written.table, written.weights)]
-        turns = [
-            verify_models(blocks.published(table, each), numbered.work.models)
-            for table, each in (_turns(blocks, outcome, relation) if blocks.only is None else whole)
-        ]
-        return [together(each) for each in zip(*turns, strict=True)]
+        further = [name for name in written.table.column_names if name not in expected.column_names]
+        turns, blank = [], 0
+        for table, each in _turns(blocks, outcome, relation, further) if blocks.only is None else whole:
+            published = blocks.published(table, each)
+            turns.append(verify_models(published, numbered.work.models))
+            blank += published.suppressed_records
+        found = [together(each) for each in zip(*turns, strict=True)]
+        return found if known is None else [*found, compare_blank(blank, outcome.suppressed)]
 
     passed = [name for name in staged.columns if name not in names]
-    return verify_written(source, staged, due, weights, judge, lambda: source.table, passed)
+
+    def before() -> Iterator[ibis.Table]:
+        """The rows as they are, or with suppressed ones blank, part by part."""
+        if not outcome.plan or not outcome.suppressed:
+            yield source.table
+        else:
+            yield from (blocks.expression(part, source.table) for part in blocks.parts)
+
+    return verify_written(source, staged, due, weights, judge, before, passed)
 
 
 def together(findings: Sequence[Finding]) -> Finding:
@@ -62,11 +74,11 @@ def together(findings: Sequence[Finding]) -> Finding:
 
 
 def _turns(
-    blocks: Blocks, outcome: Outcome, relation: Relation
+    blocks: Blocks, outcome: Outcome, relation: Relation, further: Sequence[str]
 ) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
     """Read what models look at by the labels of one column, so that classes stay whole."""
     numbered = blocks.numbered
-    columns = [*numbered.names, *numbered.attributes]
+    columns = [*numbered.names, *numbered.attributes, *further]
     lookup = _turn_of_label(blocks, outcome)
     table = lookup.join_to(relation.table.select(columns))
     turn = lookup.cell(table, "n").fill_null(0)  # a label that nobody knows is not overlooked

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.engines.blank import blanked
 from veil.engines.lookups import as_released, hand_over
 from veil.engines.parts.divide import Block
 from veil.engines.parts.ranked import Combinations, Marginals, Numbered, RankRange, couple_columns
 from veil.masking.partition.columns import Classes
 from veil.masking.partition.mondrian import Named, partition
+from veil.outcome.apply import blank_cells
+from veil.plan.plan import Plan
 
 if TYPE_CHECKING:
     import ibis
@@ -24,7 +26,7 @@ class Labelled:
     """The classes of a part with their labels. Called with rows of the table, it labels those in the part.
 
     A row finds its class by its ranks and its labels by its class. One that turned up after the table was counted finds
-    nothing; the check of the output sees that, and withholds it.
+    nothing; the check of the output sees that, and withholds it. Rows of `hidden` classes show nothing in any column.
     """
 
     def __init__(
@@ -33,10 +35,11 @@ class Labelled:
         box: RankRange,
         found: Combinations | None,
         named: Named,
-        dropped: Iterable[str] = (),
+        plan: Plan | None = None,
+        hidden: NDArray[np.bool_] | None = None,
     ) -> None:
-        self.numbered, self.box, self.found, self.named = numbered, box, found, named
-        self.dropped = frozenset(dropped)
+        self.numbered, self.box, self.found, self.named, self.plan = numbered, box, found, named, plan
+        self.hidden = np.zeros(named.records.size, np.bool_) if hidden is None else hidden
 
     @classmethod
     def by_mondrian(cls, numbered: Numbered, part: Block) -> Labelled:
@@ -60,7 +63,10 @@ class Labelled:
         kept = slice(None) if chosen is None else chosen[class_of_row]
         made = self._labels_of_classes(class_of_row[kept])
         for name, codes in zip(numbered.attributes, self.found.codes, strict=True):
-            made = made.append_column(name, numbered.cells(name, codes[kept]))
+            cells = numbered.cells(name, codes[kept])
+            if self.plan is not None and self.hidden.any():
+                cells = blank_cells(cells, self.hidden[class_of_row[kept]], self.plan.marker)
+            made = made.append_column(name, cells)
         return made, self.found.weights[kept]
 
     def _whole_class(self) -> tuple[pa.Table, NDArray[np.int64]]:
@@ -85,15 +91,18 @@ class Labelled:
         import ibis
 
         numbered, tag = self.numbered, self.numbered.tag
-        names = [name for name in table.columns if name not in self.dropped]
+        names = [name for name in table.columns if self._is_released(name)]
         table = numbered.join_numbers(table, numbered.names)
         if self.box != numbered.whole:
             table = table.filter(numbered.inside(table, self.box))
         cells: dict[str, Any] = {}
         several = self._labels_that_differ
+        is_hidden: Any = ibis.literal(bool(self.hidden.all()))
         if several:
             table = table.mutate(**numbered.keys.words(table))
             table = table.left_join(self._classes, [(key, f"{key}_of") for key in numbered.keys.names])
+            if self.hidden.any():
+                is_hidden = table[f"{tag}_hidden"] == 1
         for j, texts in several.items():
             table = table.left_join(texts, [(f"{tag}_c{j}", f"{tag}_c{j}_of")])
         for j, name in enumerate(numbered.names):
@@ -103,9 +112,16 @@ class Labelled:
             else:
                 kind = "string" if pa.types.is_string(each.labels.type) else "float64"
                 cells[name] = ibis.literal(each.labels[int(each.of_class[0])].as_py(), type=kind)
-        return table.select(
-            **{name: cells[name] if name in cells else as_released(table[name]) for name in names}
-        )
+        for name in names:
+            if name not in cells:
+                cells[name] = as_released(table[name])
+                if self.plan is not None and self.hidden.any():
+                    marker = self.plan.marker if self.numbered.texts.is_text(name) else None
+                    cells[name] = blanked(cells[name], is_hidden, marker)
+        return table.select(**{name: cells[name] for name in names})
+
+    def _is_released(self, name: str) -> bool:
+        return self.plan is None or self.plan.role_of(name) not in ("dropped", "identifying")
 
     @functools.cached_property
     def _classes(self) -> ibis.Table:
@@ -115,6 +131,8 @@ class Labelled:
         columns = dict(zip([f"{key}_of" for key in keys], self.found.words, strict=True))
         for j in self._labels_that_differ:
             columns[f"{tag}_c{j}"] = self.named.labels[j].of_class[self.named.class_of_item].astype(np.int32)
+        if self.hidden.any():
+            columns[f"{tag}_hidden"] = self.hidden[self.named.class_of_item].astype(np.int32)
         keys = [f"{key}_of" for key in keys]
         return hand_over(self.numbered.relation.backend, pa.table(columns), keys)
 

@@ -9,7 +9,7 @@ part after the other is fetched, cut, written and forgotten. The classes are the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from veil.base.progress import Progress
 from veil.engines.copy import bring_over
@@ -26,7 +26,11 @@ from veil.published.table import Published
 
 
 def mask_on_engine(
-    relation: Relation, methods: Sequence[Method], most_combinations: int | None, progress: Progress
+    relation: Relation,
+    methods: Sequence[Method],
+    most_combinations: int | None,
+    order: Literal["random", "input"],
+    progress: Progress,
 ) -> Outcome:
     """Mask a table that an engine holds."""
     method = _only_mondrian(relation, methods)
@@ -36,7 +40,7 @@ def mask_on_engine(
     numbered = Numbered(relation, method)
     progress.phase("cutting on the engine")
     return outcome_in_blocks(
-        MondrianBlocks(numbered, divide_table(numbered, most), most), (method,), progress
+        MondrianBlocks(numbered, divide_table(numbered, most), most), (method,), order, progress
     )
 
 

@@ -71,7 +71,7 @@ def anonymize_in_parts(
     progress.phase("cutting on the engine")
     most = most_that_fit(most_combinations, "parts")
     blocks = RecodedBlocks(plan, numbered, divide_table(numbered, most), most, threads)
-    return outcome_in_blocks(blocks, plan, progress)
+    return outcome_in_blocks(blocks, plan, plan.order, progress)
 
 
 def _check(plan: Plan, relation: Relation) -> None:
@@ -99,8 +99,10 @@ def _check(plan: Plan, relation: Relation) -> None:
             Say("choose_by", "all columns"),
             ")",
         )
-    if plan.suppressed_rows == "drop":
-        raise PlanError("part by part, suppressed rows stay: say ", Say("suppressed_rows", "blank"))
+    if plan.suppressed_rows != "blank":
+        raise PlanError(
+            "part by part, suppressed rows stay and show nothing: say ", Say("suppressed_rows", "blank")
+        )
 
 
 class RecodedBlocks(Blocks):
@@ -130,7 +132,8 @@ class RecodedBlocks(Blocks):
         codes = [code_of_rank[found.work.ranks[:, j]] for j, code_of_rank in enumerate(self.codes_of_ranks)]
         rejected, class_of_item = self._search_levels(part, found, codes)
         named = self._name_classes(self.levels[part], codes, found, rejected, class_of_item)
-        return Labelled(self.numbered, part.box, found, named, self.dropped)
+        hidden = np.arange(named.records.size) >= np.count_nonzero(~rejected)
+        return Labelled(self.numbered, part.box, found, named, self.plan, hidden)
 
     def _search_levels(
         self, part: Block, found: Combinations, codes: list[NDArray[np.int32]]
@@ -205,12 +208,15 @@ class RecodedBlocks(Blocks):
             labels.append(Labels(texts, of_class, np.append(hierarchy.shares[level], 1.0)[of_class]))
         return Named(class_of_item, count_codes(class_of_item, classes, found.work.weights), labels)
 
-    def published(self, rows: pa.Table, weights: NDArray[np.int64]) -> Published:
+    def published(
+        self, rows: pa.Table, weights: NDArray[np.int64], hidden: NDArray[np.bool_] | None = None
+    ) -> Published:
         numbered = self.numbered
         return Published(
             rows,
             numbered.names,
             marker=self.plan.marker,
+            hidden=hidden,
             weights=weights,
             baseline=numbered.sketch,
             baseline_weights=numbered.weights,

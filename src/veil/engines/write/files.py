@@ -2,7 +2,7 @@
 
 The parts are staged in ``.<name>.veil-<mark>/parts`` beside the target, each written under another name, synced
 and renamed; a manifest says which are done. Nobody else can look into the staging folder: what lies there has
-not been checked yet.
+not been checked yet. Where rows of several parts are shuffled, new parts are made of all of them, in ``mixed``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from veil.engines.dialects import dialect_of
+from veil.engines.order import shuffled
 from veil.engines.scan.files import Files
 from veil.engines.write.locks import file_lock, take_place
 from veil.engines.write.target import Target
@@ -77,6 +79,8 @@ class FolderTarget(Target):
         self.name, self.secrets = str(place), {}
         self.folder = place.with_name(f".{place.name}.veil-{mark}")
         self.parts = self.folder / "parts"
+        self.mixed = self.folder / "mixed"
+        self.ready = self.parts
         self.manifest = self.folder / "manifest.json"
         self.labels: list[str] = []
         self.state: dict[str, Any] = {}
@@ -105,6 +109,8 @@ class FolderTarget(Target):
             found = {"key": key, "parts": _identity(self.parts), "done": []}
         for part in self.parts.glob("*.tmp"):
             remove(part)
+        remove(self.mixed)
+        self.ready = self.parts
         self.labels = list(labels)
         there = {part.name[: len("part-00000")] for part in self.files()}
         done = [label for label in found["done"] if self._part(label).stem in there]
@@ -128,15 +134,31 @@ class FolderTarget(Target):
         self.state["done"].append(label)
         self._save()
 
+    def shuffle(self, rows: int) -> None:
+        self._mix(rows)
+
+    def _mix(self, most: int | None) -> None:
+        """Make new files of all parts, with at most so many rows each."""
+        remove(self.mixed)
+        self.mixed.mkdir()
+        temporary, rows = self.mixed / "rows.tmp", shuffled(self.staged_rows())
+        made = dialect_of(rows._find_backend()).write_parquet(rows, temporary, self.name, most)
+        for number, file in enumerate(made):
+            sync(file)
+            os.replace(file, self.mixed / f"part-{number:05}.parquet")
+        remove(temporary)
+        sync(self.mixed)
+        self.ready = self.mixed
+
     def files(self) -> list[Path]:
         """Return the staged parts, in their order."""
-        return sorted(self.parts.glob("part-*.parquet"))
+        return sorted(self.ready.glob("part-*.parquet"))
 
     def staged_rows(self) -> ir.Table:
-        return self.relation.dialect.read_parquet(self.parts, self.files())
+        return self.relation.dialect.read_parquet(self.ready, self.files())
 
     def commit(self) -> None:
-        self._exchange_with(self.parts)
+        self._exchange_with(self.ready)
 
     def _exchange_with(self, new: Path) -> None:
         """Exchange, so that a later run can tell by the inode whether it happened."""
@@ -202,6 +224,9 @@ class FileTarget(FolderTarget):
     ) -> None:
         super().__init__(place, relation, mark, overwrite)
         self.format = format
+
+    def shuffle(self, rows: int) -> None:
+        self._mix(None)
 
     def commit(self) -> None:
         joined = self.folder / "joined"

@@ -1,8 +1,9 @@
 """Releases as tables of a database.
 
 The rows are staged in a table of its own in the same schema, and a small table beside it says which pieces it
-holds; both are written in one transaction a piece, so that a piece is there once or not at all. At the end the
-staging table is renamed to the target, in one transaction with the removal of the old one. MySQL cannot roll
+holds; both are written in one transaction a piece, so that a piece is there once or not at all. Where rows of several
+pieces are shuffled, another table takes the place of the staging table: tables have no order, but show the one that
+their rows came in. At the end the staging table is renamed to the target, in one transaction with the removal of the old one. MySQL cannot roll
 back such statements, but renames several tables in one step. Spark has neither: its tables are staged and
 renamed as well, but a kill between the removal of an old table and the renaming leaves only the staging table,
 which holds the whole release.
@@ -23,6 +24,7 @@ from veil.engines.database import Database, connect
 from veil.engines.dialects import dialect_of
 from veil.engines.dialects.connections import within
 from veil.engines.dialects.quoting import text
+from veil.engines.order import shuffled
 from veil.engines.relation import Relation
 from veil.engines.write.locks import busy, file_lock
 from veil.engines.write.target import Target
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     import ibis
     import ibis.expr.types as ir
 
-_LONGEST = 38  # letters of the name that fit into PostgreSQL's 63 bytes with what is added
+_LONGEST = 34  # letters of the name that fit into PostgreSQL's 63 bytes with what is added
 _PATIENCE = 3.0  # seconds in which a server notices that the run before has been killed
 
 
@@ -87,7 +89,7 @@ class TableTarget(Target):
         short = self.table
         if len(short.encode()) > _LONGEST:
             short = (
-                f"{re.sub(r'[^A-Za-z0-9_]', '', short)[:29]}_{hashlib.sha256(short.encode()).hexdigest()[:8]}"
+                f"{re.sub(r'[^A-Za-z0-9_]', '', short)[:25]}_{hashlib.sha256(short.encode()).hexdigest()[:8]}"
             )
         self.prefix = f"{short}__veil_"
         self.temporary = f"{self.prefix}{mark}"
@@ -148,7 +150,7 @@ class TableTarget(Target):
         self.key, tables = key, set(self.dialect.tables(self.schema))
         self.kinds = ibis.schema({name: kind.copy(nullable=True) for name, kind in example.schema().items()})
         self._check_kinds()
-        pattern = re.compile(re.escape(self.prefix) + "[0-9a-f]{12}(_done|_old)?")
+        pattern = re.compile(re.escape(self.prefix) + "[0-9a-f]{12}(_done|_old|_mixed|_mixed_old)?")
         for each in tables:
             if pattern.fullmatch(each) and each not in (self.temporary, self.progress):
                 self._drop(each)
@@ -192,6 +194,17 @@ class TableTarget(Target):
             else:
                 self.dialect.load(self._quote(self.temporary), columns, self.relation.batches(piece))
             self._note(label)
+
+    def shuffle(self, rows: int) -> None:
+        mixed = f"{self.temporary}_mixed"
+        self.dialect.run(f"DROP TABLE IF EXISTS {self._quote(mixed)}")
+        columns = ", ".join(self.dialect.quote(name) for name in self.kinds)
+        query = self.backend.compile(shuffled(self.staged_rows()))
+        with self._transaction():
+            self.dialect.create(mixed, self.kinds, self.schema)
+            self.dialect.run(f"INSERT INTO {self._quote(mixed)} ({columns}) {query}")
+            for statement in self.dialect.replace(mixed, self.temporary, self.schema, exists=True):
+                self.dialect.run(statement)
 
     def staged_rows(self) -> ir.Table:
         return self.dialect.table(self.temporary, self.kinds, self.schema)

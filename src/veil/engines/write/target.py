@@ -2,6 +2,7 @@
 
     begin    open the staging place, or the one that a run before has left, and say which pieces it holds
     append   add a piece, so that it is there for good when the call returns, and only once
+    shuffle  put all that was added in a random order, which rows of different pieces cannot have otherwise
     staged   the staged rows as a table of an engine, for checking
     commit   put the staged rows in the place of the target, in one step
     abandon  remove the staging place
@@ -60,6 +61,13 @@ class Target(ABC):
     @abstractmethod
     def append(self, label: str, piece: ir.Table) -> None:
         """Add a piece."""
+
+    @abstractmethod
+    def shuffle(self, rows: int) -> None:
+        """Put everything that has been added in a random order; not for good, so another run does so again.
+
+        In a folder, files get so many rows.
+        """
 
     @abstractmethod
     def staged_rows(self) -> ir.Table:

@@ -2,6 +2,9 @@
 
 Whatever happens on the way (an error, Ctrl-C, a kill, a power cut), the target is as it was, or whole. What is
 done is kept beside it, and the same again goes on from there; after a failed check nothing is kept.
+
+Pieces are cut by where rows lie, so which piece a row is in tells where it came from. What is shuffled is sorted anew as
+a whole after the last piece, before anybody looks at it.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from veil.base.progress import Progress
 from veil.engines.database import Database
+from veil.engines.order import shuffled
 from veil.engines.pieces import chunks, fingerprint
 from veil.engines.relation import Relation
 from veil.engines.write.open import target_of
@@ -39,6 +43,7 @@ def write(
     *,
     check: Callable[[ir.Table], None],
     token: str,
+    shuffle: bool = False,
     overwrite: bool = False,
     chunk_rows: int = 5_000_000,
     resume: bool = True,
@@ -49,7 +54,7 @@ def write(
     """Write what `transform` makes of a relation, after `check` has found it right.
 
     `transform` makes the rows to be written of the rows of any piece; `check` gets all of them, staged, and
-    raises a `VeilError` to have them thrown away. `token` stands for what is done to the rows: a run before
+    raises a `VeilError` to have them thrown away. With `shuffle` they are in a random order. `token` stands for what is done to the rows: a run before
     with the same token, on the same unchanged source, is continued unless `resume` is false. `before_commit` is called
     when all is well, at the last moment before the rows appear.
 
@@ -86,7 +91,9 @@ def write(
         target,
         check=check,
         token=token,
+        shuffle=shuffle,
         overwrite=overwrite,
+        chunk_rows=chunk_rows,
         resume=resume,
         format=format,
         progress=progress,
@@ -110,7 +117,9 @@ def write_pieces(
     *,
     check: Callable[[ir.Table], None],
     token: str,
+    shuffle: bool = False,
     overwrite: bool = False,
+    chunk_rows: int = 5_000_000,
     resume: bool = True,
     format: Format | None = None,
     progress: Progress | None = None,
@@ -123,8 +132,11 @@ def write_pieces(
         with relation.explain_errors():
             pieces = find()
             state = fingerprint(relation)
+        if alone := shuffle and len(pieces) == 1:
+            (only,) = pieces
+            pieces = [only._replace(make=lambda: shuffled(only.make()))]
         labels, model = [piece.label for piece in pieces], example()
-        key = _key(token, labels, model, state if resume else None)
+        key = _key(f"{token} {shuffle}", labels, model, state if resume else None)
         if place.is_finished(key):
             return Written(place.name, len(pieces), len(pieces))
         if place.exists() and not overwrite:
@@ -136,6 +148,9 @@ def write_pieces(
         kept = done if resume and state is not None else None
         with _keeping(place, kept, len(pieces)):
             _append(place, pieces, done, progress)
+            if shuffle and not alone:
+                progress.phase("shuffling")
+                place.shuffle(chunk_rows)
         with relation.explain_errors():
             unchanged = fingerprint(relation) == state
         if not unchanged:

@@ -203,7 +203,7 @@ def _open_release(source: Any, data: dict[str, Any]) -> Source:
     columns = relation.table.columns
     wanted = [name for name in _columns_to_check(data["promises"]) if name in columns]
     # Without any column there is nothing to count, and a promise about columns is broken anyway.
-    return of_release(relation, wanted or columns[:1])
+    return of_release(relation, wanted or columns[:1], data["promises"]["marker"])
 
 
 def _columns_to_check(promises: dict[str, Any]) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 from support.realdata import SHARED
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, Corners, private_table
-from veil.dp.private_table.clusters import _Turn, cluster_sums, clusters, corners
+from veil.dp.private_table.clusters import cluster_sums, clusters, corners, nearest
 from veil.dp.private_table.columns import Numbers, read_columns
 from veil.dp.private_table.corners import published_values
 from veil.errors import ParameterError, PlanError
@@ -143,7 +143,7 @@ def test_forty_points_in_a_square() -> None:
     found = []
     for first in (points[0], (1000, 1000)):
         columns = numbers([first, *points[1:]], 1000)
-        order = _Turn(columns, (0, 0)).first(40, np.ones(40, np.bool_))
+        order = nearest(columns, (0, 0), 40, np.arange(40))
         found.append(centroids(columns, [order[start : start + 2] for start in range(0, 40, 2)]))
     moved = (
         sum(abs(a - b) for one, other in zip(*found, strict=True) for a, b in zip(one, other, strict=True))

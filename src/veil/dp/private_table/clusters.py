@@ -45,34 +45,28 @@ def corners(columns: int) -> Iterator[Corner]:
 
 def clusters(columns: Sequence[Numbers], k: int) -> list[NDArray[np.int64]]:
     """Return the rows of each cluster: k of them, in the last one up to 2k - 1."""
-    records = len(columns[0].steps)
-    left = np.ones(records, np.bool_)
+    left = np.arange(len(columns[0].steps))
     found = []
-    turns: list[_Turn] = []
-    fresh = corners(len(columns))
-    for number in range(records // k - 1):
-        if len(turns) == number and (corner := next(fresh, None)) is not None:
-            turns.append(_Turn(columns, corner))
-        rows = turns[number % len(turns)].first(k, left)
-        left[rows] = False
+    wanted = len(left) // k - 1
+    for corner in itertools.islice(
+        itertools.cycle(itertools.islice(corners(len(columns)), max(1, wanted))), wanted
+    ):
+        rows = nearest(columns, corner, k, left)
+        left = np.setdiff1d(left, rows, assume_unique=True)
         found.append(rows)
-    return [*found, np.flatnonzero(left)]
+    return [*found, left]
 
 
-class _Turn:
-    """All records in the order of their distance to a corner."""
-
-    def __init__(self, columns: Sequence[Numbers], corner: Corner) -> None:
-        distance = np.zeros(len(columns[0].steps))
-        for column, is_high in zip(columns, corner, strict=True):
-            edge = column.bounds.highest if is_high else column.bounds.lowest
-            distance += ((column.steps - edge) / column.reach) ** 2
-        self._order = np.lexsort([*(column.steps for column in reversed(columns)), distance])
-
-    def first(self, k: int, left: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the first k that are left, and forget those that are gone."""
-        self._order = self._order[left[self._order]]
-        return self._order[:k]
+def nearest(columns: Sequence[Numbers], corner: Corner, k: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the k rows, of some, that are nearest to a corner, from near to far; ties by their values."""
+    distance = np.zeros(len(rows))
+    for column, is_high in zip(columns, corner, strict=True):
+        edge = column.bounds.highest if is_high else column.bounds.lowest
+        distance += ((column.steps[rows] - edge) / column.reach) ** 2
+    close = distance <= np.partition(distance, k - 1)[k - 1]  # k, and what is as far as the last of them
+    rows, distance = rows[close], distance[close]
+    order = np.lexsort([*(column.steps[rows] for column in reversed(columns)), distance])
+    return rows[order[:k]]
 
 
 def cluster_sums(columns: Sequence[Numbers], rows: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

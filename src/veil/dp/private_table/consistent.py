@@ -31,7 +31,7 @@ def fit(table: Table, rows: Table, columns: Table) -> Table:
     """
     total = rows.sum()
     independent = np.outer(rows, columns) / max(total, 1)
-    fitted: Table = table + 1e-3 * independent
+    fitted: Table = table + 1e-6 * independent
     for _ in range(_ROUNDS):
         fitted *= (rows / np.maximum(fitted.sum(axis=1), 1e-300))[:, None]
         fitted *= columns / np.maximum(fitted.sum(axis=0), 1e-300)

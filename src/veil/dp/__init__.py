@@ -5,6 +5,7 @@ Accountant(2.0, 1e-4)           # what may be spent on a data set, and what has 
 Session(patients, Accountant(1), neighbours="one more or less")   # counts, sums, means, quantiles of a table
 compare_noise(1, epsilon=0.5)   # Laplace, staircase, step and Gaussian noise side by side
 Refinement(Prior.uniform(0, 1), 0.5, about="individual")          # an answer drawn from what was expected
+private_table(patients, IndividualRanking(100), 1, neighbours="one changed", bounds={"age": (0, 120)})  # a whole table
 laplace(42.0, 1, epsilon=0.5)   # and geometric, gaussian, exponential: single numbers and choices
 """
 
@@ -17,6 +18,7 @@ from veil.dp.neighbours import Neighbours
 from veil.dp.noise import Laplace
 from veil.dp.parameters import Parameters, plot_smoothness, smoothness
 from veil.dp.priors import Prior
+from veil.dp.private_table import Corners, IndividualRanking, MarginalTree, PrivateTable, private_table
 from veil.dp.refinement import Refinement
 from veil.dp.safepub import SafePub
 from veil.dp.session import Session
@@ -27,14 +29,18 @@ from veil.dp.zcdp import epsilon_of_rho, rho_of_epsilon
 __all__ = [
     "Accountant",
     "Answer",
+    "Corners",
     "ExponentialChoice",
     "Gaussian",
+    "IndividualRanking",
     "Laplace",
+    "MarginalTree",
     "Neighbours",
     "NoiseFigures",
     "Parameters",
     "Preview",
     "Prior",
+    "PrivateTable",
     "Refinement",
     "SafePub",
     "Session",
@@ -48,6 +54,7 @@ __all__ = [
     "geometric",
     "laplace",
     "plot_smoothness",
+    "private_table",
     "rho_of_epsilon",
     "smoothness",
 ]

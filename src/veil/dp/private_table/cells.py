@@ -1,0 +1,72 @@
+"""Columns cut into cells that can be counted, and cells turned into values again."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.base.randomness import Randomness
+from veil.dp.grid import exact_value
+from veil.dp.private_table.columns import Categories, Column, Numbers
+from veil.errors import InputError, ParameterError, did_you_mean
+
+_PARTS = 10
+"""Numbers without breaks of their own are cut into so many parts of equal width."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A column, of which each record is in one of `size` cells."""
+
+    column: Column
+    codes: NDArray[np.int64]
+    size: int
+    edges: tuple[Fraction, ...] = ()
+    """The bounds, and the breaks between them, of numbers."""
+
+    def values(self, codes: NDArray[np.int64], randomness: Randomness) -> pa.Array:
+        """Return a value of each cell; of numbers, one drawn evenly from it."""
+        if isinstance(self.column, Categories):
+            return pa.array(self.column.values).take(pa.array(codes))
+        edges = np.array([float(edge) for edge in self.edges])
+        low, high = edges[codes], edges[codes + 1]
+        if not self.column.is_whole:
+            return pa.array(low + (high - low) * randomness.uniform(len(codes)))
+        # A break belongs to the cell above it, the upper bound to the last one.
+        last = np.where(codes == self.size - 1, np.floor(high), np.ceil(high) - 1)
+        first = np.minimum(np.ceil(low), last)
+        drawn = first + np.floor((last - first + 1) * randomness.uniform(len(codes)))
+        return pa.array(drawn.astype(np.int64))
+
+
+def cut(columns: Sequence[Column], breaks: Mapping[str, Sequence[Any]]) -> list[Cells]:
+    """Cut columns into cells: their values, or the numbers between public breaks."""
+    names = [column.name for column in columns if isinstance(column, Numbers)]
+    for name in breaks:
+        if name not in names:
+            raise InputError(f"there is no column of numbers {name!r} to be cut.{did_you_mean(name, names)}")
+    return [_cut(column, breaks.get(column.name)) for column in columns]
+
+
+def _cut(column: Column, breaks: Sequence[Any] | None) -> Cells:
+    if isinstance(column, Categories):
+        return Cells(column, column.codes, len(column.values))
+    low, high = column.bounds.low, column.bounds.high
+    if breaks is None:
+        inner = [low + (high - low) * part / _PARTS for part in range(1, _PARTS)]
+    else:
+        inner = [exact_value(each, "breaks") for each in breaks]
+    edges = [low, *inner, high]
+    if any(one >= other for one, other in itertools.pairwise(edges)):
+        raise ParameterError(
+            f"the breaks of {column.name!r} should rise, and lie between its bounds {float(low):g} and {float(high):g}"
+        )
+    steps = np.array([round(edge / column.bounds.step) for edge in inner], np.int64)
+    return Cells(column, np.searchsorted(steps, column.steps, side="right"), len(edges) - 1, tuple(edges))

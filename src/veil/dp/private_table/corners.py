@@ -1,0 +1,180 @@
+"""Whole records by insensitive microaggregation: with noise that is enough, or as it was published.
+
+A changed record replaces at most one record in each cluster: the sums of a column, over all clusters, move by no more than
+clusters * range_j together. Laplace noise for that hides it for epsilon_j; with shares in proportion to the ranges it has
+the scale clusters * (range_1 + … + range_d) / (k epsilon) on the mean of a cluster, in each column.
+
+As published, a cluster is taken to be the only one that moves, each record gets noise of its own, and each column the
+whole epsilon. None of that holds: 40 points in a square are a counterexample with a log-ratio of 76 for epsilon = 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.base.randomness import Randomness
+from veil.dp.neighbours import Neighbours
+from veil.dp.noise import Laplace
+from veil.dp.price import Price
+from veil.dp.private_table.clusters import cluster_sums, clusters
+from veil.dp.private_table.columns import Categories, Column, Numbers
+from veil.dp.private_table.method import (
+    Made,
+    Method,
+    block_sizes,
+    check_k,
+    require_epsilon,
+    require_one_changed,
+    shares_of,
+)
+from veil.errors import ParameterError
+
+_MOST_COLUMNS = 12
+
+
+@dataclass(frozen=True)
+class Corners(Method):
+    """Records in clusters of k, cut off from the corners of the domain; each cluster becomes k times its noisy mean.
+
+    Parameters
+    ----------
+    k
+        How many records a cluster has, the last one up to 2k - 1. From about the square root of the number of records on
+        it is worth it. Or "auto": from the number of records, epsilon and bounds, never from the data.
+    shares
+        What part of epsilon each column gets, in proportion; by default to the ranges, so that noise is the same in all.
+    as_published
+        Noise for each record and column of scale range / (k epsilon), as in the thesis. That is NOT differentially private.
+    """
+
+    k: int | Literal["auto"] = "auto"
+    shares: Mapping[str, Any] | None = None
+    as_published: bool = False
+
+    @property
+    def name(self) -> str:
+        return "corners, as published" if self.as_published else "corners"
+
+    @property
+    def is_sound(self) -> bool:
+        return not self.as_published
+
+    def __post_init__(self) -> None:
+        check_k(self.k)
+
+    def check(self, columns: Sequence[Column], price: Price, neighbours: Neighbours) -> None:
+        require_one_changed("Corners", neighbours)
+        require_epsilon("Corners", price)
+        if len(columns) > _MOST_COLUMNS:
+            raise ParameterError(f"Corners takes up to {_MOST_COLUMNS} columns, not {len(columns)}")
+        numbers = _numbers(columns)
+        block_sizes(len(numbers[0].steps), self.size(numbers, price))
+        self._shares(numbers)
+
+    def size(self, columns: Sequence[Numbers], price: Price) -> int:
+        """Return the size of a cluster."""
+        if self.k != "auto":
+            return self.k
+        # For records spread evenly over the domain: the noise on a mean, and the variance within one of n / k equal boxes.
+        records, ranges = (
+            len(columns[0].steps),
+            [float(each.bounds.high - each.bounds.low) for each in columns],
+        )
+        budget, squares = float(price.epsilon), math.fsum(each**2 for each in ranges)
+
+        def error(k: int) -> float:
+            scale = (records // k) * sum(ranges) / (k * budget)
+            return 2 * len(ranges) * scale**2 + squares / 12 * math.pow(k / records, 2 / len(ranges))
+
+        return min({round(math.pow(records, part / 200)) for part in range(201)}, key=error)
+
+    def make(
+        self, columns: Sequence[Column], price: Price, neighbours: Neighbours, randomness: Randomness
+    ) -> Made:
+        numbers = _numbers(columns)
+        k, records = self.size(numbers, price), len(numbers[0].steps)
+        rows = clusters(numbers, k)
+        if self.as_published:
+            values = published_values(numbers, rows, k, float(price.epsilon), randomness)
+            proof = (
+                "NOT DIFFERENTIALLY PRIVATE. Noise is as published, for one cluster that changes by one record, for each record and "
+                "for each column. One record can change all clusters, noise averages out over the records of a cluster, and columns "
+                "add up: for 40 records and epsilon = 1, a log-ratio of 76 is known."
+            )
+            notes: tuple[str, ...] = ()
+        else:
+            values = self._noisy(numbers, rows, price, randomness)
+            proof = (
+                f"Records were put in {len(rows)} clusters of {k} (the last one of {len(rows[-1])}) by orders that do not depend on "
+                "them, so that changing one record replaces at most one in each cluster. Noise on the sums of all clusters is for "
+                "all of them changing by the whole range, with shares of epsilon for columns that add up to epsilon. The number of "
+                "records is public."
+            )
+            short = k < math.isqrt(records)
+            notes = (_TOO_SMALL.format(k=k, root=math.isqrt(records)),) if short else ()
+        order = randomness.permutation(records)
+        table = {column.name: pa.array(values[order, place]) for place, column in enumerate(numbers)}
+        return Made(pa.table(table), proof, notes)
+
+    def _noisy(
+        self,
+        columns: Sequence[Numbers],
+        rows: Sequence[NDArray[np.int64]],
+        price: Price,
+        randomness: Randomness,
+    ) -> NDArray[np.float64]:
+        shares, sums = self._shares(columns), cluster_sums(columns, rows)
+        values = np.empty((len(columns[0].steps), len(columns)))
+        for place, column in enumerate(columns):
+            noise = Laplace(len(rows) * column.reach, price.epsilon * shares[column.name], whole=True)
+            for number, each in enumerate(rows):
+                total = int(sums[number, place]) + noise.draw(randomness)
+                values[each, place] = float(Fraction(total, len(each)))
+            values[:, place] = column.values(values[:, place])
+        return values
+
+    def _shares(self, columns: Sequence[Numbers]) -> dict[str, Fraction]:
+        ranges = {each.name: each.bounds.high - each.bounds.low for each in columns}
+        return shares_of(list(ranges), ranges if self.shares is None else dict(self.shares))
+
+
+_TOO_SMALL: str = (
+    "k = {k} is less than about {root}, the square root of the number of records: there are more clusters than records in "
+    "one, and noise for all of them is more than that for single records would be. Choose a larger k, or IndividualRanking."
+)
+
+
+def published_values(
+    columns: Sequence[Numbers],
+    rows: Sequence[NDArray[np.int64]],
+    k: int,
+    epsilon: float,
+    randomness: Randomness,
+) -> NDArray[np.float64]:
+    """Return each record as the thesis releases it (algorithm 6.2), in the order of the input: not private."""
+    values = np.empty((len(columns[0].steps), len(columns)))
+    sums = cluster_sums(columns, rows)
+    for number, each in enumerate(rows):
+        values[each] = sums[number] / len(each)
+    for place, column in enumerate(columns):
+        size = -np.log1p(-randomness.uniform(len(values))) * column.reach / (k * epsilon)
+        sign = np.where(randomness.uniform(len(values)) < 0.5, -1, 1)
+        values[:, place] = column.values(values[:, place] + sign * size)
+    return values
+
+
+def _numbers(columns: Sequence[Column]) -> list[Numbers]:
+    for column in columns:
+        if isinstance(column, Categories):
+            raise ParameterError(
+                f"column {column.name!r} has a domain, and Corners takes numbers alone: use IndividualRanking or MarginalTree"
+            )
+    return [column for column in columns if isinstance(column, Numbers)]

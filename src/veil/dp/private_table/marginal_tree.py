@@ -1,0 +1,195 @@
+"""Whole records from noisy tables of single columns and of the pairs of a tree (McKenna, Miklau and Sheldon 2021).
+
+Three steps, each for a third of rho: all columns are counted; a tree of pairs is chosen, one pair after the other, by
+the exponential mechanism on how far the pair is from independent; the chosen pairs are counted. One record is in one
+cell of each table. With one record more or less, a table moves by 1 in Euclidean distance, and its distance in L1 from
+any fixed table by at most 1; with one changed, by sqrt(2) and by 2. Gaussian noise for that is rho-zCDP, and the
+exponential mechanism for epsilon is (epsilon^2 / 8)-zCDP (Cesar and Rogers 2021). All else works on what is noisy.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.base.exact import ball
+from veil.base.randomness import Randomness
+from veil.dp.gaussian import Gaussian
+from veil.dp.mechanisms import ExponentialChoice
+from veil.dp.neighbours import Neighbours
+from veil.dp.price import Price
+from veil.dp.private_table.cells import Cells, cut
+from veil.dp.private_table.columns import Column
+from veil.dp.private_table.consistent import Table, draw_child, draw_root, fit, nearest_counts
+from veil.dp.private_table.method import Made, Method
+from veil.dp.symbolic import Symbolic, enclosure
+from veil.dp.zcdp import rho_of_epsilon
+from veil.errors import ParameterError
+
+Pair = tuple[int, int]
+
+_UNITS = 1024
+"""Expected counts are rounded to so many parts of 1, so that scores are whole numbers."""
+
+_MOST_CELLS = 10**6
+
+
+@dataclass(frozen=True)
+class MarginalTree(Method):
+    """Whole records, drawn from noisy counts of all columns and of the pairs of columns of a tree.
+
+    Parameters
+    ----------
+    breaks
+        For columns of numbers, where they are cut: public numbers between their bounds. By default ten parts of equal
+        width. Within its part, a number is drawn evenly.
+    """
+
+    breaks: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return "marginal tree"
+
+    def check(self, columns: Sequence[Column], price: Price, neighbours: Neighbours) -> None:
+        sizes = sorted((each.size for each in cut(columns, self.breaks)), reverse=True)
+        if len(sizes) > 1 and sizes[0] * sizes[1] > _MOST_CELLS:
+            raise ParameterError(
+                f"two columns have {sizes[0]} and {sizes[1]} values, and a table of both {sizes[0] * sizes[1]} cells: cut "
+                "numbers at fewer breaks, and give values coarser names"
+            )
+        _rho(price)
+
+    def make(
+        self, columns: Sequence[Column], price: Price, neighbours: Neighbours, randomness: Randomness
+    ) -> Made:
+        cells, third = cut(columns, self.breaks), _rho(price) / 3
+        counter = _Counter(cells, neighbours, randomness)
+        singles, deviation = counter.count([(place,) for place in range(len(cells))], third)
+        # How many records there are is public, or else what the noisy counts say.
+        total = float(len(cells[0].codes)) if neighbours == "one changed" else _total(singles)
+        margins = [nearest_counts(single, total) for single in singles]
+        tree = counter.choose_tree(margins, third)
+        pairs, wider = counter.count(tree, third)
+        margins = _combine(singles, deviation, dict(zip(tree, pairs, strict=True)), wider, total)
+        drawn = _draw(margins, dict(zip(tree, pairs, strict=True)), total, randomness)
+        table = pa.table(
+            {each.column.name: each.values(drawn[place], randomness) for place, each in enumerate(cells)}
+        )
+        names = ", ".join(f"{cells[a].column.name} with {cells[b].column.name}" for a, b in tree) or "none"
+        proof = (
+            f"Counts of each column, {len(tree)} choices of a pair of columns and counts of these pairs were each drawn with noise "
+            "for what one record can change, for a third of rho each; records were drawn from these noisy counts, and not from "
+            "the data."
+        )
+        notes = (
+            f"Pairs that were counted: {names}. Of other pairs, records know only what follows from these.",
+        )
+        return Made(table, proof, notes)
+
+
+class _Counter:
+    """What sees the data: counts with noise, and choices of pairs."""
+
+    def __init__(self, cells: Sequence[Cells], neighbours: Neighbours, randomness: Randomness) -> None:
+        self._cells, self._randomness = cells, randomness
+        self._moved = 1 if neighbours == "one more or less" else 2
+        """How many counts of a table one record changes by 1."""
+
+    def count(self, tables: Sequence[tuple[int, ...]], rho: Fraction) -> tuple[list[Table], float]:
+        """Return tables with noise, for one rho together, and the standard deviation of the noise."""
+        if not tables:
+            return [], 0.0
+        distance = enclosure(lambda bits: ball(self._moved).sqrt())[1]
+        noise = Gaussian(Symbolic(distance), rho=rho / len(tables), whole=True)
+        noisy = []
+        for places in tables:
+            exact = self._table(places)
+            drawn = np.array([noise.draw(self._randomness) for _ in range(exact.size)], np.float64)
+            noisy.append(exact + drawn.reshape(exact.shape))
+        return noisy, noise.sigma
+
+    def choose_tree(self, margins: Sequence[Table], rho: Fraction) -> list[Pair]:
+        """Choose pairs that connect all columns, each the likelier the farther it is from independent."""
+        pairs, edges = list(itertools.combinations(range(len(margins)), 2)), len(margins) - 1
+        scores = {pair: self._gap(pair, margins) for pair in pairs}
+        part = list(range(len(margins)))
+        tree: list[Pair] = []
+        for _ in range(edges):
+            epsilon = enclosure(lambda bits: (8 * ball(rho / edges)).sqrt())[0]
+            choice: ExponentialChoice[Pair] = ExponentialChoice(
+                Symbolic(epsilon), self._moved * _UNITS, self._randomness
+            )
+            for one, other in pairs:
+                if part[one] != part[other]:
+                    choice.add((one, other), scores[one, other])
+            one, other = choice.draw()
+            tree.append((one, other))
+            part = [part[one] if each == part[other] else each for each in part]
+        return tree
+
+    def _gap(self, pair: Pair, margins: Sequence[Table]) -> int:
+        one, other = (margins[place] for place in pair)
+        expected = np.rint(np.outer(one, other) / max(one.sum(), 1) * _UNITS).astype(np.int64)
+        return int(np.abs(self._table(pair).astype(np.int64) * _UNITS - expected).sum())
+
+    def _table(self, places: tuple[int, ...]) -> NDArray[np.int64]:
+        shape = [self._cells[place].size for place in places]
+        code = np.zeros(len(self._cells[0].codes), np.int64)
+        for place, size in zip(places, shape, strict=True):
+            code = code * size + self._cells[place].codes
+        return np.bincount(code, minlength=int(np.prod(shape))).reshape(shape)
+
+
+def _total(singles: Sequence[Table]) -> float:
+    """Return the number of records that noisy counts speak for, those of few cells before those of many."""
+    weights = np.array([1 / single.size for single in singles])
+    return max(1.0, float(np.round(weights @ [single.sum() for single in singles] / weights.sum())))
+
+
+def _combine(
+    singles: Sequence[Table], deviation: float, pairs: Mapping[Pair, Table], wider: float, total: float
+) -> list[Table]:
+    """Return the counts of each column, from its own and from those of its pairs, by their variances."""
+    margins = []
+    for place, single in enumerate(singles):
+        weight = 1 / deviation**2
+        weighed, weights = weight * single, weight
+        for pair, table in pairs.items():
+            if place in pair:
+                axis = 1 - pair.index(place)
+                weight = 1 / (wider**2 * table.shape[axis])
+                weighed, weights = weighed + weight * table.sum(axis=axis), weights + weight
+        margins.append(nearest_counts(weighed / weights, total))
+    return margins
+
+
+def _draw(
+    margins: Sequence[Table], pairs: Mapping[Pair, Table], total: float, randomness: Randomness
+) -> dict[int, NDArray[np.int64]]:
+    """Draw records, column after column along the tree."""
+    drawn = {0: draw_root(margins[0], round(total), randomness)}
+    while len(drawn) < len(margins):
+        for (one, other), noisy in pairs.items():
+            if (one in drawn) == (other in drawn):
+                continue
+            table = fit(nearest_counts(noisy, total), margins[one], margins[other])
+            parent, child, given = (one, other, table) if one in drawn else (other, one, table.T)
+            drawn[child] = draw_child(drawn[parent], given, randomness)
+    return drawn
+
+
+def _rho(price: Price) -> Fraction:
+    """Return the rho that a price is worth."""
+    if price.rho:
+        return price.rho
+    if not price.delta:
+        raise ParameterError("MarginalTree needs a `delta` above 0 beside `epsilon`, or `rho` in their place")
+    return rho_of_epsilon(price.epsilon, Symbolic(price.delta))

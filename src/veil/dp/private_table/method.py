@@ -1,0 +1,104 @@
+"""What every method of making a private table says of itself, and what it returns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.base.randomness import Randomness
+from veil.dp.neighbours import Neighbours
+from veil.dp.price import Price
+from veil.dp.private_table.columns import Column
+from veil.errors import ParameterError, PlanError
+
+
+@dataclass(frozen=True)
+class Made:
+    """A table that a method has drawn, and what it has to say about it."""
+
+    table: pa.Table
+    proof: str
+    notes: tuple[str, ...] = ()
+
+
+class Method(ABC):
+    """A way to make a table private as a whole."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What it is called in reports and ledgers."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the promise has a proof. What was published without one is available, and says so."""
+        return True
+
+    @abstractmethod
+    def check(self, columns: Sequence[Column], price: Price, neighbours: Neighbours) -> None:
+        """Refuse what cannot be done, before anything is paid."""
+
+    @abstractmethod
+    def make(
+        self, columns: Sequence[Column], price: Price, neighbours: Neighbours, randomness: Randomness
+    ) -> Made:
+        """Draw the table."""
+
+
+def require_one_changed(method: str, neighbours: Neighbours) -> None:
+    """Refuse the relation under which the number of blocks can change."""
+    if neighbours != "one changed":
+        raise PlanError(
+            f'{method} keeps its promise for neighbours="one changed" only: with one record more or less the number of '
+            "blocks itself can change. Say so if the number of records is public, or use MarginalTree()"
+        )
+
+
+def require_epsilon(method: str, price: Price) -> None:
+    """Refuse a price that is not a plain epsilon."""
+    if price.rho or price.delta:
+        raise ParameterError(f"{method} is paid in `epsilon` alone: leave `delta` and `rho` out")
+
+
+def check_k(k: object) -> None:
+    """Refuse what is no size of a block."""
+    if k != "auto" and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
+        raise ParameterError(f'`k` should be a whole number from 1 on, or "auto", not {k!r}')
+
+
+def block_sizes(records: int, k: int) -> NDArray[np.int64]:
+    """Return the sizes of blocks of k, of which the last has up to 2k - 1.
+
+    >>> block_sizes(11, 3)
+    array([3, 3, 5])
+    """
+    if k > records:
+        raise ParameterError(
+            f"`k` is {k}, and the table has {records} records: a block cannot have more than all"
+        )
+    sizes = np.full(records // k, k, np.int64)
+    sizes[-1] += records % k
+    return sizes
+
+
+def shares_of(names: Sequence[str], given: dict[str, Any] | None) -> dict[str, Fraction]:
+    """Return what part of the price each column gets: equal parts, or in proportion to given weights.
+
+    >>> shares_of(["age", "income"], {"age": 1, "income": 3})
+    {'age': Fraction(1, 4), 'income': Fraction(3, 4)}
+    """
+    if given is None:
+        return {name: Fraction(1, len(names)) for name in names}
+    if set(given) != set(names) or not all(Fraction(weight) > 0 for weight in given.values()):
+        raise ParameterError(
+            f"`shares` should have a weight above 0 for each of the columns {', '.join(names)}"
+        )
+    total = sum(Fraction(weight) for weight in given.values())
+    return {name: Fraction(given[name]) / total for name in names}

@@ -1,0 +1,208 @@
+"""Individual ranking: each column by itself is sorted, cut into blocks, and every block is replaced by one noisy value.
+
+Let s_1 <= … <= s_n be a sorted column. If one record changes from x to y > x, no s_i gets smaller, and all of them
+together grow by exactly y - x: so the sums of all blocks together change by at most the range of the column, however
+many blocks there are. Laplace noise of scale range / epsilon on each sum keeps epsilon for all of them; divided by the
+size of the block, it is noise of scale range / (k epsilon) on its mean. Sums are whole numbers of steps, and so is the
+noise: nothing is rounded.
+
+For categories the same is true of a walk v_1, …, v_m through the leaves of a hierarchy: a change moves one record at most
+across each edge of the walk. The marginality of any concept changes, over all blocks together, by at most
+L = sum of max_c |δ(v_i, c) - δ(v_(i+1), c)|, and weights e^(-epsilon m / 2L) keep epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.base.randomness import Randomness
+from veil.dp.mechanisms import ExponentialChoice
+from veil.dp.neighbours import Neighbours
+from veil.dp.noise import Laplace
+from veil.dp.price import Price
+from veil.dp.private_table.columns import Categories, Column, Numbers
+from veil.dp.private_table.method import (
+    Made,
+    Method,
+    block_sizes,
+    check_k,
+    require_epsilon,
+    require_one_changed,
+    shares_of,
+)
+from veil.dp.private_table.taxonomy import Taxonomy
+from veil.dp.symbolic import Symbolic
+from veil.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class IndividualRanking(Method):
+    """Each column sorted and cut into blocks of k, each block replaced by one noisy mean, or by one drawn concept.
+
+    Parameters
+    ----------
+    k
+        How many records a block has, the last one up to 2k - 1; or "auto": from the number of records, epsilon, bounds
+        and `spread`, never from the data.
+    shares
+        What part of epsilon each column gets, in proportion; equal parts by default.
+    spread
+        For k = "auto": a guess of the standard deviation of columns of numbers, from what is known without the data;
+        by default that of numbers spread evenly between the bounds.
+    """
+
+    k: int | Literal["auto"] = "auto"
+    shares: Mapping[str, Any] | None = None
+    spread: Mapping[str, float] | None = None
+
+    @property
+    def name(self) -> str:
+        return "individual ranking"
+
+    def __post_init__(self) -> None:
+        check_k(self.k)
+
+    def check(self, columns: Sequence[Column], price: Price, neighbours: Neighbours) -> None:
+        require_one_changed("IndividualRanking", neighbours)
+        require_epsilon("IndividualRanking", price)
+        block_sizes(_records(columns), self.block(columns, price))
+        self._shares(columns)
+        for column in columns:
+            if isinstance(column, Categories) and column.hierarchy is None:
+                raise ParameterError(
+                    f"column {column.name!r} has a list of values, and blocks are cut along a hierarchy: give one as its domain, "
+                    "or ask for a histogram (veil.dp.Session), or use MarginalTree()"
+                )
+
+    def block(self, columns: Sequence[Column], price: Price) -> int:
+        """Return the size of a block."""
+        records = _records(columns)
+        if self.k != "auto":
+            return self.k
+        shares, ratios = self._shares(columns), []
+        for column in columns:
+            if isinstance(column, Numbers):
+                reach = float(column.bounds.high - column.bounds.low)
+                spread = float((self.spread or {}).get(column.name, reach / math.sqrt(12)))
+                if not 0 < spread < math.inf:
+                    raise ParameterError(
+                        f"the spread of {column.name!r} should be a number above 0, not {spread!r}"
+                    )
+                ratios.append(reach / (spread * float(shares[column.name]) * float(price.epsilon)))
+        # Noise costs 2 (range / k epsilon)^2 for each record, and a block, of numbers that are spread evenly, has the
+        # variance (spread k / n)^2: the sum is least where both are equal.
+        ratio = max(ratios, default=2 / float(price.epsilon))
+        return max(1, min(records, round(math.sqrt(records * math.sqrt(2) * ratio))))
+
+    def make(
+        self, columns: Sequence[Column], price: Price, neighbours: Neighbours, randomness: Randomness
+    ) -> Made:
+        k, shares = self.block(columns, price), self._shares(columns)
+        sizes = block_sizes(_records(columns), k)
+        made: dict[str, pa.Array] = {}
+        notes = [
+            "Rows are not records: each column is in a random order of its own, and says nothing about another."
+        ]
+        for column in columns:
+            share = price.epsilon * shares[column.name]
+            order = randomness.permutation(int(sizes.sum()))
+            if isinstance(column, Numbers):
+                made[column.name] = pa.array(
+                    np.repeat(noisy_means(column, sizes, share, randomness), sizes)[order]
+                )
+                continue
+            taxonomy = taxonomy_of(column)
+            drawn = draw_concepts(column, taxonomy, sizes, share, randomness)
+            made[column.name] = pa.array(taxonomy.labels, pa.string()).take(
+                pa.array(np.repeat(drawn, sizes)[order])
+            )
+            if _histogram_is_better(len(taxonomy.walk), len(sizes)):
+                notes.append(
+                    f"{column.name!r} has {len(taxonomy.walk)} values, fewer than blocks: a histogram (veil.dp.Session) tells "
+                    "their frequencies much better for the same price."
+                )
+        proof = (
+            f"Each column was sorted and cut into {len(sizes)} blocks of {k} (the last one of {sizes[-1]}). Changing one record "
+            "moves the sums of all blocks of a column together by no more than the range of the column (of categories: their "
+            "marginalities by no more than the length of a fixed walk through the hierarchy). One draw for each block, for that "
+            "change, hides it with the share of epsilon that the column has; shares add up to epsilon. The number of records is "
+            "public."
+        )
+        return Made(pa.table(made), proof, tuple(notes))
+
+    def _shares(self, columns: Sequence[Column]) -> dict[str, Fraction]:
+        return shares_of(
+            [column.name for column in columns], None if self.shares is None else dict(self.shares)
+        )
+
+
+def noisy_means(
+    column: Numbers, sizes: NDArray[np.int64], epsilon: Symbolic, randomness: Randomness
+) -> NDArray[np.float64]:
+    """Return the noisy mean of each block, no further than the bounds."""
+    noise = Laplace(column.reach, epsilon, whole=True)
+    sums = [total + noise.draw(randomness) for total in block_sums(column.steps, sizes).tolist()]
+    return column.values(
+        np.array([float(Fraction(total, size)) for total, size in zip(sums, sizes.tolist(), strict=True)])
+    )
+
+
+def block_sums(steps: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sum of each block of a sorted column.
+
+    >>> block_sums(np.array([5, 1, 4, 2]), np.array([2, 2]))
+    array([3, 9])
+    """
+    return np.asarray(np.add.reduceat(np.sort(steps), np.cumsum(sizes) - sizes), np.int64)
+
+
+def block_marginalities(
+    codes: NDArray[np.int64], taxonomy: Taxonomy, sizes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return how far each block is from each concept, in steps."""
+    rank = np.argsort(taxonomy.walk)[codes]
+    block = np.repeat(np.arange(len(sizes)), sizes)
+    counts = np.zeros((len(sizes), len(taxonomy.walk)), np.int64)
+    np.add.at(counts, (block, np.sort(rank)), 1)
+    return np.asarray(counts @ taxonomy.steps, np.int64)
+
+
+def draw_concepts(
+    column: Categories,
+    taxonomy: Taxonomy,
+    sizes: NDArray[np.int64],
+    epsilon: Symbolic,
+    randomness: Randomness,
+) -> NDArray[np.int64]:
+    """Draw a concept for each block."""
+    drawn = []
+    for away in block_marginalities(column.codes, taxonomy, sizes).tolist():
+        choice: ExponentialChoice[int] = ExponentialChoice(epsilon, max(1, taxonomy.length), randomness)
+        for concept, steps in enumerate(away):
+            choice.add(concept, -steps)
+        drawn.append(choice.draw())
+    return np.array(drawn, np.int64)
+
+
+def taxonomy_of(column: Categories) -> Taxonomy:
+    """Return the concepts of a column that has a hierarchy."""
+    assert column.hierarchy is not None  # `check` has seen to it
+    return Taxonomy(column.hierarchy)
+
+
+def _histogram_is_better(values: int, blocks: int) -> bool:
+    """Tell whether a column has fewer values than blocks: counts of them have less noise than that many draws."""
+    return values < blocks
+
+
+def _records(columns: Sequence[Column]) -> int:
+    first = columns[0]
+    return len(first.steps if isinstance(first, Numbers) else first.codes)

@@ -1,0 +1,118 @@
+"""A table that is differentially private as a whole: what is declared, what is paid, and what leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from veil.base.randomness import Randomness
+from veil.dp.accountant import Accountant
+from veil.dp.neighbours import Neighbours, check_neighbours
+from veil.dp.price import Price
+from veil.dp.private_table.columns import Domain, read_columns
+from veil.dp.private_table.method import Method
+from veil.dp.symbolic import Readable
+from veil.errors import ParameterError, PlanError
+from veil.tables.source import read
+
+
+@dataclass(frozen=True)
+class PrivateTable:
+    """A private table, and why it is one."""
+
+    table: Any = field(repr=False)
+    """The same kind of frame as came in; a pyarrow table for a file."""
+    method: str
+    spent: Price
+    """What it cost, for `neighbours`."""
+    neighbours: Neighbours
+    proof: str
+    """Why it keeps its promise, in plain words; or why it does not."""
+    notes: tuple[str, ...]
+    """What to know before using it."""
+    is_private: bool
+    """False if a seed was given, or if the method was published with a proof that does not hold."""
+
+    def __str__(self) -> str:
+        promise = f"{self.spent}, neighbours: {self.neighbours}"
+        head = (
+            f"{self.method}: {promise}"
+            if self.is_private
+            else f"{self.method}: NOT PRIVATE ({promise} was spent)"
+        )
+        return "\n".join([head, self.proof, *self.notes])
+
+
+def private_table(
+    table: Any,
+    method: Method,
+    epsilon: Readable | None = None,
+    *,
+    neighbours: Neighbours,
+    bounds: Mapping[str, tuple[Any, Any]] | None = None,
+    domains: Mapping[str, Domain] | None = None,
+    missing: Mapping[str, Any] | None = None,
+    delta: Readable = 0,
+    rho: Readable | None = None,
+    accountant: Accountant | None = None,
+    for_testing_seed: int | None = None,
+) -> PrivateTable:
+    """Return a table that is differentially private as a whole.
+
+    Parameters
+    ----------
+    table
+        A pandas, polars or pyarrow frame, or a file. Each column needs bounds or a domain.
+    method
+        IndividualRanking(k), for columns by themselves, or MarginalTree(), for whole records;
+        Corners(k), for whole records of numbers and large k.
+    epsilon, delta, rho
+        The price.
+    neighbours
+        What is hidden: "one more or less", or "one changed" if the number of records is public.
+    bounds, domains
+        For each column of numbers, between which numbers its values lie; for each other one, which values it has: a list
+        or a hierarchy. Both from what is known without the data: a bound of "half more than the largest value" is data.
+        Numbers outside of their bounds are moved to them.
+    missing
+        For columns of numbers, which number a missing value counts as.
+    accountant
+        The budget that it is paid from.
+    for_testing_seed
+        Makes the draw repeatable, so that the result is not private.
+
+    >>> import pyarrow as pa
+    >>> from veil.dp import IndividualRanking
+    >>> ages = pa.table({"age": [34, 71, 68, 25, 47, 52]})
+    >>> made = private_table(ages, IndividualRanking(3), 1, neighbours="one changed", bounds={"age": (0, 120)})
+    >>> made.table.num_rows, str(made.spent), made.is_private
+    (6, 'epsilon = 1', True)
+    """
+    if not isinstance(method, Method):
+        raise ParameterError(f"`method` should be one such as IndividualRanking(k=100), not {method!r}")
+    relation = check_neighbours(neighbours)
+    price = Price.read(epsilon, delta=delta, rho=rho)
+    if accountant is not None and not isinstance(accountant, Accountant):
+        raise ParameterError(
+            f"`accountant` should be an Accountant, such as Accountant(1), not {accountant!r}"
+        )
+    source = read(table)
+    source.check_index()
+    columns = read_columns(source.table, bounds or {}, domains or {}, missing or {}, relation)
+    method.check(columns, price, relation)
+    randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
+    if accountant is not None:
+        if not method.is_sound:
+            raise PlanError(
+                f"{method.name} has no price: what it promises does not hold, and no budget can account for it"
+            )
+        accountant.check_data(source)
+        accountant.spend(
+            f"private table by {method.name}", price.epsilon, price.delta, rho=price.rho, neighbours=relation
+        )
+    made = method.make(columns, price, relation, randomness)
+    # No dtype of the original: whether a column could keep it would depend on what was drawn.
+    frame = made.table if source.frame is None else source.frame.from_arrow(made.table, None)
+    private = randomness.is_private and method.is_sound
+    return PrivateTable(frame, method.name, price, relation, made.proof, made.notes, private)

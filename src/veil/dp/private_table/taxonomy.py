@@ -1,0 +1,111 @@
+"""The concepts of a hierarchy, how far they are from each other, and a walk through its leaves.
+
+Distances are those of Soria-Comas (2013, section 6.3): with φ(a) for a and all that is above it,
+δ(a, b) = log2(1 + (|φa ∪ φb| - |φa ∩ φb|) / |φa ∪ φb|). They are rounded to whole numbers of 2^-32, and what a promise
+needs of them is computed from the rounded ones: so it holds whatever the rounding was.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.dp.symbolic import Readable, Symbolic
+from veil.errors import InputError
+from veil.hierarchies.hierarchy import Hierarchy
+
+UNIT = 2.0**-32
+"""The size of a step of a distance."""
+
+_Path = tuple[str | None, ...]
+
+
+class Taxonomy:
+    """All concepts of a hierarchy: its values, and everything they are generalized to.
+
+    >>> sports = Hierarchy.from_rows([["sailing", "water", "sport"], ["swimming", "water", "sport"], ["soccer", "field", "sport"]])
+    >>> taxonomy = Taxonomy(sports)
+    >>> round(taxonomy.distance("sailing", "swimming"), 5), taxonomy.centroid(["sailing", "swimming", "swimming"])
+    (0.58496, 'swimming')
+    """
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        leaves = [_path(hierarchy, code) for code in range(hierarchy.size)]
+        concepts = list(dict.fromkeys(leaf[start:] for leaf in leaves for start in range(len(leaf))))
+        place = {concept: number for number, concept in enumerate(concepts)}
+        self.labels: tuple[str | None, ...] = tuple(concept[0] for concept in concepts)
+        """What each concept is called."""
+        # From the top down, branches in the order in which they first appear: each subtree is walked through at once.
+        self.walk: NDArray[np.int64] = np.array(
+            sorted(
+                range(len(leaves)),
+                key=lambda code: [
+                    place[leaves[code][start:]] for start in reversed(range(len(leaves[code])))
+                ],
+            ),
+            np.int64,
+        )
+        """The codes of the leaves, in the order of the walk."""
+        self.steps: NDArray[np.int64] = np.array(
+            [
+                [_steps(leaf, concept) for concept in concepts]
+                for leaf in (leaves[code] for code in self.walk)
+            ],
+            np.int64,
+        )
+        """The distance of each leaf, in the order of the walk, to each concept."""
+        self._concepts = concepts
+
+    @property
+    def length(self) -> int:
+        """The length of the walk in steps: how much a marginality changes at most, from leaf to leaf, added up."""
+        return int(np.abs(np.diff(self.steps, axis=0)).max(axis=1, initial=0).sum())
+
+    @property
+    def diameter(self) -> int:
+        """The largest distance of two leaves, in steps, as any concept can see it."""
+        return int((self.steps.max(axis=0) - self.steps.min(axis=0)).max())
+
+    def distance(self, one: str, other: str) -> float:
+        """Return how far two concepts are from each other."""
+        return _steps(self._concepts[self._find(one)], self._concepts[self._find(other)]) * UNIT
+
+    def marginality(self, values: Sequence[str]) -> dict[str | None, float]:
+        """Return how far each concept is from some values together."""
+        away = [sum(self.distance(value, str(label)) for value in values) for label in self.labels]
+        return dict(zip(self.labels, away, strict=True))
+
+    def centroid(self, values: Sequence[str]) -> str | None:
+        """Return the concept that is nearest to some values: without noise."""
+        away = self.marginality(values)
+        return min(away, key=lambda label: away[label])
+
+    def chances(
+        self, values: Sequence[str], epsilon: Readable, sensitivity: float
+    ) -> dict[str | None, float]:
+        """Return how likely the exponential mechanism is to choose each concept."""
+        rate = float(Symbolic.read(epsilon)) / (2 * sensitivity)
+        weights = {label: math.exp(-rate * away) for label, away in self.marginality(values).items()}
+        return {label: weight / sum(weights.values()) for label, weight in weights.items()}
+
+    def _find(self, label: str) -> int:
+        if label not in self.labels:
+            raise InputError(f"the hierarchy has no concept {label!r}")
+        return self.labels.index(label)
+
+
+def _path(hierarchy: Hierarchy, code: int) -> _Path:
+    """Return a value and what it is generalized to; a level that repeats the one below is no concept of its own."""
+    labels = [
+        hierarchy.labels[level][hierarchy.label_map(level)[code]] for level in range(len(hierarchy.labels))
+    ]
+    return tuple(label for level, label in enumerate(labels) if level == 0 or label != labels[level - 1])
+
+
+def _steps(one: _Path, other: _Path) -> int:
+    above, above_other = ({path[start:] for start in range(len(path))} for path in (one, other))
+    either, both = len(above | above_other), len(above & above_other)
+    return round(math.log2(1 + (either - both) / either) / UNIT)

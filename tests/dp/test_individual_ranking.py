@@ -1,0 +1,343 @@
+"""Tables that are private as a whole by individual ranking: what leaves, and that one changed record stays hidden."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from support.realdata import SHARED, hierarchy, needs_data, source
+from veil.dp import Accountant, IndividualRanking, Laplace, private_table
+from veil.dp.price import Price
+from veil.dp.private_table import Taxonomy
+from veil.dp.private_table.columns import Numbers, read_columns
+from veil.dp.private_table.method import block_sizes
+from veil.dp.private_table.ranking import block_marginalities, block_sums
+from veil.errors import BudgetError, InputError, ParameterError, PlanError
+from veil.hierarchies.hierarchy import Hierarchy
+from veil.tables import read
+
+SPORTS = Hierarchy.from_rows(
+    [
+        ["sailing", "water", "sport"],
+        ["skiing", "winter", "sport"],
+        ["swimming", "water", "sport"],
+        ["soccer", "field", "sport"],
+    ]
+)
+CENSUS_BOUNDS = {"FICA": (0, 11898), "FEDTAX": (0, 31890), "INTVAL": (0, 74137.5), "POTHVAL": (0, 158911.5)}
+PEOPLE = pa.table({"age": [34, 71, 68, 25, 47, 190], "sport": ["sailing", "soccer"] * 3})
+
+
+def make(table: Any = PEOPLE, method: Any = None, epsilon: Any = 1, **options: Any) -> Any:
+    given: dict[str, Any] = {
+        "neighbours": "one changed",
+        "bounds": {"age": (0, 120)},
+        "domains": {"sport": SPORTS},
+        **options,
+    }
+    return private_table(table, method or IndividualRanking(3), epsilon, **given)
+
+
+# --- what leaves ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("frame", [PEOPLE, PEOPLE.to_pandas(), pl.from_arrow(PEOPLE)])
+def test_the_frame_is_of_the_kind_that_came_in_and_holds_nothing_of_the_original(frame: Any) -> None:
+    made = make(frame)
+    assert type(made.table) is type(frame)
+    out = made.table if isinstance(made.table, pa.Table) else read(made.table).table
+    assert out.column_names == ["age", "sport"]
+    assert out.num_rows == 6
+    assert out["age"].type == pa.float64()
+    ages = out["age"].to_pylist()
+    assert len(set(ages)) <= 2
+    assert all(0 <= age <= 120 for age in ages)
+    assert set(out["sport"].to_pylist()) <= set(Taxonomy(SPORTS).labels)
+    assert made.is_private
+    assert "Rows are not records" in str(made)
+    assert str(made.spent) == "epsilon = 1"
+
+
+def test_with_a_large_budget_each_block_has_its_mean_and_its_number_of_records() -> None:
+    made = make(epsilon=10**9, method=IndividualRanking(2))
+    ages = sorted(made.table["age"].to_pylist())
+    assert ages == pytest.approx([29.5, 29.5, 57.5, 57.5, 95.5, 95.5], abs=0.01)
+    assert sorted(made.table["sport"].to_pylist())[:2] == ["sailing", "sailing"]
+
+
+def test_columns_are_in_random_orders_of_their_own() -> None:
+    table = pa.table({"a": list(range(200)), "b": list(range(200))})
+    made = private_table(
+        table, IndividualRanking(1), 10**9, neighbours="one changed", bounds={"a": (0, 200), "b": (0, 200)}
+    ).table
+    a, b = (np.array(made[name]) for name in "ab")
+    assert abs(np.corrcoef(a, np.arange(200))[0, 1]) < 0.4  # not in the order of the rows
+    assert abs(np.corrcoef(a, b)[0, 1]) < 0.4
+
+
+def test_a_seed_is_repeatable_and_not_private() -> None:
+    one, other = (make(for_testing_seed=3) for _ in range(2))
+    assert one.table.equals(other.table)
+    assert not one.is_private
+    assert "NOT PRIVATE" in str(one)
+    assert not make().table.equals(make().table)
+
+
+# --- the promise ----------------------------------------------------------------------------------------
+
+
+def test_sums_of_blocks_move_by_no_more_than_the_range_together() -> None:
+    rng = np.random.default_rng(1)
+    worst = 0.0
+    for _ in range(100_000):
+        records = int(rng.integers(2, 12))
+        sizes = block_sizes(records, int(rng.integers(1, records + 1)))
+        before = rng.integers(0, 6, records)
+        after = before.copy()
+        after[rng.integers(records)] = rng.integers(0, 6)
+        worst = max(worst, np.abs(block_sums(before, sizes) - block_sums(after, sizes)).sum() / 5)
+    assert worst == 1
+
+
+def test_marginalities_of_blocks_move_by_no_more_than_the_walk_together() -> None:
+    rng, taxonomy, worst = np.random.default_rng(2), Taxonomy(SPORTS), 0
+    for _ in range(100_000):
+        records = int(rng.integers(2, 12))
+        sizes = block_sizes(records, int(rng.integers(1, records + 1)))
+        before = rng.integers(0, 4, records)
+        after = before.copy()
+        after[rng.integers(records)] = rng.integers(0, 4)
+        moved = np.abs(
+            block_marginalities(before, taxonomy, sizes) - block_marginalities(after, taxonomy, sizes)
+        )
+        worst = max(worst, int(moved.max(axis=1).sum()))
+    assert worst == taxonomy.length  # attained, and never exceeded
+
+
+def neighbours_of_small_tables(values: int, records: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    tables = list(itertools.combinations_with_replacement(range(values), records))
+    return [
+        (np.array(table), np.array([*table[:place], value, *table[place + 1 :]]))
+        for table in tables
+        for place in range(records)
+        for value in range(values)
+    ]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1, 2])
+def test_no_release_of_numbers_is_likelier_than_e_to_epsilon(epsilon: float) -> None:
+    noise = Laplace(3, epsilon, whole=True)
+    chance = {size: float(noise.tail(size) - noise.tail(size + 1)) / (2 if size else 1) for size in range(16)}
+    worst = 0.0
+    for before, after in neighbours_of_small_tables(4, 4):
+        sums, others = (block_sums(each, block_sizes(4, 2)) for each in (before, after))
+        for out in itertools.product(range(-3, 10), repeat=2):
+            ratio = math.prod(chance[abs(o - s)] for o, s in zip(out, sums, strict=True)) / math.prod(
+                chance[abs(o - s)] for o, s in zip(out, others, strict=True)
+            )
+            worst = max(worst, math.log(ratio))
+    assert worst == pytest.approx(epsilon)
+
+
+def test_no_release_of_concepts_is_likelier_than_e_to_epsilon() -> None:
+    taxonomy, worst, published = Taxonomy(SPORTS), 0.0, 0.0
+
+    def worst_log(before: np.ndarray, after: np.ndarray, sensitivity: int) -> float:
+        total = 0.0
+        for one, other in zip(
+            *(block_marginalities(each, taxonomy, block_sizes(4, 1)) for each in (before, after)), strict=True
+        ):
+            logs = [-each / (2 * sensitivity) for each in (one, other)]
+            logs = [each - math.log(np.exp(each).sum()) for each in logs]
+            total += max(logs[0] - logs[1])
+        return total
+
+    for before, after in neighbours_of_small_tables(4, 4):
+        worst = max(worst, worst_log(before, after, taxonomy.length))
+        published = max(published, worst_log(before, after, taxonomy.diameter))
+    assert 0.5 < worst <= 1
+    assert published > 1  # the whole epsilon for each block, as if blocks were of different people
+
+
+# --- concepts -------------------------------------------------------------------------------------------
+
+
+def test_distances_of_concepts_and_the_centroid() -> None:
+    taxonomy = Taxonomy(SPORTS)
+    assert taxonomy.distance("sailing", "swimming") == pytest.approx(0.58496, abs=1e-5)
+    assert taxonomy.distance("sailing", "soccer") == pytest.approx(0.84800, abs=1e-5)
+    assert taxonomy.distance("sailing", "water") == pytest.approx(0.41504, abs=1e-5)
+    some = ["sailing", "swimming", "swimming", "soccer"]
+    assert taxonomy.centroid(some) == "swimming"
+    assert taxonomy.marginality(some)["swimming"] == pytest.approx(1.432959, abs=1e-6)
+    assert taxonomy.chances(some, 1, 0.847997)["swimming"] == pytest.approx(0.225748, abs=1e-6)
+
+
+def test_the_walk_goes_through_each_branch_at_once() -> None:
+    walk = [SPORTS.labels[0][code] for code in Taxonomy(SPORTS).walk]
+    assert abs(walk.index("sailing") - walk.index("swimming")) == 1
+
+
+def test_concepts_of_one_name_in_two_branches_are_two() -> None:
+    other = Hierarchy.from_rows([["a", "Other", "*"], ["Other", "x", "*"], ["b", "b", "*"]])
+    assert sorted(map(str, Taxonomy(other).labels)) == ["*", "Other", "Other", "a", "b", "x"]
+
+
+@needs_data
+def test_occupation_of_adult() -> None:
+    occupation = hierarchy("adult", "occupation")
+    taxonomy = Taxonomy(occupation)
+    assert taxonomy.length * 2.0**-32 == pytest.approx(8.130581, abs=1e-6)
+    assert taxonomy.length / taxonomy.diameter == pytest.approx(9.588, abs=1e-3)
+    table = source("adult").table.select(["occupation"])
+    far = []
+    for seed in range(10):
+        made = private_table(
+            table,
+            IndividualRanking(300),
+            1,
+            neighbours="one changed",
+            domains={"occupation": occupation},
+            for_testing_seed=seed,
+        )
+        before, after = (
+            each["occupation"].to_pandas().value_counts(normalize=True) for each in (table, made.table)
+        )
+        far.append(before.sub(after, fill_value=0).abs().sum() / 2)
+    assert np.mean(far) == pytest.approx(0.026, abs=0.005)
+    assert "histogram" in str(made)
+
+
+# --- what it is worth -----------------------------------------------------------------------------------
+
+
+def expected_sse(columns: list[Numbers], k: int, epsilon: float) -> float:
+    """Squared error of block means, and the variance of their noise, before clipping."""
+    total = 0.0
+    for column in columns:
+        step, sizes = float(column.bounds.step), block_sizes(len(column.steps), k)
+        values = np.sort(column.steps) * step
+        means = np.repeat(block_sums(column.steps, sizes) * step / sizes, sizes)
+        noise = Laplace(column.reach, epsilon / len(columns), whole=True).variance * step**2
+        total += float(((values - means) ** 2).sum() + (noise / sizes).sum())
+    return total
+
+
+@pytest.mark.skipif(not (SHARED / "data" / "census" / "census.csv").exists(), reason="needs the table census")
+def test_expected_error_on_census() -> None:
+    table = read(SHARED / "data" / "census" / "census.csv").table.select(list(CENSUS_BOUNDS))
+    columns: Any = read_columns(table, CENSUS_BOUNDS, {}, {}, "one changed")
+    assert expected_sse(columns, 30, 1) == pytest.approx(1.2378e12, rel=1e-4)
+    assert expected_sse(columns, 270, 1) == pytest.approx(7.8012e10, rel=1e-4)
+    assert min(range(1, 1081), key=lambda k: expected_sse(columns, k, 1)) == 270
+
+
+def test_the_error_is_as_expected() -> None:
+    """One block of a constant: what is left is the noise on its mean, of scale range / (k epsilon)."""
+    found = [
+        private_table(
+            pa.table({"x": np.zeros(100)}),
+            IndividualRanking(100),
+            1,
+            neighbours="one changed",
+            bounds={"x": (-(10**4), 10**4)},
+            for_testing_seed=seed,
+        ).table["x"][0].as_py()
+        for seed in range(1000)
+    ]  # fmt: skip
+    assert np.mean(np.abs(found)) == pytest.approx(200, rel=0.15)
+
+
+# --- k = "auto" -----------------------------------------------------------------------------------------
+
+
+def test_auto_sees_nothing_of_the_data() -> None:
+    shape = {"neighbours": "one changed", "bounds": {"x": (0, 1000)}}
+    alike = [
+        private_table(pa.table({"x": data}), IndividualRanking("auto", spread={"x": 50}), 1, **shape).proof  # type: ignore[arg-type]
+        for data in (np.zeros(500), np.arange(500.0), np.full(500, 1e9))
+    ]
+    assert len(set(alike)) == 1
+    wider = private_table(
+        pa.table({"x": np.zeros(500)}),
+        IndividualRanking("auto", spread={"x": 5}),
+        1,
+        **shape,  # type: ignore[arg-type]
+    )
+    assert wider.proof != alike[0]
+
+
+def test_auto_is_near_the_best_for_numbers_spread_evenly() -> None:
+    table = pa.table({"x": np.linspace(0, 100, 5000)})
+    columns: Any = read_columns(table, {"x": (0, 100)}, {}, {}, "one changed")
+    chosen = IndividualRanking("auto").block(columns, Price.read(1))
+    best = min(range(1, 5001, 7), key=lambda k: expected_sse(columns, k, 1))
+    assert expected_sse(columns, chosen, 1) < 1.2 * expected_sse(columns, best, 1)
+
+
+# --- what is refused, and what is paid ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"neighbours": "one more or less"}, PlanError, "number of blocks"),
+        ({"neighbours": None}, ParameterError, "neighbours"),
+        ({"bounds": {}}, ParameterError, "'age' has neither bounds nor a domain"),
+        ({"bounds": {"age": (120, 0)}}, ParameterError, "lower and a higher"),
+        ({"bounds": {"age": (0, math.inf)}}, ParameterError, "finite"),
+        ({"bounds": {"age": (0, math.nan)}}, ParameterError, "finite"),
+        ({"bounds": {"age": (0, 1), "agee": (0, 1)}}, InputError, "no column 'agee'"),
+        ({"bounds": {"age": (0, 1), "sport": (0, 1)}}, ParameterError, "bounds and a domain"),
+        ({"domains": {"sport": ["sailing", "soccer"]}}, ParameterError, "hierarchy"),
+        (
+            {"domains": {"sport": Hierarchy.from_rows([["sailing", "*"]])}},
+            InputError,
+            "values that its hierarchy lacks",
+        ),
+        ({"domains": {"sport": ["sailing"]}}, InputError, "values that its domain lacks"),
+        ({"method": IndividualRanking(7)}, ParameterError, "`k` is 7"),
+        ({"method": "ranking"}, ParameterError, "method"),
+        ({"method": IndividualRanking(2, shares={"age": 1})}, ParameterError, "shares"),
+        ({"epsilon": 0}, ParameterError, "epsilon"),
+        ({"epsilon": -1}, ParameterError, "epsilon"),
+        ({"epsilon": math.nan}, ParameterError, "epsilon"),
+        ({"epsilon": None}, ParameterError, "epsilon"),
+        ({"delta": "1e-6"}, ParameterError, "delta"),
+        ({"missing": {"age": "leave out"}}, ParameterError, "left out"),
+        ({"accountant": 1}, ParameterError, "Accountant"),
+    ],
+)
+def test_what_is_refused(options: dict[str, Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        make(**options)
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, True, "best", None])
+def test_k_is_a_whole_number(k: Any) -> None:
+    with pytest.raises(ParameterError, match="`k`"):
+        IndividualRanking(k)
+
+
+def test_missing_values_are_declared() -> None:
+    table = pd.DataFrame({"age": [1.0, None, 3.0]})
+    with pytest.raises(InputError, match="missing"):
+        make(table, domains={})
+    assert make(table, domains={}, missing={"age": 50}).table.shape == (3, 1)
+
+
+def test_it_is_paid_before_it_is_drawn_and_refused_when_the_budget_is_used_up() -> None:
+    budget = Accountant(1.5, neighbours="one changed")
+    make(accountant=budget)
+    assert str(budget.remaining) == "epsilon = 0.5"
+    with pytest.raises(BudgetError):
+        make(accountant=budget)
+    with pytest.raises(PlanError, match="one more or less"):
+        make(accountant=Accountant(5))

@@ -1,0 +1,243 @@
+"""Whole private records from noisy tables: what one record changes, what leaves, and how good it is."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.realdata import needs_data, source
+from veil.base.randomness import Randomness
+from veil.dp import Accountant, MarginalTree, epsilon_of_rho, private_table
+from veil.dp.private_table.cells import Cells, cut
+from veil.dp.private_table.columns import Categories, read_columns
+from veil.dp.private_table.consistent import draw_child, fit, nearest_counts, whole_counts
+from veil.dp.private_table.marginal_tree import _UNITS, _Counter
+from veil.errors import InputError, ParameterError
+from veil.tables import read
+
+PEOPLE = pa.table(
+    {"age": [34, 71, 68, 25, 47, 190] * 50, "sex": ["f", "m"] * 150, "smokes": ["y", "n"] * 150}
+)
+DECLARED: dict[str, Any] = {
+    "bounds": {"age": (0, 120)},
+    "domains": {"sex": ["f", "m", "x"], "smokes": ["y", "n"]},
+}
+
+
+def make(table: Any = PEOPLE, method: Any = None, **options: Any) -> Any:
+    chosen = {"neighbours": "one more or less", "rho": "1/8", **DECLARED, **options}
+    return private_table(table, method or MarginalTree({"age": [18, 65]}), **chosen)
+
+
+# --- what one record changes ----------------------------------------------------------------------------
+
+
+def coded(records: np.ndarray) -> list[Cells]:
+    columns = [
+        Categories(str(place), (0, 1, 2), None, records[:, place]) for place in range(records.shape[1])
+    ]
+    return cut(columns, {})
+
+
+@pytest.mark.parametrize("relation", ["one more or less", "one changed"])
+def test_counts_and_scores_move_by_no_more_than_what_noise_hides(relation: Any) -> None:
+    rng = np.random.default_rng(1)
+    worst_score = worst_square = 0
+    for _ in range(500):
+        before = rng.integers(0, 3, (int(rng.integers(2, 6)), 2))
+        after = before[1:] if relation == "one more or less" else before.copy()
+        if relation == "one changed":
+            after[0] = rng.integers(0, 3, 2)
+        margins = [rng.integers(0, 5, 3) + 0.37 for _ in range(2)]
+        one, other = (_Counter(coded(each), relation, Randomness.for_testing(1)) for each in (before, after))
+        worst_score = max(worst_score, abs(one._gap((0, 1), margins) - other._gap((0, 1), margins)))
+        worst_square = max(worst_square, int(((one._table((0, 1)) - other._table((0, 1))) ** 2).sum()))
+    moved = 1 if relation == "one more or less" else 2
+    assert one._moved == moved
+    assert worst_score <= moved * _UNITS
+    assert worst_score > 0.9 * moved * _UNITS
+    assert worst_square == moved
+
+
+def test_noise_of_several_tables_costs_one_rho_together() -> None:
+    for relation, squared in (("one more or less", 1), ("one changed", 2)):
+        counter = _Counter(coded(np.zeros((4, 3), np.int64)), relation, Randomness.for_testing(1))  # type: ignore[arg-type]
+        tables, deviation = counter.count([(0,), (1,), (2,)], Fraction(1, 10))
+        assert 3 * squared / (2 * deviation**2) <= 0.1
+        assert 3 * squared / (2 * deviation**2) == pytest.approx(0.1, rel=1e-6)
+        assert [table.shape for table in tables] == [(3,)] * 3
+
+
+def test_pairs_connect_all_columns() -> None:
+    rng = np.random.default_rng(1)
+    cells = coded(rng.integers(0, 3, (50, 6)))
+    for seed in range(20):
+        counter = _Counter(cells, "one changed", Randomness.for_testing(seed))
+        tree = counter.choose_tree([np.full(3, 50 / 3)] * 6, Fraction(1, 10))
+        reached = {0}
+        for _ in tree:
+            reached |= {place for pair in tree if reached & set(pair) for place in pair}
+        assert len(tree) == 5
+        assert reached == set(range(6))
+
+
+# --- consistent tables ----------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(-50, 50), min_size=1, max_size=8), st.floats(1, 100))
+def test_nearest_counts_against_bisection(noisy: list[float], total: float) -> None:
+    low, high = min(noisy) - total, max(noisy)
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.maximum(np.array(noisy) - middle, 0).sum() > total else (low, middle)
+    assert nearest_counts(np.array(noisy), total) == pytest.approx(
+        np.maximum(np.array(noisy) - low, 0), abs=1e-6
+    )
+
+
+@given(st.lists(st.floats(0, 9), min_size=1, max_size=8), st.integers(0, 50), st.integers(0, 99))
+def test_whole_counts_are_the_expected_ones_rounded(chances: list[float], records: int, seed: int) -> None:
+    weights = np.array(chances) if sum(chances) > 1e-6 else np.ones(len(chances))
+    found = whole_counts(weights, records, Randomness.for_testing(seed))
+    assert found.sum() == records
+    assert np.abs(found - weights / weights.sum() * records).max() < 1 + 1e-9
+
+
+def test_fitted_tables_have_the_margins() -> None:
+    rng = np.random.default_rng(1)
+    rows, columns = np.array([50.0, 30, 20]), np.array([60.0, 40])
+    table = fit(nearest_counts(rng.normal(16, 10, (3, 2)), 100), rows, columns)
+    assert table.sum(axis=1) == pytest.approx(rows, rel=1e-3)
+    assert table.sum(axis=0) == pytest.approx(columns, rel=1e-3)
+    parent = np.repeat(np.arange(3), [500, 300, 200])
+    child = draw_child(parent, table, Randomness.for_testing(1))
+    found = np.bincount(parent * 2 + child, minlength=6).reshape(3, 2)
+    assert found == pytest.approx(10 * table, abs=5)
+
+
+# --- what leaves ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("frame", [PEOPLE, PEOPLE.to_pandas(), pl.from_arrow(PEOPLE)])
+@pytest.mark.parametrize("relation", ["one more or less", "one changed"])
+def test_records_are_within_what_is_declared(frame: Any, relation: str) -> None:
+    made = make(frame, neighbours=relation)
+    assert type(made.table) is type(frame)
+    out = made.table if isinstance(frame, pa.Table) else read(made.table).table
+    assert set(out["sex"].to_pylist()) <= {"f", "m", "x"}
+    assert all(isinstance(age, int) and 0 <= age <= 120 for age in out["age"].to_pylist())
+    assert (out.num_rows == 300) if relation == "one changed" else abs(out.num_rows - 300) < 100
+    assert made.is_private
+    assert "Pairs that were counted" in str(made)
+
+
+def test_with_a_large_budget_pairs_of_the_tree_are_as_they_were() -> None:
+    out = make(rho=10**6, for_testing_seed=1).table.to_pandas()
+    assert (out["sex"] == "f").equals(out["smokes"] == "y")
+    assert out["age"].lt(18).sum() == 0
+    assert abs(out["age"].ge(65).sum() - 150) <= 2
+
+
+def test_without_a_budget_to_speak_of_nothing_is_left_of_the_data() -> None:
+    shares = [
+        (make(rho="1e-9", neighbours="one changed").table.to_pandas()["sex"] == "x").mean() for _ in range(20)
+    ]
+    assert max(shares) > 0.1  # nobody has it
+
+
+def test_a_number_in_one_part_is_drawn_from_all_of_it() -> None:
+    table = pa.table({"x": [0.5] * 1000})
+    out = make(table, MarginalTree({"x": [10]}), rho=10**6, bounds={"x": (0, 20)}, domains={})
+    values = np.array(out.table["x"])
+    assert values.max() < 10
+    assert values.mean() == pytest.approx(5, abs=0.6)
+
+
+# --- price and refusals ---------------------------------------------------------------------------------
+
+
+def test_it_is_paid_in_rho_or_in_epsilon_and_delta() -> None:
+    budget = Accountant(2, "1e-6", zcdp_delta="1e-6")
+    make(rho="1/64", accountant=budget)
+    assert 0 < float(budget.remaining.epsilon) < 2
+    assert str(make(rho=None, epsilon=1, delta="1e-6").spent) == "epsilon = 1, delta = 1e-06"
+    assert float(epsilon_of_rho("1/64", "1e-9")) == pytest.approx(1.0225, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"rho": None, "epsilon": 1}, ParameterError, "delta"),
+        ({"epsilon": 1}, ParameterError, "rho"),
+        ({"method": MarginalTree({"age": [65, 18]})}, ParameterError, "should rise"),
+        ({"method": MarginalTree({"age": [0, 18]})}, ParameterError, "between its bounds"),
+        ({"method": MarginalTree({"sex": [1]})}, InputError, "no column of numbers 'sex'"),
+        ({"method": MarginalTree({"age": [float("nan")]})}, ParameterError, "breaks"),
+        ({"domains": {"sex": ["f", "m", "m"], "smokes": ["y", "n"]}}, ParameterError, "twice"),
+        ({"domains": {"sex": "fm", "smokes": ["y", "n"]}}, ParameterError, "list of values"),
+    ],
+)
+def test_what_is_refused(options: dict[str, Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        make(**options)
+
+
+def test_tables_of_too_many_cells_are_refused_before_they_are_paid() -> None:
+    many = list(range(2000))
+    budget = Accountant(2, "1e-6", zcdp_delta="1e-6")
+    with pytest.raises(ParameterError, match="cells"):
+        make(
+            pd.DataFrame({"a": [1], "b": [2]}),
+            MarginalTree(),
+            bounds={},
+            domains={"a": many, "b": many},
+            accountant=budget,
+        )
+    assert float(budget.remaining.epsilon) == 2
+
+
+# --- how good it is -------------------------------------------------------------------------------------
+
+
+@needs_data
+def test_two_way_tables_of_adult() -> None:
+    table = source("adult").table
+    domains = {name: sorted(set(table[name].to_pylist())) for name in table.column_names if name != "age"}
+    bounds, breaks = {"age": (17, 91)}, {"age": list(range(18, 91))}
+
+    def cells(which: pa.Table) -> list[Cells]:
+        return cut(read_columns(which, bounds, domains, {}, "one more or less"), breaks)
+
+    def pair(one: Cells, other: Cells) -> np.ndarray:
+        code = one.codes * other.size + other.codes
+        return np.bincount(code, minlength=one.size * other.size).reshape(one.size, -1) / len(code)
+
+    start = time.process_time()
+    made = private_table(
+        table,
+        MarginalTree(breaks),
+        rho="1/64",
+        neighbours="one more or less",
+        bounds=bounds,
+        domains=domains,
+        for_testing_seed=1,
+    )
+    assert time.process_time() - start <= 2
+    pairs = list(itertools.combinations(zip(cells(table), cells(made.table), strict=True), 2))
+    assert len(pairs) == 36
+    far = [np.abs(pair(a, b) - pair(x, y)).sum() / 2 for (a, x), (b, y) in pairs]
+    alone = [
+        np.abs(t - np.outer(t.sum(1), t.sum(0))).sum() / 2 for t in (pair(a, b) for (a, _), (b, _) in pairs)
+    ]
+    assert np.mean(alone) > 0.08
+    assert np.mean(far) <= 0.065

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from veil.api.deliver import as_frame, key_of, save
 from veil.api.search import SearchResult
+from veil.api.targets import check_targets
 from veil.base.progress import ProgressLike
 from veil.base.wording import plural
 from veil.lattice.optimality import gap_in_words
@@ -306,6 +307,7 @@ class Release:
         """
         from veil.report import write_report
 
+        self._keep_files(Path(path), "report")
         private = self.statement is not None and not for_the_data_holder
         return write_report(
             self.outcome, Path(path), private=private, exact=for_the_data_holder, progress=progress
@@ -320,7 +322,13 @@ class Release:
         """
         from veil.report import write_certificate
 
+        self._keep_files(Path(path), "certificate", sign)
         return write_certificate(self.outcome, Path(path), sign=sign)
+
+    def _keep_files(self, path: Path, what: str, key: object = None) -> None:
+        """Refuse to write over what was read."""
+        read = [each for each in (self.outcome.source.path, key) if isinstance(each, str | os.PathLike)]
+        check_targets({what: path}, keep=[Path(each) for each in read], overwrite=True)
 
     @functools.cached_property
     def plot(self) -> Plots:

@@ -80,6 +80,7 @@ def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine
         return for_verifying(relation, plan)
 
     found = open_source(source, format, engine, condense)
+    found.check_index()
     table = found.table
     columns = list(table.column_names if found.columns is None else found.columns)
     for name in plan.roles["quasi-identifying"]:
@@ -88,7 +89,12 @@ def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine
     assigned = {name for names in plan.roles.values() for name in names}
     flag = find_flag(table, assigned)
     published = Published(
-        table, list(plan.roles["quasi-identifying"]), marker=plan.marker, flag=flag, weights=found.weights
+        table,
+        list(plan.roles["quasi-identifying"]),
+        marker=plan.marker,
+        flag=flag,
+        untouched=plan.suppressed_rows == "keep cells",  # of which every row is judged
+        weights=found.weights,
     )
     findings = [
         *verify_from_outside(published, plan.models, Input.behind(published, plan)),

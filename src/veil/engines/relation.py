@@ -99,7 +99,7 @@ class Relation:
                 chunked = self.scan.convert_type(column, chunked)
             except InputError as error:
                 raise error.after(f"{self.name}: ") from None
-        elif column in self.table.columns and _is_unbounded(self.original.table.schema()[column]):
+        elif column in self.original.table.columns and _is_unbounded(self.original.table.schema()[column]):
             chunked = _with_few_places(chunked)
         made = chunked.combine_chunks()
         return made if isinstance(made, pa.Array) else pa.concat_arrays(made.chunks)

@@ -215,6 +215,10 @@ class Published:
     def blank(self, column: str) -> NDArray[np.bool_]:
         """Tell for each record whether a column shows what suppressed cells show: the marker, or nothing."""
         values, codes = self.encode(column)
+        if values.null_count == len(
+            values
+        ):  # of whatever type: files do not keep that of a column without values
+            return np.ones(codes.size, np.bool_)
         found: NDArray[np.bool_] = self._shows_nothing(values)[codes]
         return found
 
@@ -222,7 +226,9 @@ class Published:
         """Tell for each record whether all its cells are blank."""
         found: NDArray[np.bool_] = np.logical_and.reduce([self.blank(name) for name in self.names])
         for name in self.table.column_names:
-            if name not in self.names and name != self.flag and found.any():
+            if name in self.names or name == self.flag or self.table[name].null_count == self.table.num_rows:
+                continue
+            if found.any():
                 column, rows = self.table[name], np.flatnonzero(found)
                 if pa.types.is_string_view(column.type):  # of which Arrow takes no rows
                     column = column.cast(pa.string())

@@ -43,7 +43,7 @@ def check_frame(frame: Any, verified: pa.Table) -> None:
     veil.errors.VerificationError: the frame is withheld: it holds metadata
     """
     library = type(frame).__module__.partition(".")[0]
-    look = {"pandas": _in_pandas, "polars": _in_polars, "pyarrow": _in_arrow}.get(library)
+    look = dict((("pandas", _in_pandas), ("polars", _in_polars), ("pyarrow", _in_arrow))).get(library)
     found = [f"a {type(frame).__name__}"] if look is None else list(look(frame, verified))
     if found:
         raise VerificationError(f"the frame is withheld: it holds {'; '.join(found)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import veil
 from support import realdata
 from veil import KAnonymity, Plan, TCloseness, synthetic
 from veil import hierarchies as h
-from veil.errors import NoSolutionError
+from veil.errors import InputError, NoSolutionError, OutputError
 from veil.local_recoding import FastIterative
 from veil.models import BetaLikeness, DistinctLDiversity
 
@@ -155,3 +156,45 @@ def test_few_suppressed_patients_are_blank_rows_and_nothing_else() -> None:
         shown = frame.drop(blank.index)
         assert shown.groupby(["age", "sex"]).size().min() >= 5
     assert fewer > 0
+
+
+def test_cells_that_were_missing_stay_in_the_class_of_blank_rows(tmp_path: Path) -> None:
+    table = pa.table({"q": [1] * 6 + [2, 3, 4], "o": [5] * 6 + [None, None, 7]})
+    asked: dict[str, Any] = {
+        "quasi_identifiers": {"q": h.suppression()},
+        "insensitive": "o",
+        "maximum_levels": {"q": 0},
+    }
+    release = veil.anonymize(
+        table, **asked, models=KAnonymity(3), suppression_limit=0.5, suppressed_rows="keep cells"
+    )
+    assert not veil.verify(release.table, release.plan).broken
+    assert not veil.verify(release.table, certificate=release.certificate(tmp_path / "c.json")).broken
+
+
+def test_a_column_without_any_value_does_not_make_a_person_of_a_blank_row(tmp_path: Path) -> None:
+    """A file does not keep the type of such a column."""
+    table = pa.table({"q": ["a"] * 6 + ["b"], "died": pa.array([None] * 6 + [dt.date(2000, 1, 1)])})
+    asked: dict[str, Any] = {"quasi_identifiers": {"q": h.suppression()}, "insensitive": "died"}
+    release = veil.anonymize(table, **asked, models=KAnonymity(3), suppression_limit=0.5)
+    release.save(tmp_path / "x.csv")
+    certificate = release.certificate(tmp_path / "c.json")
+    assert not veil.verify(tmp_path / "x.csv", certificate=certificate).broken
+    assert not veil.verify(tmp_path / "x.csv", release.plan).broken
+
+
+def test_an_index_is_part_of_what_is_checked() -> None:
+    plan = Plan({"q": h.suppression()}, KAnonymity(2))
+    with pytest.raises(InputError, match="index"):
+        veil.verify(pd.DataFrame({"q": ["a", "a"]}, index=["Ann", "Bob"]), plan)
+
+
+def test_neither_input_nor_key_is_written_over(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("q\n1\n1\n")
+    release = veil.anonymize(
+        tmp_path / "in.csv", quasi_identifiers={"q": h.suppression()}, models=KAnonymity(2)
+    )
+    for write in (release.certificate, release.report):
+        with pytest.raises(OutputError, match="would replace what it is made from"):
+            write(tmp_path / "in.csv")
+    assert (tmp_path / "in.csv").read_text() == "q\n1\n1\n"

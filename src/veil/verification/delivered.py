@@ -43,8 +43,15 @@ def check_frame(frame: Any, verified: pa.Table) -> None:
     veil.errors.VerificationError: the frame is withheld: it holds metadata
     """
     library = type(frame).__module__.partition(".")[0]
-    look = dict((("pandas", _in_pandas), ("polars", _in_polars), ("pyarrow", _in_arrow))).get(library)
-    found = [f"a {type(frame).__name__}"] if look is None else list(look(frame, verified))
+    match library:
+        case "pandas":
+            found = list(_in_pandas(frame, verified))
+        case "polars":
+            found = list(_in_polars(frame, verified))
+        case "pyarrow":
+            found = list(_in_arrow(frame, verified))
+        case _:
+            found = [f"a {type(frame).__name__}"]
     if found:
         raise VerificationError(f"the frame is withheld: it holds {'; '.join(found)}")
 

@@ -70,6 +70,8 @@ def certificate_of(release: object, *, sign: PrivateKey | AnyKey | None = None) 
 
 def _findings_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any]) -> list[dict[str, Any]]:
     """What those who have the table alone find of each model."""
+    if outcome.plan is not None and outcome.plan.suppressed_rows == "keep cells":
+        promises["every_row_judged"] = True
     specs = promises["models"] = spell_models(outcome.models, outcome.table)
     stated = [each.promise for each in outcome.verification.findings[: len(specs)]]
     known = Input()

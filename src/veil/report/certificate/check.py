@@ -70,6 +70,7 @@ class _Promises(_Part):
     models: list[dict[str, Any]]
     input: _Input | None = None
     untouched: bool = False
+    every_row_judged: bool = False
     stated: list[_Stated] = Field(default_factory=list)
 
 

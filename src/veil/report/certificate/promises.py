@@ -23,7 +23,7 @@ def published_table(table: pa.Table, promises: Mapping[str, Any], weights: NDArr
         promises["quasi_identifiers"],
         marker=promises["marker"],
         flag=promises["flag"] if promises["flag"] in table.column_names else None,
-        untouched=bool(promises.get("untouched")),
+        untouched=bool(promises.get("untouched") or promises.get("every_row_judged")),
         weights=weights,
     )
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,7 +85,6 @@ def _holds(array: pa.Array) -> bool:
 @pytest.mark.parametrize(
     "array",
     [
-        pc.run_end_encode(pa.array(["a", "a", None, "b"])),
         pa.array(["a", None], pa.string_view()),
         pa.array([b"a", None], pa.binary_view()),
         pa.array([0, None, 86_400_000], pa.int64()).view(pa.date64()),

@@ -215,10 +215,6 @@ class Published:
     def blank(self, column: str) -> NDArray[np.bool_]:
         """Tell for each record whether a column shows what suppressed cells show: the marker, or nothing."""
         values, codes = self.encode(column)
-        if values.null_count == len(
-            values
-        ):  # of whatever type: files do not keep that of a column without values
-            return np.ones(codes.size, np.bool_)
         found: NDArray[np.bool_] = self._shows_nothing(values)[codes]
         return found
 

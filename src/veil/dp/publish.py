@@ -90,7 +90,7 @@ def _refuse_limits(plan: Plan, steps: int) -> None:
         if getattr(plan, name) is not None:
             raise PlanError(
                 f"`{name}` cannot end a private search: {why}. Leave it out; fewer `steps` of SafePub than the {steps} it "
-                f"takes here are quicker, for example SafePub(..., steps={max(1, steps // 3)})"
+                f"takes here are quicker, for example SafePub(..., 1e-4, steps={max(1, steps // 3)})"
             )
 
 
@@ -143,7 +143,6 @@ def publish(
         accountant.check_data(source)
     chance = randomness or Randomness()
     records = int(source.table.num_rows if source.weights is None else source.weights.sum())
-    model = model.for_records(records)
     plan = replace(
         plan,
         quasi_identifiers={name: _public(each, name) for name, each in plan.quasi_identifiers.items()},
@@ -236,9 +235,9 @@ class Mechanism:
         self.model, self.encoding, self.codes = model, encoding, tuple(codes)
         self.minimum, self.maximum, self.final_share = minimum, maximum, final_share
         self.records = records or int(self.codes[0].size)
-        self.budgets = model.budgets(self.records)
-        self.beta = model.parameters(self.records).drawn
-        self.smallest = smallest or model.parameters(self.records).k
+        self.budgets = model.budgets()
+        self.beta = model.parameters().drawn
+        self.smallest = smallest or model.parameters().k
         self.whole = whole or Sample(encoding, list(codes))
         self.fixed = None if model.generalization is None else self._check_levels(model.generalization)
         if self.fixed is None:

@@ -135,15 +135,14 @@ class Evaluator:
         if self.settling and (self.monotone or self.others or len(self.settling) > 1):
             tally = self._settle(table, rejected)
         if self.on_sample:
-            star = self.encoding.class_without_information(levels, table.keys)
             losses = self.measure.class_losses(table)
             for criterion in self.on_sample:
                 if high and isinstance(criterion, Foreseeing):
-                    least = max(least, criterion.least(table, star))
-                criterion.suppress(table, rejected, losses, star)
+                    least = max(least, criterion.least(table))
+                criterion.suppress(table, rejected, losses)
             # Looked at again: what one criterion suppresses may be what another one needed.
             looked_at = [*self.settling, *self.on_sample]
-            satisfied &= all(criterion.fulfilled(table, rejected, star) for criterion in looked_at)
+            satisfied &= all(criterion.fulfilled(table, rejected) for criterion in looked_at)
             tally = self._reject([], table, rejected)
         return Verdict(Node(levels, table, rejected, tally, work), satisfied, least, possible)
 

@@ -13,6 +13,7 @@ from veil.base.declare import declared
 from veil.base.exact import ball, decimal_fraction, float_at_least, largest_fraction, sign_of_logs
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
+from veil.classes.voters import View
 from veil.models.base import Beside, PrivacyModel, Strength
 from veil.models.shares import ShareLimits, shares
 from veil.published.finding import Finding
@@ -41,6 +42,7 @@ class BetaLikeness(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
+    view: ClassVar[View] = "most"
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

@@ -93,6 +93,8 @@ def _without_sensitive(prepared: Prepared) -> Sample:
         microaggregated=plan.aggregated,
         weights=prepared.weights,
         squares=plan.quality.needs_squares,
+        people=prepared.people,
+        all_rows=plan.knows == "all rows",
     )
 
 

@@ -323,6 +323,7 @@ def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
     """Return some rows as a table of its own; models go on comparing its classes with the whole one."""
     sample, codes = prepared.sample, tuple(column[rows] for column in prepared.codes)
     weights = None if prepared.weights is None else prepared.weights[rows]
+    people = None if prepared.people is None else prepared.people[rows]
     some = Sample(
         sample.encoding,
         list(codes),
@@ -330,6 +331,8 @@ def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
         microaggregated=sample.microaggregated,
         weights=weights,
         squares=prepared.plan.quality.needs_squares,
+        people=people,
+        all_rows=prepared.plan.knows == "all rows",
         baseline=sample,
     )
     return dataclasses.replace(
@@ -339,4 +342,5 @@ def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
         sample=some,
         subset=None,
         weights=weights,
+        people=people,
     )

@@ -17,18 +17,16 @@ Where everybody has one value, the three are the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
+from veil.base.views import View
 from veil.classes.people import AllRows, OneRow, Persons
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
-
-View = Literal["worst", "most", "one value"]
-"""How a model reads a class in which somebody has several values of a sensitive attribute."""
 
 
 class Voters(Sample):

@@ -14,9 +14,9 @@ from pydantic import Field
 
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least, largest_fraction
+from veil.base.views import View
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
-from veil.classes.voters import View
 from veil.errors import ParameterError, did_you_mean
 from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.models.diversity import different

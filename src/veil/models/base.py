@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.views import View
 from veil.base.wording import Direction, round_toward
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.classes.voters import View
 from veil.published.finding import Finding
 from veil.published.table import Published
 

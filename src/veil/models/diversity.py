@@ -14,10 +14,10 @@ from pydantic import Field
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_above, largest_fraction
+from veil.base.views import View
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.classes.voters import View
 from veil.errors import ParameterError
 from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.published.finding import Finding

@@ -11,9 +11,9 @@ from pydantic import Field
 
 from veil.base.declare import declared
 from veil.base.exact import ball, decimal_fraction, float_at_least, largest_fraction, sign_of_logs
+from veil.base.views import View
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
-from veil.classes.voters import View
 from veil.models.base import Beside, PrivacyModel, Strength
 from veil.models.shares import ShareLimits, shares
 from veil.published.finding import Finding

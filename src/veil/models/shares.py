@@ -194,7 +194,7 @@ def shares(published: Published, attribute: str) -> list[ValueShare]:
         return []
     sizes = found.sizes[found.classes]
     largest, smallest = (_extreme(found.codes, found.counts, sizes, most) for most in (True, False))
-    total = published.baseline_records
+    total = int(found.masses.sum())
     return [
         ValueShare(
             found.values[code].as_py(),

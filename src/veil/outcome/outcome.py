@@ -241,6 +241,10 @@ class Outcome:
         """Whether no more records are suppressed than the plan allows."""
         if self.plan is None:
             return True
+        if self.prepared is not None and self.prepared.people is not None and self.hidden is not None:
+            lost = np.unique(self.prepared.people[self.hidden]).size
+            everybody = int(self.prepared.people.max()) + 1
+            return lost <= largest_count(self.plan.suppression_limit, everybody)
         records = self.records if self.prepared is None else self.prepared.sample.records
         return self.suppressed <= largest_count(self.plan.suppression_limit, records)
 

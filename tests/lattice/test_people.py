@@ -27,7 +27,7 @@ from veil.plan.prepare import Prepared, prepare
 def drawn(seed: int, **changes: Any) -> Prepared | None:
     case = draw(seed)
     try:
-        return prepare(case.table, Plan(**case.options | changes))
+        return prepare(case.table, Plan(**case.plan | changes))
     except PlanError:
         return None
 
@@ -153,16 +153,14 @@ def test_people_with_one_row_each_are_judged_as_rows_are(knows: str, monkeypatch
             continue
         table = case.table.set_column(0, "who", [[f"r{i}" for i in range(case.table.num_rows)]])
         try:
-            as_rows = evaluator_of(
-                prepare(table, Plan(**case.options | {"person": None, "identifying": "who"}))
-            )
+            as_rows = evaluator_of(prepare(table, Plan(**case.plan | {"person": None, "identifying": "who"})))
         except PlanError:
             continue
-        quick = prepare(table, Plan(**case.options))
+        quick = prepare(table, Plan(**case.plan))
         assert quick.sample.persons is None
         with monkeypatch.context() as patch:
             patch.setattr(samples, "are_rows", lambda codes, weights: False)
-            prepared = prepare(table, Plan(**case.options))
+            prepared = prepare(table, Plan(**case.plan))
         assert prepared.sample.persons is not None
         as_people = evaluator_of(prepared)
         for levels in nodes_of(prepared):

@@ -15,6 +15,7 @@ from support.oracle.people import Longitudinal, breaches
 from veil import hierarchies as h
 from veil.api.release import Release
 from veil.lattice import Optimal
+from veil.local_recoding import FastIterative, Iterative
 
 KNOWN = {"age": h.intervals(10, 20, 40), "sex": h.suppression(), "zip": h.redaction()}
 VALUES = ["flu", "cold", "gout", "HIV"]
@@ -27,6 +28,11 @@ class Case:
     table: pa.Table
     options: dict[str, Any]
     models: list[Any]
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """What is asked but for local recoding, which is no part of a plan."""
+        return {name: each for name, each in self.options.items() if name != "local"}
 
     @property
     def all_rows(self) -> bool:
@@ -112,6 +118,7 @@ def draw(seed: int) -> Case:
                 ["loss", "loss", "average_class_size", "discernibility", "precision", "entropy"]
             ),
             "strategy": Optimal(),
+            "local": chance.choice([None, None, None, FastIterative(0.2), Iterative(0.3)]),
         },
         list(found.values()),
     )

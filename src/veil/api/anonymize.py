@@ -38,6 +38,8 @@ def anonymize(
     insensitive: str | Iterable[str] = (),
     identifying: str | Iterable[str] | Mapping[str, Literal["remove", "mask"]] = (),
     microaggregated: Mapping[str, Aggregation] | None = None,
+    person: str | None = "ask",
+    knows: Literal["one row", "all rows"] = "one row",
     others: Literal["keep", "drop"] | None = None,
     quality: str | QualityModel = "loss",
     suppression_limit: float = 0.0,
@@ -81,6 +83,12 @@ def anonymize(
         Quasi-identifiers of which one value is published for each class, such as `{"age": "mean"}`: the mean,
         geometric mean, median, mode, interval or set of the class. A column that also has a hierarchy in
         `quasi_identifiers` forms classes along with the others; one that has none does not.
+    person
+        The column that tells people apart, if somebody may have several rows. Every model, every limit and the verifier
+        then count people, not rows. The column is identifying without being listed: it is removed. None says that every
+        row is a person of its own.
+    knows
+        What an attacker may know of somebody with several rows: the quasi-identifiers of "one row", or of "all rows".
     others
         What to do with columns that have no role: "keep" or "drop". By default they are refused.
     quality
@@ -182,7 +190,11 @@ def _plan_of(plan: Plan | None, given: Mapping[str, Any]) -> Plan:
                 "a plan needs `quasi_identifiers` and `models`: say what an attacker may know, and what must hold"
             )
         return Plan(
-            **{name: value for name, value in fields.items() if value is not None or name == "marker"}
+            **{
+                name: value
+                for name, value in fields.items()
+                if value is not None or name in ("marker", "person")
+            }
         )
     if not isinstance(plan, Plan):
         raise ParameterError(

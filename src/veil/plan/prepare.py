@@ -15,6 +15,7 @@ from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Attribute, Sample
 from veil.errors import InputError, PlanError
 from veil.hierarchies import Hierarchy
+from veil.plan.people import number_people
 from veil.plan.plan import Plan
 from veil.tables.arrow import dictionary_encoded, with_one_zero
 from veil.tables.columns import check_comparable, count_codes, is_list
@@ -33,6 +34,8 @@ class Prepared:
     maximum: Levels
     subset: NDArray[np.bool_] | None
     weights: NDArray[np.int64] | None = None
+    people: NDArray[np.int32] | None = None
+    """Number of the person that each row is about; None if every row is a person of its own."""
 
     @property
     def encoding(self) -> Encoding:
@@ -76,7 +79,8 @@ def columns_read(plan: Plan, columns: Iterable[str]) -> list[str]:
     """Return those columns of a table that matter for what is decided, quasi-identifiers first."""
     names = [name for name in columns if name in plan.quasi_identifiers]
     wanted = [*plan.quality.attribute_names, *(n for model in plan.models for n in model.attribute_names)]
-    return list(dict.fromkeys([*names, *wanted, *plan.aggregated]))
+    person = [] if plan.person_column is None else [plan.person_column]
+    return list(dict.fromkeys([*names, *wanted, *plan.aggregated, *person]))
 
 
 def prepare(
@@ -101,7 +105,10 @@ def prepare(
         hierarchies.append(hierarchy)
         codes.append(column_codes)
     minimum, maximum = level_range(plan, names, hierarchies)
-    further = [name for name in columns_read(plan, names) if name not in names]
+    people = (
+        None if plan.person_column is None else number_people(table[plan.person_column], plan.person_column)
+    )
+    further = [name for name in columns_read(plan, names) if name not in (*names, plan.person_column)]
     for name in further:
         if name not in table.column_names:
             raise PlanError(f"{plan.quality} reads column {name!r}, which the table does not have")
@@ -124,7 +131,7 @@ def prepare(
                 f"{model} needs classes of {smallest} records, but the table has only {sample.records}: "
                 "no release with any information can fulfil it"
             )
-    return Prepared(table, plan, sample, tuple(codes), minimum, maximum, subset, weights)
+    return Prepared(table, plan, sample, tuple(codes), minimum, maximum, subset, weights, people)
 
 
 def distinct_values(

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from veil.api.open import Engine, find_relation, open_for_plan
+from veil.api.open import Engine, check_people, find_relation, open_for_plan
 from veil.api.release import Release
 from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
@@ -258,6 +258,7 @@ def _in_parts(
         )
     from veil.engines.parts.recode import anonymize_in_parts  # which needs Ibis
 
+    check_people(relation, plan)
     most = None if parts is True else int(parts)
     return anonymize_in_parts(relation, plan, most_combinations=most, threads=threads, progress=progress)
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from veil.api.anonymize import anonymize
 from veil.api.deliver import check_key, file_name, refuse_key, write_key
 from veil.api.mask import mask
-from veil.api.open import Engine, Place, find_relation, place_of, target_place
+from veil.api.open import Engine, Place, check_people, find_relation, place_of, target_place
 from veil.api.release import Release
 from veil.api.targets import (
     Together,
@@ -277,6 +277,7 @@ def _condense_relation(relation: Relation, plan: Any, progress: ProgressLike) ->
 
     with following(progress) as shown:
         shown.phase(f"counting combinations ({relation.kind})")
+        check_people(relation, plan)
         return for_plan(relation, plan, shown)
 
 

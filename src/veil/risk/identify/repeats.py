@@ -19,17 +19,18 @@ import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from veil.base.wording import plural
 from veil.errors import NOTHING, PlanError, Say
+from veil.risk.grouping import table_of
 from veil.risk.identify.content import SHARED
 from veil.risk.identify.detection import by_content, match_name
 from veil.risk.identify.vocabulary import COLUMN_NAMES, QUASI_IDENTIFYING_NAMES, is_person_number
 from veil.tables.columns import is_text
-from veil.tables.tally import Tallied, Tally
+from veil.tables.tally import InMemory, Tallied, Tally
 
 _Kind = Literal["number", "name", "contact", "first name", "last name", "place", "date"]
 
@@ -90,17 +91,28 @@ class Repeated:
         )
 
 
-def find_repeats(table: Tallied, identifying: Iterable[str] = ()) -> tuple[Repeated, ...]:
+def find_repeats(source: Any, identifying: Iterable[str] | None = None) -> tuple[Repeated, ...]:
     """Find what tells that rows are about the same people, the most telling first.
 
-    >>> from veil.tables.tally import InMemory
+    Parameters
+    ----------
+    source
+        A table in memory, or one whose values an engine can count.
+    identifying
+        Columns that name people; by default those that are called so.
+
     >>> visits = pa.table({"patient": [1, 1, 2, 3, 4, 5, 6], "sex": ["f", "f", "m", "f", "m", "m", "m"]})
-    >>> print(*find_repeats(InMemory(visits)))
+    >>> print(*find_repeats(visits))
     column 'patient' has 6 different values in 7 rows, and up to 2 rows share one
-    >>> find_repeats(InMemory(pa.table({"first name": ["Ada", "Ada"]})), ["first name"])
+    >>> find_repeats(pa.table({"first name": ["Ada", "Ada"]}), ["first name"])
     ()
     """
-    listed = [name for name in identifying if name in table.columns]
+    table: Tallied = source if hasattr(source, "tally") else InMemory(table_of(source))
+    listed = [
+        name
+        for name in (_called_so(table.columns) if identifying is None else identifying)
+        if name in table.columns
+    ]
     kinds = {name: _kind_of(name, table) for name in listed}
     numbers = [name for name, kind in kinds.items() if kind == "number"]
     numbers += [name for name in table.columns if name not in kinds and _is_called_number(name, table)]
@@ -108,6 +120,13 @@ def find_repeats(table: Tallied, identifying: Iterable[str] = ()) -> tuple[Repea
     found.append(_together({name: kind for name, kind in kinds.items() if kind != "number"}, table))
     there = [each for each in found if each is not None]
     return tuple(sorted(there, key=lambda each: (len(each.columns), each.people)))
+
+
+def _called_so(columns: Iterable[str]) -> list[str]:
+    named = {name: match_name(name, COLUMN_NAMES) for name in columns}
+    return [
+        name for name, like in named.items() if like is not None and like[0] not in ("identifier", *SHARED)
+    ]
 
 
 def _repeated(columns: tuple[str, ...], tally: Tally) -> Repeated | None:
@@ -189,5 +208,3 @@ def refuse_repeats(table: Tallied, identifying: Collection[str]) -> None:
     """Refuse a table with several rows of a person, of which nobody has said so."""
     for each in find_repeats(table, identifying):
         raise each.refusal()
-
-

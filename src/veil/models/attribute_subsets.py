@@ -71,6 +71,10 @@ class SubsetKAnonymity(PrivacyModel):
                 + ("none" if self.m is None else "both")
             )
 
+    def why_not_people(self, *, all_rows: bool) -> str | None:
+        """A group spans classes, and a person may be in several of them."""
+        return "it adds up the records of several classes, in which the same person may be"
+
     def known_sets(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """Return the sets of quasi-identifiers that an attacker may know; those within others are left out.
 

@@ -128,6 +128,10 @@ class PopulationUniqueness(PrivacyModel):
     reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
 
+    def why_not_people(self, *, all_rows: bool) -> str | None:
+        """The estimators take a sample in which everybody is once."""
+        return "its estimate takes a sample in which everybody is once, and people may be in several classes"
+
     @property
     def compares_with(self) -> tuple[Beside, ...]:
         """The number of records, which the population is a multiple of or at least as large as."""

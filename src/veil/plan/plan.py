@@ -293,6 +293,14 @@ class Plan:
             if self.person_column not in self.identifying:
                 treated = {**self.identifying, self.person_column: "remove"}
                 object.__setattr__(self, "identifying", treated)
+            for model in self.models:
+                reason = model.why_not_people(all_rows=self.knows == "all rows")
+                if reason is not None:
+                    raise PlanError(
+                        f"{model} cannot count people: {reason}. Leave it out; or, if every row is a person of its own, say "
+                        "so in ",
+                        Say("person"),
+                    )
         elif self.person == ASK and self.knows != "one row":
             raise PlanError(
                 Say("knows", self.knows),

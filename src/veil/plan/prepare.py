@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Attribute, Sample
+from veil.classes.voters import seen_by
 from veil.errors import InputError, PlanError
 from veil.hierarchies import Hierarchy
 from veil.plan.people import number_people
@@ -123,12 +124,16 @@ def prepare(
         microaggregated=plan.aggregated,
         weights=weights,
         squares=plan.quality.needs_squares,
+        people=people,
+        all_rows=plan.knows == "all rows",
     )
     for model in plan.models:
-        smallest = model.minimal_class_size(sample)
-        if smallest > sample.records:
+        voters = seen_by(sample, model.view)
+        smallest = model.minimal_class_size(voters)
+        if smallest > voters.records:
+            what = "records" if people is None else "people"
             raise PlanError(
-                f"{model} needs classes of {smallest} records, but the table has only {sample.records}: "
+                f"{model} needs classes of {smallest} {what}, but the table has only {voters.records}: "
                 "no release with any information can fulfil it"
             )
     return Prepared(table, plan, sample, tuple(codes), minimum, maximum, subset, weights, people)

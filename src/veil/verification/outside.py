@@ -109,6 +109,7 @@ def _beside(
 def _with_baseline(published: Published, baseline: pa.Table, weights: list[int]) -> Published:
     made = copy.copy(published)
     made.baseline, made.baseline_weights = baseline, np.array(weights, np.int64)
+    made.baseline_persons = None
     return made
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -17,6 +17,7 @@ from veil.hierarchies import Hierarchy
 from veil.models import PrivacyModel
 from veil.plan.plan import Plan
 from veil.published.finding import Finding, Verification
+from veil.published.people import People
 from veil.published.table import Published
 from veil.tables.columns import Encoded, encode_values, is_text
 from veil.tables.text import canonical_text
@@ -28,7 +29,25 @@ _FEW = 1 << 22
 
 def verify_models(published: Published, models: Sequence[PrivacyModel]) -> list[Finding]:
     """Check each privacy model on a published table."""
-    return [model.verify(published) for model in models]
+    return [verify_model(published, model) for model in models]
+
+
+def verify_model(published: Published, model: PrivacyModel, parts: Iterable[Published] = ()) -> Finding:
+    """Check a privacy model, on records or, where the table knows whose they are, on people.
+
+    `parts` are generalized to different levels, if the table is made of such.
+    """
+    if published.persons is None:
+        return model.verify_parts(published, parts)
+    seen = published.viewed(model.view)
+    found = model.verify_parts(seen, (part.viewed(model.view) for part in parts))
+    promise = f"{found.promise}, in people{' who have the same rows' if published.persons.all_rows else ''}"
+    holds, measured = found.holds, found.measured
+    for name in model.attribute_names if model.view == "one value" else ():
+        if number := published.undecided(name):
+            holds = False
+            measured = f"in {plural(number, 'class', 'classes')} somebody shows two values of {name!r}"
+    return Finding(promise, holds, measured, found.checked)
 
 
 def verify_roles(released: pa.Table, plan: Plan) -> list[Finding]:
@@ -82,6 +101,7 @@ def verify_release(
         hidden=hidden & (plan.suppressed_rows == "blank"),
         weights=weights,
         released_weights=weights if weights is None or rows is None else weights[rows],
+        rows=rows,
     )
     findings = verify_models(published, plan.models) + verify_roles(released, plan) + shape
     columns = [name for name in hierarchies if name not in plan.microaggregated]
@@ -92,7 +112,10 @@ def verify_release(
             return column.verify(plan, hidden)
 
         of_columns = list(pool.map(verify_column, columns))
-    if not over_limit:
+    if published.baseline_persons is not None:
+        limit = None if over_limit else plan.suppression_limit
+        findings += _verify_people(published.baseline_persons, hidden, rows, limit)
+    elif not over_limit:
         findings.append(_verify_limit(published, hidden, plan))
     if flag is not None:
         wrong = int(np.count_nonzero(published.flags != hidden))
@@ -152,8 +175,13 @@ def as_published(
     weights: NDArray[np.int64] | None,
     released_weights: NDArray[np.int64] | None,
     hidden: NDArray[np.bool_] | None = None,
+    rows: NDArray[np.int64] | None = None,
 ) -> Published:
-    """See a released table from outside, together with what the models compare it with."""
+    """See a released table from outside, together with what the models compare it with.
+
+    `rows` are the rows of the original that are in the release, None if all are in their order.
+    """
+    persons = people_of(original, plan)
     return Published(
         released,
         [*hierarchies, *plan.aggregated],
@@ -168,7 +196,16 @@ def as_published(
         members=subset,
         hierarchies=hierarchies,
         levels=levels,
+        persons=persons if persons is None or rows is None else persons.take(rows),
+        baseline_persons=persons,
     )
+
+
+def people_of(original: pa.Table, plan: Plan) -> People | None:
+    """Read whose rows those of the original are, if people may have several."""
+    if plan.person_column is None:
+        return None
+    return People.of(original, plan.person_column, all_rows=plan.knows == "all rows")
 
 
 def _verify_shape(
@@ -201,6 +238,21 @@ def _verify_shape(
     ]
 
 
+def _verify_people(
+    everybody: People,
+    hidden: NDArray[np.bool_],
+    rows: NDArray[np.int64] | None,
+    limit: float | None,
+) -> list[Finding]:
+    """Count the people who lose a row, be it blank or not there."""
+    gone = np.ones(everybody.codes.size, np.bool_)
+    gone[(np.arange(gone.size) if rows is None else rows)[~hidden]] = False
+    found = [verify_whole(everybody, gone)] if everybody.all_rows else []
+    if limit is not None:
+        found.append(verify_lost(everybody, gone, largest_count(limit, everybody.number)))
+    return found
+
+
 def _verify_limit(published: Published, hidden: NDArray[np.bool_], plan: Plan) -> Finding:
     """Count the suppressed records, those that are not there among them."""
     records, weights = published.baseline_records, published.weights
@@ -209,6 +261,20 @@ def _verify_limit(published: Published, hidden: NDArray[np.bool_], plan: Plan) -
     allowed = largest_count(plan.suppression_limit, records)
     what = plural(allowed, "record is", "records are")
     return Finding(f"at most {what} suppressed", count <= allowed, str(count))
+
+
+def verify_lost(everybody: People, gone: NDArray[np.bool_], allowed: int) -> Finding:
+    """Count the people who lose a row, given which rows are gone."""
+    lost = everybody.lost(gone)
+    return Finding(
+        f"at most {plural(allowed, 'person loses', 'people lose')} a row", lost <= allowed, str(lost)
+    )
+
+
+def verify_whole(everybody: People, gone: NDArray[np.bool_]) -> Finding:
+    """Check that nobody is suppressed in part: what is left would tell them from people who have the same rows."""
+    partly = int(np.intersect1d(everybody.codes[gone], everybody.codes[~gone]).size)
+    return Finding("whoever loses a row loses all rows", partly == 0, f"{partly} lose only some")
 
 
 class _Column:

@@ -196,8 +196,10 @@ def settle(
             raise PlanError(Say("save_recipe"), " goes with recipes of a plan, not of masking methods")
         apart = apart or recipe.apart_path
     else:
-        if apart is not None:
-            raise PlanError(Say("apart"), " goes with masking methods: a plan makes one table")
+        if apart is not None and "pseudonym" not in recipe.plan().identifying.values():
+            raise PlanError(
+                Say("apart"), " goes with masking methods and with pseudonyms: this plan makes one table"
+            )
         engine = engine or recipe.reading
     return Job(
         recipe,
@@ -329,8 +331,15 @@ def _check(job: Job, relation: Relation | None) -> None:
         check_key(job.key, Path(str(job.output)))
     if release is not None:
         _check_beside(release.resolve(), targets)
-    if isinstance(job.recipe, MaskingRecipe):
-        _check_apart(job, [type(each).__name__ for each in job.recipe.steps if each.apart_is_secret])
+    if isinstance(job.recipe, MaskingRecipe) or job.apart is not None:
+        _check_apart(job, _keeping_apart(job.recipe))
+
+
+def _keeping_apart(recipe: Recipe | MaskingRecipe) -> list[str]:
+    """What makes a table that must not go with the release."""
+    if isinstance(recipe, Recipe):
+        return ["the plan"]
+    return [type(each).__name__ for each in recipe.steps if each.apart_is_secret]
 
 
 def _check_beside(release: Path, targets: Mapping[str, Path]) -> None:
@@ -378,8 +387,8 @@ def _check_apart(job: Job, secret: list[str]) -> None:
 def _apart_files(made: Release, job: Job) -> list[Path]:
     """Return where the tables go that do not belong into the release."""
     names = list(made.apart)
-    if not names:
-        return []
+    if not names or (job.apart is None and made.plan is not None):
+        return []  # nobody can turn pseudonyms back whose key nobody keeps
     if job.apart is None:
         raise OutputError(
             f"there is more than one table: {', '.join(names)}. Say where these go: ",

@@ -36,7 +36,9 @@ _NUMBERS = {
 
 @pytest.mark.parametrize("values", _NUMBERS.values(), ids=_NUMBERS)
 @pytest.mark.parametrize("name", ["patient", "Patient_ID", "subject", "person_id", "Kundennummer", "pid"])
-def test_twenty_patients_with_six_visits_are_noticed_whatever_the_role(name: str, values: list[object]) -> None:
+def test_twenty_patients_with_six_visits_are_noticed_whatever_the_role(
+    name: str, values: list[object]
+) -> None:
     table = pa.table({name: _visits(values), "age": [30] * 120})
     assert _columns(table) == _columns(table, name) == [(name,)]
     found = find_repeats(table)[0]

@@ -64,7 +64,7 @@ class _Stated(_Part):
 class _Promises(_Part):
     quasi_identifiers: list[str] = Field(min_length=1)
     roles: dict[Role, list[str]]
-    identifying: dict[str, Literal["remove", "mask"]]
+    identifying: dict[str, Literal["remove", "mask", "pseudonym"]]
     marker: str | None
     flag: str | None
     models: list[dict[str, Any]]
@@ -210,7 +210,7 @@ def _open_release(source: Any, data: dict[str, Any]) -> Source:
 def _columns_to_check(promises: dict[str, Any]) -> list[str]:
     """Columns that have to be read to check promises; of those that should be gone, the name is enough."""
     models = [model for model in map(read_model, promises["models"]) if isinstance(model, PrivacyModel)]
-    masked = [name for name, treatment in promises["identifying"].items() if treatment == "mask"]
+    masked = [name for name, treatment in promises["identifying"].items() if treatment != "remove"]
     return [
         *promises["quasi_identifiers"],
         *(name for model in models for name in model.attribute_names),
@@ -295,6 +295,9 @@ def _check_promises(
         findings.append(Finding.not_checked(promise, "this table alone does not tell"))
     for name, treatment in promises["identifying"].items():
         there = name in columns
+        if treatment == "pseudonym":
+            findings.append(_check_pseudonyms(table, name, promises["marker"]))
+            continue
         values = set(table[name].unique().to_pylist()) if there and treatment == "mask" else set()
         masked = treatment == "mask" and values <= {promises["marker"]}
         gone = "removed" if treatment == "remove" else "masked"
@@ -313,6 +316,17 @@ def _check_promises(
     if any({"distribution", "records"} & set(model.compares_with) for model in models) and known != Input():
         open_questions.append("what the certificate says of the input, which models compare with")
     return findings, open_questions
+
+
+def _check_pseudonyms(table: pa.Table, name: str, marker: str | None) -> Finding:
+    """Check that a column looks like pseudonyms; whether it tells nothing of people, no table can show."""
+    promise = f"identifying column {name!r} holds pseudonyms"
+    if name not in table.column_names:
+        return Finding(promise, False, "gone")
+    values = set(table[name].unique().to_pylist()) - {None, marker}
+    strange = sum(re.fullmatch("[0-9a-f]{16}", str(value)) is None for value in values)
+    told = f"{strange} values are none" if strange else plural(len(values), "pseudonym")
+    return Finding(promise, not strange, told)
 
 
 def _check_roles(promises: dict[str, Any], content: dict[str, Any]) -> Finding:

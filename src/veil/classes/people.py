@@ -20,6 +20,10 @@ from veil.base.compiled import kernel
 EVERYBODY = np.iinfo(np.int64).max
 """More people than any class has."""
 
+_BITS = 32
+_COUNT = (1 << _BITS) - 1
+"""A count beside which the number of a thing fits into a machine word."""
+
 Numbers = NDArray[np.int32]
 Counts = NDArray[np.int64]
 
@@ -34,8 +38,8 @@ class Entries:
     @staticmethod
     def of_rows(things: Numbers, row_class: Numbers, classes: int) -> Entries:
         """Count each thing once in each class that it has rows in."""
-        order = np.argsort(things, kind="stable")
-        rows = Entries(things[order], row_class[order])
+        rows = Entries(np.empty_like(things), np.empty(things.size, np.int32))
+        sort_by_thing(things, row_class, int(things.max()) + 1, rows.things, rows.classes)
         return rows.merge(np.arange(classes, dtype=np.int32), classes)
 
     def merge(self, groups: Numbers, number: int) -> Entries:
@@ -43,9 +47,8 @@ class Entries:
         room = Entries(np.empty_like(self.things), np.empty_like(self.classes))
         counts, parts = np.empty(number, np.int64), np.zeros(groups.size, np.int64)
         filled = merge_entries(
-            self.things, self.classes, groups, parts, EVERYBODY, counts, np.empty(number, np.int32),
-            room.things, room.classes,
-        )  # fmt: skip
+            self.things, self.classes, groups, parts, EVERYBODY, counts, room.things, room.classes
+        )
         return Entries(room.things[:filled], room.classes[:filled])
 
     def copy(self) -> Entries:
@@ -60,8 +63,10 @@ class Entries:
 
 def records_of(codes: Numbers, weights: Counts | None) -> Counts:
     """Count the records of each person."""
+    if weights is None:
+        return np.bincount(codes).astype(np.int64)
     counts = np.zeros(int(codes.max()) + 1, np.int64)
-    np.add.at(counts, codes, 1 if weights is None else weights)
+    np.add.at(counts, codes, weights)
     return counts
 
 
@@ -152,7 +157,7 @@ class OneRow:
         """The people of classes that have been merged into so many groups. They live in `work`."""
         filled = merge_entries(
             self.entries.things, self.entries.classes, groups, self.counts, self.enough, work.counts[:number],
-            work.newest, work.things, work.classes,
+            work.things, work.classes,
         )  # fmt: skip
         listed = Entries(work.things[:filled], work.classes[:filled])
         shown = tuple(each.merge(groups, number) for each in self.shown)
@@ -164,6 +169,8 @@ class OneRow:
 
     def lost(self, rejected: NDArray[np.uint8]) -> int:
         """Count the people who have a row in a rejected class."""
+        if self.enough < EVERYBODY:  # nobody else is listed, and nothing else is asked for
+            return int(count_different(self.entries.things))
         return int(count_lost(self.entries.things, self.entries.classes, rejected))
 
 
@@ -172,7 +179,6 @@ class Scratch:
 
     def __init__(self, classes: int, entries: int) -> None:
         self.counts = np.empty(classes, np.int64)
-        self.newest = np.empty(classes, np.int32)
         self.things = np.empty(entries, np.int32)
         self.classes = np.empty(entries, np.int32)
 
@@ -271,7 +277,6 @@ def merge_entries(
     parts: Counts,
     enough: int,
     counts: Counts,
-    newest: Numbers,
     out_things: Numbers,
     out_classes: Numbers,
 ) -> int:
@@ -279,29 +284,58 @@ def merge_entries(
 
     `parts` are the counts of the classes; those that have enough already are not listed among the entries.
     """
+    # Which thing was last met in a group stands beside how many were, so that both are fetched at once.
     for g in range(counts.size):
         counts[g] = 0
-        newest[g] = -1
     for c in range(groups.size):
         if parts[c] >= enough:
             counts[groups[c]] = max(counts[groups[c]], parts[c])
     filled = 0
     for e in range(things.size):
-        g = groups[classes[e]]
-        if counts[g] < enough and newest[g] != things[e]:
-            newest[g] = things[e]
-            counts[g] += 1
+        g = groups[np.uint32(classes[e])]
+        met = counts[g]
+        number, thing = met & _COUNT, np.int64(things[e]) + 1
+        if number < enough and met >> _BITS != thing:
+            counts[g] = (thing << _BITS) | (number + 1)
             out_things[filled] = things[e]
             out_classes[filled] = g
             filled += 1
+    for g in range(counts.size):
+        counts[g] &= _COUNT
     if enough == EVERYBODY:
         return filled
     left = 0
     for e in range(filled):
         out_things[left] = out_things[e]
         out_classes[left] = out_classes[e]
-        left += counts[out_classes[e]] < enough
+        left += counts[np.uint32(out_classes[e])] < enough
     return left
+
+
+@kernel
+def sort_by_thing(
+    things: Numbers, classes: Numbers, number: int, out_things: Numbers, out_classes: Numbers
+) -> None:
+    """Bring rows into the order of their things, by counting."""
+    starts = np.zeros(number + 1, np.int64)
+    for i in range(things.size):
+        starts[things[i] + 1] += 1
+    for t in range(number):
+        starts[t + 1] += starts[t]
+    for i in range(things.size):
+        at = starts[things[i]]
+        starts[things[i]] += 1
+        out_things[at] = things[i]
+        out_classes[at] = classes[i]
+
+
+@kernel
+def count_different(things: Numbers) -> int:
+    """Count different things, which stand together."""
+    found = 0
+    for e in range(things.size):
+        found += e == 0 or things[e] != things[e - 1]
+    return found
 
 
 @kernel

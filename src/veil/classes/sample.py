@@ -72,9 +72,12 @@ class Sample:
         self.microaggregated = microaggregated
         self.has_subset = subset is not None
         further = [(attribute.codes, len(attribute.values)) for attribute in attributes]
-        if people is not None and baseline is None and are_rows(people, weights):
-            people = None
-        self.persons = None if people is None else Persons(people, further, weights, all_rows=all_rows)
+        if people is not None:
+            plain = are_rows(people, weights) if baseline is None else baseline.persons is None
+            people = None if plain else people
+        self.persons: Persons | None = (
+            None if people is None else Persons(people, further, weights, all_rows=all_rows)
+        )
         self.table, self.row_class = collapse(
             encoding, codes, further, subset, weights=weights, squares=squares, persons=self.persons
         )

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -100,6 +100,8 @@ def assess(
     hierarchies: Sequence[str],
     subset: str | None,
     population: str | None,
+    person: str | None,
+    knows: str,
     marker: str,
     format: str | None,
     engine: Engine | Settings | None,
@@ -117,6 +119,8 @@ def assess(
         hierarchies=grammar.hierarchies(hierarchies),
         subset=None if subset is None else grammar.subset(subset),
         population=None if population is None else grammar.population(population),
+        person=person,
+        knows=cast("Any", knows),
         marker=marker,
         format=grammar.format(format) if format else None,
         engine=engine or "auto",

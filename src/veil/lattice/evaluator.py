@@ -118,11 +118,16 @@ class Evaluator:
         """Put the limit in people, and in rows what these can have at most."""
         # Nodes that are out of the question for one criterion need not be so further down.
         self.keeping, self.forbidding = [], [(criterion, False) for criterion, _ in self.forbidding]
-        self.allowed_people = largest_count(limit, persons.number)
-        self.allowed = int(persons.most[: self.allowed_people].sum())
+        self.allow(largest_count(limit, persons.number))
         if isinstance(self.table.people, OneRow) and not (self.others or self.on_sample):
             enough = self.table.people.sufficient(self.smallest)
             self.table = replace(self.table, people=enough)
+
+    def allow(self, number: int) -> None:
+        """Let so many records be suppressed, or people lose a row; the limit in records bounds what these have then."""
+        persons = self.sample.persons
+        self.allowed_people = number
+        self.allowed = number if persons is None else int(persons.most[:number].sum())
 
     def evaluate(
         self, levels: Levels, source: ClassTable, *, score: bool = False, high: bool = False

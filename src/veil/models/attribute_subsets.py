@@ -63,6 +63,7 @@ class SubsetKAnonymity(PrivacyModel):
     monotone_suppression: ClassVar[bool] = True
     reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+    counts_people: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if (self.m is None) == (self.subsets is None):
@@ -70,10 +71,6 @@ class SubsetKAnonymity(PrivacyModel):
                 "`m` or `subsets` of SubsetKAnonymity should be given, one of them and not "
                 + ("none" if self.m is None else "both")
             )
-
-    def why_not_people(self, *, all_rows: bool) -> str | None:
-        """A group spans classes, and a person may be in several of them."""
-        return "it adds up the records of several classes, in which the same person may be"
 
     def known_sets(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """Return the sets of quasi-identifiers that an attacker may know; those within others are left out.

@@ -127,10 +127,7 @@ class PopulationUniqueness(PrivacyModel):
 
     reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
-
-    def why_not_people(self, *, all_rows: bool) -> str | None:
-        """The estimators take a sample in which everybody is once."""
-        return "its estimate takes a sample in which everybody is once, and people may be in several classes"
+    counts_people: ClassVar[bool] = False  # the estimators take a sample in which everybody is once
 
     @property
     def compares_with(self) -> tuple[Beside, ...]:

@@ -28,6 +28,15 @@ class People:
         """Read the column that tells people apart."""
         return People(encode_comparable(table[column], column)[1], all_rows)
 
+    @staticmethod
+    def shown_by(
+        table: pa.Table, column: str | None, treatment: str | None, *, all_rows: bool
+    ) -> People | None:
+        """Read the people of a table that shows whose its rows are, by pseudonyms; None if it does not."""
+        if column is None or column not in table.column_names or treatment in (None, "remove", "mask"):
+            return None
+        return People.of(table, column, all_rows=all_rows)
+
     @property
     def number(self) -> int:
         """How many people have a row."""

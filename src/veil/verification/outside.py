@@ -17,6 +17,7 @@ from veil.published.finding import Finding
 from veil.published.table import Published
 from veil.tables.columns import encode_comparable
 from veil.tables.text import canonical_text
+from veil.verification.release import verify_model
 
 Counts = Mapping[str, Mapping[str | None, int]]
 """How many records have each value, spelled as text, of each column."""
@@ -36,12 +37,15 @@ class Input:
         How many of them have each value of a sensitive column, as far as that is known.
     chosen : bool
         Whether the records were chosen from more people, of whom nothing is known.
+    several : bool
+        Whether people may have several rows, and the table does not tell which.
     """
 
     whole: bool = False
     records: int | None = None
     counts: Counts = field(default_factory=dict)
     chosen: bool = False
+    several: bool = False
 
     @classmethod
     def behind(cls, published: Published, plan: Plan) -> Input:
@@ -51,6 +55,7 @@ class Input:
             whole=not dropped and not published.suppressed_records,
             records=None if dropped else published.records,
             chosen=any(model.subset is not None for model in plan.models),
+            several=plan.person_column is not None and published.persons is None,
         )
 
 
@@ -61,12 +66,14 @@ def verify_from_outside(published: Published, models: Sequence[PrivacyModel], kn
 
 def _verify_model(published: Published, model: PrivacyModel, known: Input) -> Finding:
     needs = model.compares_with
+    if known.several:
+        return _judge_rows(published, model)
     if "population" in needs and known.chosen:
         return _not_checked(published, model, "that takes the people that the records were chosen from")
     if "hierarchies" in needs:
         return _not_checked(published, model, "that takes the hierarchies")
     if known.whole:
-        return model.verify(published)
+        return verify_model(published, model)
     if "distribution" in needs:
         for name in model.attribute_names:
             if name not in known.counts:
@@ -82,8 +89,17 @@ def _verify_model(published: Published, model: PrivacyModel, known: Input) -> Fi
             return _not_checked(
                 published, model, "that takes the number of records of the input, which may have had more"
             )
-        return model.verify(_with_baseline(published, pa.table({"": [0]}), [known.records]))
-    return model.verify(published)
+        return verify_model(_with_baseline(published, pa.table({"": [0]}), [known.records]), model)
+    return verify_model(published, model)
+
+
+def _judge_rows(published: Published, model: PrivacyModel) -> Finding:
+    """Say what rows tell of people: there are no more people than rows, so that a class of too few rows has too few."""
+    if not model.attribute_names and not model.compares_with and model.monotone_suppression:
+        found = model.verify(published)
+        if not found.holds:
+            return Finding(f"{found.promise}, in people", False, f"{found.measured}, even in rows")
+    return _not_checked(published, model, "that takes whose row each row is, which the table does not tell")
 
 
 def _beside(
@@ -102,7 +118,7 @@ def _beside(
     if not fits:
         return Finding(f"the input has the stated values of {name!r}", False, "the table has others, or more")
     baseline = pa.table({name: values})
-    found = model.verify(_with_baseline(published, baseline, [counts[text] for text in texts]))
+    found = verify_model(_with_baseline(published, baseline, [counts[text] for text in texts]), model)
     return Finding(found.promise, found.holds, f"{found.measured}, by the stated counts of the input")
 
 

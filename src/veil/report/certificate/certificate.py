@@ -50,6 +50,8 @@ def certificate_of(release: object, *, sign: PrivateKey | AnyKey | None = None) 
         "marker": outcome.marker,
         "flag": flag,
     }
+    if outcome.plan is not None and outcome.plan.person_column is not None:
+        promises["person"] = {"column": outcome.plan.person_column, "knows": outcome.plan.knows}
     if outcome.plan is None:
         found = _findings_of_mask(outcome, table, promises)
     else:
@@ -78,7 +80,8 @@ def _findings_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any
     if any(model.compares_with for model in outcome.models):
         known = tellable_input(outcome)
         promises["input"] = spell_input(known)
-    found = check_models(specs, stated, published_table(table, promises, outcome.weights), known)
+    published = published_table(table, promises, outcome.weights)
+    found = check_models(specs, stated, published, known, several="person" in promises)
     return [_spell(promise, each) for promise, each in zip(stated, found, strict=True)]
 
 
@@ -89,7 +92,7 @@ def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any
     known = Input(whole=True, records=published.records)
     promises["input"] = spell_input(known)
     specs = spell_models(outcome.models, outcome.table)
-    found = check_models(specs, [each["kind"] for each in specs], published, known)
+    found = check_models(specs, [each["kind"] for each in specs], published, known, several=False)
     promises["models"] = [spec for spec, each in zip(specs, found, strict=True) if each.holds]
     kept = [each for each in found if each.holds]
     promises["stated"] = [

@@ -21,6 +21,7 @@ from veil.engines.relation import Relation, relation_of
 from veil.errors import InputError
 from veil.models.base import PrivacyModel
 from veil.outcome.outcome import outcome_of
+from veil.plan.plan import Knows
 from veil.published.finding import Finding, Verification
 from veil.report.certificate.certificate import FORMAT
 from veil.report.certificate.digest import column_digests, digest_of
@@ -61,6 +62,11 @@ class _Stated(_Part):
     checkable: bool = False
 
 
+class _Person(_Part):
+    column: str
+    knows: Knows
+
+
 class _Promises(_Part):
     quasi_identifiers: list[str] = Field(min_length=1)
     roles: dict[Role, list[str]]
@@ -69,6 +75,7 @@ class _Promises(_Part):
     flag: str | None
     models: list[dict[str, Any]]
     input: _Input | None = None
+    person: _Person | None = None
     untouched: bool = False
     every_row_judged: bool = False
     stated: list[_Stated] = Field(default_factory=list)
@@ -289,7 +296,8 @@ def _check_promises(
         return [Finding("the quasi-identifiers are there", False, f"without {names}")], []
     published = published_table(table, promises, released.weights)
     known = Input() if promises["input"] is None else read_input(promises["input"], published)
-    findings = check_models(promises["models"], stated, published, known)
+    several = promises["person"] is not None
+    findings = check_models(promises["models"], stated, published, known, several=several)
     for each in promises["stated"]:
         promise = f"the certificate states: {each['promise']}"
         findings.append(Finding.not_checked(promise, "this table alone does not tell"))
@@ -345,6 +353,9 @@ def _check_roles(promises: dict[str, Any], content: dict[str, Any]) -> Finding:
         wrong.append("the quasi-identifiers that are judged are others")
     if sorted(promises["identifying"]) != sorted(roles.get("identifying", [])):
         wrong.append("the identifying columns are others")
+    person = promises["person"]
+    if person is not None and person["column"] not in promises["identifying"]:
+        wrong.append(f"{person['column']!r} tells people apart, and is not identifying")
     if promises["untouched"] and (roles.get("sensitive") or promises["identifying"]):
         wrong.append("masks know no such roles")
     secret = roles.get("insensitive" if promises["untouched"] else "sensitive", [])

@@ -8,7 +8,7 @@ then promised more than holds, so that it has to be noticed. What is looked at, 
 - *Names, addresses and the like*, of which several people may have the same one: all of them that are identifying are
   taken together, and count as repeated where many more pairs of rows agree in them than would by chance, if each had been
   dealt out to the rows by itself. A single one counts if it is a number or address of a person or a full name.
-- *First names, last names, places and dates* are shared by many people. One alone, or places and dates alone, never count.
+- *First names, last names, places, dates*, and what else people have in common by its name (occupation, diagnosis), are shared by many people. One alone, or places and dates alone, never count.
 
 Missing values, and texts that stand for them, are no values.
 """
@@ -28,7 +28,12 @@ from veil.errors import NOTHING, PlanError, Say
 from veil.risk.grouping import table_of
 from veil.risk.identify.content import SHARED
 from veil.risk.identify.detection import by_content, match_name
-from veil.risk.identify.vocabulary import COLUMN_NAMES, QUASI_IDENTIFYING_NAMES, is_person_number
+from veil.risk.identify.vocabulary import (
+    COLUMN_NAMES,
+    QUASI_IDENTIFYING_NAMES,
+    SENSITIVE_NAMES,
+    is_person_number,
+)
 from veil.tables.columns import is_text
 from veil.tables.tally import InMemory, Tallied, Tally
 
@@ -41,6 +46,9 @@ _CONTACTS = frozenset(
 
 _FEW = 6
 """Different values below which a column that is called `member` or `user` tells what somebody is, not who."""
+
+_LIKENESS = 0.5
+"""How much of the name of a column has to say that it is an identifier: "record id", and not "occupation id"."""
 
 _MUCH_MORE = 2
 """How many times as many pairs as by chance are too many."""
@@ -147,6 +155,8 @@ def _kind_of(name: str, table: Tallied) -> _Kind:
     if is_person_number(name) is not None:
         return "number"
     by_name = match_name(name, COLUMN_NAMES)
+    if by_name is not None and by_name[0] == "identifier" and by_name[1] < _LIKENESS:
+        by_name = None
     if by_name is not None and by_name[0] not in ("identifier", "name"):
         return _of_category(by_name[0])
     values = table.some(name)
@@ -156,7 +166,7 @@ def _kind_of(name: str, table: Tallied) -> _Kind:
             return _of_category(category)
     if by_name is not None and by_name[0] == "name" and is_text(values.type):
         return "name"
-    shared = match_name(name, {"shared": QUASI_IDENTIFYING_NAMES})
+    shared = match_name(name, {"shared": QUASI_IDENTIFYING_NAMES | SENSITIVE_NAMES})
     return "place" if by_name is None and shared is not None else "number"
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.models import KMap as KMap
     from veil.models import PopulationUniqueness as PopulationUniqueness
     from veil.models import Profitability as Profitability
+    from veil.models import RatioDistance as RatioDistance
     from veil.models import RecursiveCLDiversity as RecursiveCLDiversity
     from veil.models import SampleUniqueness as SampleUniqueness
     from veil.models import SubsetKAnonymity as SubsetKAnonymity

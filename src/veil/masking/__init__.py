@@ -34,6 +34,7 @@ METHODS = Family(
         "Anatomy",
         "IndividualRankingSwapping",
         "MaximumDistanceToAverageVectorSwapping",
+        "WholeRecordSwapping",
         "UncorrelatedNoise",
         "CorrelatedNoise",
         "DataSwapping",
@@ -85,6 +86,7 @@ if TYPE_CHECKING:  # names for editors and type checkers; what is not among them
     from veil.masking.ties.probabilistic import (
         MaximumDistanceToAverageVectorSwapping as MaximumDistanceToAverageVectorSwapping,
     )
+    from veil.masking.ties.whole_record_swapping import WholeRecordSwapping as WholeRecordSwapping
     from veil.masking.values.coding import BottomCoding as BottomCoding
     from veil.masking.values.coding import TopCoding as TopCoding
     from veil.masking.values.noise import CorrelatedNoise as CorrelatedNoise

@@ -36,6 +36,7 @@ METHODS = Family(
         "Anatomy",
         "IndividualRankingSwapping",
         "MaximumDistanceToAverageVectorSwapping",
+        "WholeRecordSwapping",
         "UncorrelatedNoise",
         "CorrelatedNoise",
         "DataSwapping",
@@ -87,6 +88,7 @@ if TYPE_CHECKING:  # names for editors and type checkers; what is not among them
     from veil.masking.ties.probabilistic import (
         MaximumDistanceToAverageVectorSwapping as MaximumDistanceToAverageVectorSwapping,
     )
+    from veil.masking.ties.whole_record_swapping import WholeRecordSwapping as WholeRecordSwapping
     from veil.masking.values.coding import BottomCoding as BottomCoding
     from veil.masking.values.coding import TopCoding as TopCoding
     from veil.masking.values.dates import DateShifting as DateShifting

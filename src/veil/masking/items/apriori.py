@@ -27,7 +27,10 @@ def good_recoding(problem: Problem, *, leave_out: bool) -> Recoding | None:
     """Return a recoding with nothing rare that costs little; None if there is none."""
     ways = [_upwards(problem, raising=True, leave_out=leave_out)]
     if leave_out:
-        ways += [_upwards(problem, raising=True, leave_out=False), _upwards(problem, raising=False, leave_out=True)]
+        ways += [
+            _upwards(problem, raising=True, leave_out=False),
+            _upwards(problem, raising=False, leave_out=True),
+        ]
     found = sorted((each for each in ways if each is not None), key=problem.loss)
     if problem.items.size > _SMALL:
         found = found[:1]
@@ -84,7 +87,7 @@ def _split(problem: Problem, recoding: Recoding, *, leave_out: bool) -> Recoding
     children: dict[int, list[int]] = {}
     for node, above in enumerate(tree.parent.tolist()):
         children.setdefault(above, []).append(node)
-    waiting = [node for node in np.unique(recoding[recoding >= tree.items]).tolist()]
+    waiting: list[int] = np.unique(recoding[recoding >= tree.items]).tolist()
     spent = problem.occurrences * problem.costs(recoding)
     waiting.sort(key=lambda node: int(spent[recoding == node].sum()))
     while waiting:

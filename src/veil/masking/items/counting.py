@@ -55,7 +55,7 @@ def _next(chosen: Integers, size: int, length: int) -> bool:
 
 
 @kernel
-def _slot(keys: Integers, key: int) -> int:
+def _slot(keys: Integers, key: int) -> np.int64:
     """Return where a key stands, or would stand, in an open hash table."""
     mask = keys.size - 1
     place = (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -108,7 +108,7 @@ class Problem:
             marked[nodes] = True
             order[marked] -= tree.nodes
             sets = self._sets_with(np.flatnonzero((recoding >= 0) & marked[recoding]))
-            place, starts = _rows(starts, sets)
+            place, starts = rows_of(starts, sets)
             items, records, parts = items[place], records[sets], parts[sets]
         made, lengths = np.empty(items.size, np.int64), np.zeros(records.size, np.int64)
         publish(starts, items, recoding, order, made, lengths)
@@ -148,7 +148,29 @@ class Problem:
         return np.flatnonzero(marked)
 
 
-def _rows(starts: Integers, rows: Integers) -> tuple[Integers, Integers]:
+def select(
+    problem: Problem, sets: Integers, grow: Callable[[Integers], Taxonomy]
+) -> tuple[Problem, Integers]:
+    """Return the problem of some of the sets, with items numbered anew, and which item each of these was.
+
+    `grow` makes the taxonomy of those items.
+    """
+    place, starts = rows_of(problem.starts, sets)
+    items, codes = np.unique(problem.items[place], return_inverse=True)
+    parts = np.unique(problem.parts[sets], return_inverse=True)[1]
+    made = Problem(
+        grow(items),
+        starts,
+        codes.astype(np.int64),
+        problem.records[sets],
+        parts.astype(np.int64),
+        problem.k,
+        problem.m,
+    )
+    return made, items
+
+
+def rows_of(starts: Integers, rows: Integers) -> tuple[Integers, Integers]:
     """Return the places of some rows, one after the other, and where each of them begins then."""
     lengths = starts[rows + 1] - starts[rows]
     begins = np.append(0, np.cumsum(lengths))

@@ -71,15 +71,15 @@ class Taxonomy:
         return made
 
     @staticmethod
-    def flat(items: int, left_out: Fraction = Fraction(1)) -> Taxonomy:
-        """A taxonomy without groups: items are published or left out."""
+    def flat(items: Integers, left_out: Fraction = Fraction(1)) -> Taxonomy:
+        """A taxonomy without groups: items, given by number, are published or left out."""
         return Taxonomy(
-            items,
-            np.full(items, -1, np.int64),
-            np.zeros(items, np.int64),
+            items.size,
+            np.full(items.size, -1, np.int64),
+            np.zeros(items.size, np.int64),
             left_out.numerator,
             left_out.denominator,
-            tuple((0, item) for item in range(items)),
+            tuple((0, item) for item in items.tolist()),
         )
 
     @staticmethod

@@ -11,7 +11,9 @@ from veil.masking.items.problem import Problem, Rare, Recoding
 Integers = NDArray[np.int64]
 
 
-def undone(problem: Problem, recoding: Recoding, rare: Rare, *, raising: bool, leave_out: bool) -> Recoding | None:
+def undone(
+    problem: Problem, recoding: Recoding, rare: Rare, *, raising: bool, leave_out: bool
+) -> Recoding | None:
     """Raise nodes to groups or leave them out, until each listed combination has a node that has changed.
 
     Chosen is what costs least for each combination that it touches. Whole nodes are left out, as that makes no other

@@ -58,6 +58,8 @@ class Baskets:
         """Return the sets of so many owners, of whom each has an item in every row with their number."""
         if pa.types.is_dictionary(items.type):
             items = items.cast(items.type.value_type)
+        if is_text(items.type):
+            items = items.cast(pa.string())
         values, codes = encode_values(with_one_zero(items))
         known = np.array(pc.is_valid(values), dtype=np.bool_)
         if is_text(values.type):

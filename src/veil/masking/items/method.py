@@ -70,9 +70,7 @@ class ItemGeneralization(Method):
     column: Annotated[
         str, Field(description="column of items: lists, text with a separator, or one in each row")
     ]
-    k: Annotated[
-        int, Field(ge=2, le=2**31 - 1, description="least number of records to choose from; 5 to 20 is usual")
-    ]
+    k: Annotated[int, Field(ge=2, description="least number of records to choose from; 5 to 20 is usual")]
     m: Annotated[
         int, Field(ge=1, le=20, description="number of items that an attacker may know; 1 to 3 is usual")
     ]

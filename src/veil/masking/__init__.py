@@ -23,6 +23,7 @@ METHODS = Family(
         "DateShifting",
         "DaysSinceFirst",
         "LocalSuppression",
+        "ItemGeneralization",
         "Mondrian",
         "TopDownSpecialization",
         "UnivariateMicroaggregation",
@@ -57,6 +58,7 @@ Masking = Annotated[Method, METHODS]
 """Any masking method, told apart by `kind`: the form that recipes use."""
 
 if TYPE_CHECKING:  # names for editors and type checkers; what is not among them is found all the same
+    from veil.masking.items.method import ItemGeneralization as ItemGeneralization
     from veil.masking.microaggregation.closeness import (
         TClosenessThroughMicroaggregation as TClosenessThroughMicroaggregation,
     )

@@ -23,6 +23,7 @@ from veil.api.targets import (
     check_output,
     check_target,
     check_targets,
+    goes_along,
     require,
     written_format,
 )
@@ -376,11 +377,10 @@ def _check_apart(job: Job, secret: list[str]) -> None:
         return
     if not job.apart.is_dir():
         raise OutputError(f"{job.apart}: is not a folder. Create it, or choose another one")
-    is_beside = isinstance(job.output, str) and job.apart.resolve() == Path(job.output).resolve().parent
-    if secret and is_beside:
+    if secret and isinstance(job.output, str) and goes_along(job.apart, Path(job.output)):
         raise OutputError(
-            f"{job.apart}: the release goes there, and what {', '.join(secret)} keeps apart must not. Choose another "
-            "folder"
+            f"{job.apart}: the release goes there or into a folder above, and what {', '.join(secret)} keeps apart must "
+            "not go along. Choose a folder beside that of the release"
         )
 
 

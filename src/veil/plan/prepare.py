@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Attribute, Sample
-from veil.errors import InputError, PlanError
+from veil.errors import ImpossibleError, InputError, PlanError
 from veil.hierarchies import Hierarchy
 from veil.plan.plan import Plan
 from veil.tables.arrow import dictionary_encoded, with_one_zero
@@ -120,7 +120,7 @@ def prepare(
     for model in plan.models:
         smallest = model.minimal_class_size(sample)
         if smallest > sample.records:
-            raise PlanError(
+            raise ImpossibleError(
                 f"{model} needs classes of {smallest} records, but the table has only {sample.records}: "
                 "no release with any information can fulfil it"
             )

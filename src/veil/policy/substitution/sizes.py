@@ -150,7 +150,7 @@ def sizes_give_no_profitable_attack(facts: Facts, known: Known) -> Iterator[Conc
                 and wish.subset is not None
                 and each.subset == wish.subset
             )
-            if (in_release or in_population) and each.k >= k:  # type: ignore[union-attr]
+            if (in_release or in_population) and getattr(each, "k", 0) >= k:
                 yield Conclusion((each,), wish)
 
 

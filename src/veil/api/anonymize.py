@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from veil.api.open import Engine, find_relation, open_for_plan
+from veil.api.open import Engine, check_people, find_relation, open_for_plan
 from veil.api.release import Release
 from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
@@ -21,7 +21,7 @@ from veil.local_recoding.recode import recode
 from veil.models import PrivacyModel
 from veil.outcome.generalize import generalize, search_best
 from veil.outcome.outcome import Outcome
-from veil.plan.plan import Aggregation, Plan
+from veil.plan.plan import Aggregation, Plan, Treatment
 from veil.plan.prepare import prepare
 from veil.quality import QualityModel
 from veil.tables import Format, Source
@@ -36,7 +36,7 @@ def anonymize(
     models: PrivacyModel | Iterable[PrivacyModel] | None = None,
     sensitive: str | Iterable[str] = (),
     insensitive: str | Iterable[str] = (),
-    identifying: str | Iterable[str] | Mapping[str, Literal["remove", "mask"]] = (),
+    identifying: str | Iterable[str] | Mapping[str, Treatment] = (),
     microaggregated: Mapping[str, Aggregation] | None = None,
     person: str | None = "ask",
     knows: Literal["one row", "all rows"] = "one row",
@@ -78,7 +78,9 @@ def anonymize(
         Privacy models; the release fulfils all of them.
     sensitive, insensitive, identifying
         The roles of the other columns. Identifying columns are removed, or masked with
-        `identifying={"name": "mask"}`.
+        `identifying={"name": "mask"}`. What tells people apart can become random pseudonyms, by which the rows of a
+        person stay together: `person="patient", knows="all rows", identifying={"patient": "pseudonym"}`. The table
+        `pseudonyms` in `apart` turns them back.
     microaggregated
         Quasi-identifiers of which one value is published for each class, such as `{"age": "mean"}`: the mean,
         geometric mean, median, mode, interval or set of the class. A column that also has a hierarchy in
@@ -263,6 +265,7 @@ def _in_parts(
         )
     from veil.engines.parts.recode import anonymize_in_parts  # which needs Ibis
 
+    check_people(relation, plan)
     most = None if parts is True else int(parts)
     return anonymize_in_parts(relation, plan, most_combinations=most, threads=threads, progress=progress)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any, Literal
 
 import pyarrow as pa
 
-from veil.api.open import Engine, open_source
+from veil.api.open import Engine, open_source, tallied
 from veil.base.html import html_table
 from veil.engines.relation import Relation
 from veil.errors import ParameterError, PlanError, Say, did_you_mean
@@ -22,7 +23,7 @@ from veil.plan.prepare import distinct_values
 from veil.population import population_of
 from veil.published.people import People
 from veil.published.table import Published
-from veil.risk import Risk, sample_risk
+from veil.risk import Repeated, Risk, find_repeats, sample_risk
 from veil.tables import Format, Source
 
 
@@ -90,9 +91,13 @@ def assess(
         None if subset is None else subset_of(subset),
     )
 
+    repeated: tuple[Repeated, ...] | None = None
+
     def condense(relation: Relation) -> Source:
         from veil.engines.source import for_columns  # which needs Ibis
 
+        nonlocal repeated
+        repeated = find_repeats(tallied(relation)) if person is None else ()
         return for_columns(relation, named, chosen, marker)
 
     found = open_source(source, format, engine, condense)
@@ -123,7 +128,9 @@ def assess(
         else People(number_people(table[person], person), all_rows=knows == "all rows"),
     )
     strengths = [each for model in MODELS.values() for each in _strongest(model, published, attributes)]
-    return Assessment(tuple(strengths), sample_risk(published.sizes), published.suppressed_records)
+    if repeated is None:
+        repeated = () if weights is not None or person is not None else find_repeats(table)
+    return Assessment(tuple(strengths), sample_risk(published.sizes), published.suppressed_records, repeated)
 
 
 def _strongest(
@@ -163,19 +170,30 @@ class Assessment:
     strengths: tuple[Strength, ...]
     risk: Risk
     suppressed: int
+    repeated: tuple[Repeated, ...] = ()
+    """What tells that rows are about the same people: all figures count rows."""
 
     def __iter__(self) -> Iterator[Strength]:
         return iter(self.strengths)
 
     def __str__(self) -> str:
-        return "\n".join(
+        told = [
             f"{each.model}{f'({each.attribute})' if each.attribute else ''}: {each}"
             for each in self.strengths
-        )
+        ]
+        return "\n".join([*told, *self.notes])
+
+    @property
+    def notes(self) -> list[str]:
+        """What there is to say beside the figures."""
+        return [
+            f"Rows seem to be about the same people, and rows were counted: {each}." for each in self.repeated
+        ]
 
     def _repr_html_(self) -> str:
         rows = [(each.model, each.attribute or "", str(each)) for each in self.strengths]
-        return html_table(("Model", "Attribute", "Strongest parameter"), rows)
+        told = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return html_table(("Model", "Attribute", "Strongest parameter"), rows) + told
 
     def to_arrow(self) -> pa.Table:
         """The strengths as a table."""
@@ -188,4 +206,5 @@ class Assessment:
             "strengths": [{name: getattr(each, name) for name in names} for each in self.strengths],
             "risk": asdict(self.risk),
             "suppressed": self.suppressed,
+            "repeated": [asdict(each) for each in self.repeated],
         }

@@ -58,7 +58,11 @@ def verify(
         from veil.report import check_certificate
 
         relation = None if released is not None else find_relation(source, format, engine)
-        opened = open_source(source, format, "memory", _refuse) if relation is None else relation
+        opened = (
+            open_source(source, format, "memory", _refuse, may_be_empty=True)
+            if relation is None
+            else relation
+        )
         return check_certificate(certificate, opened, signed_by=signed_by)
     if signed_by is not None:
         raise PlanError("a plan is not signed: ", Say("signed_by"), " goes with ", Say("certificate"))
@@ -81,7 +85,7 @@ def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine
 
         return for_verifying(relation, plan)
 
-    found = open_source(source, format, engine, condense)
+    found = open_source(source, format, engine, condense, may_be_empty=True)
     found.check_index()
     table = found.table
     columns = list(table.column_names if found.columns is None else found.columns)

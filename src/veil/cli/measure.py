@@ -202,7 +202,7 @@ def _akin(path: Path, format: Format | None) -> Format | None:
 
 def identify(file: Path, telling: Telling, *, format: str | None, threshold: float) -> None:
     """Show what the columns of a table look like, and which roles that speaks for."""
-    from veil.risk import detect_identifiers, propose_roles
+    from veil.risk import detect_identifiers, find_repeats, propose_roles
 
     files.no_databases(file)
     telling.check(file)
@@ -212,11 +212,14 @@ def identify(file: Path, telling: Telling, *, format: str | None, threshold: flo
         shown.phase("looking at names and values")
         found = detect_identifiers(table, threshold=threshold)
         proposed = propose_roles(table, threshold=threshold)
+        named = [each.column for each in proposed if each.role == "identifying"]
+        repeated = find_repeats(table, named)
     made = {
         "identifiers": [dataclasses.asdict(each) for each in found],
         "roles": [dataclasses.asdict(each) for each in proposed],
+        "repeated": [dataclasses.asdict(each) for each in repeated],
     }
-    telling.tell(made, lambda console: figures.roles(console, found, proposed, file, format))
+    telling.tell(made, lambda console: figures.roles(console, found, proposed, repeated, file, format))
 
 
 def utility(

@@ -19,6 +19,7 @@ from veil.lattice.optimality import gap_to_optimum
 from veil.lattice.search import Found, Limits, Search
 from veil.outcome.apply import apply_levels
 from veil.outcome.outcome import Outcome, Part
+from veil.outcome.pseudonyms import with_pseudonyms
 from veil.plan.prepare import Prepared
 from veil.tables.source import Source
 
@@ -134,6 +135,7 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
     if shuffle is None:
         shuffle = prepared.plan.order == "random" and prepared.weights is None
     table, rows, flag = apply_levels(prepared, levels, groups, hidden, shuffle=shuffle)
+    table, key = with_pseudonyms(table, prepared, rows, hidden)
     value = evaluator.measure.score(node)
     return Outcome(
         source,
@@ -145,6 +147,8 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
         flag=flag,
         parts=parts,
         prepared=prepared,
+        apart=key,
+        secret=frozenset(key),
         facts={"ending": choice.found.ending},
         over_limit=node.tally.suppressed > evaluator.allowed
         if lost is None

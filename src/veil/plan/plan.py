@@ -17,7 +17,7 @@ from veil.models import PrivacyModel
 from veil.plan.parameters import hierarchy_builder
 from veil.quality import Loss, QualityModel
 
-Treatment = Literal["remove", "mask"]
+Treatment = Literal["remove", "mask", "pseudonym"]
 Aggregation = Literal["mean", "geometric mean", "median", "mode", "interval", "set"]
 Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive", "dropped"]
 Knows = Literal["one row", "all rows"]
@@ -156,7 +156,10 @@ class Plan:
     identifying: Annotated[
         dict[str, Treatment],
         BeforeValidator(_identifying),
-        Field(description="columns that name a person: removed, or masked cell by cell"),
+        Field(
+            description="columns that name a person: removed, or masked cell by cell. The one that tells people apart may become "
+            "random pseudonyms instead"
+        ),
         Option(metavar="COLUMNS", hint="To mask: [cyan]name=mask[/cyan]."),
     ] = Field(default_factory=dict)
     person: Annotated[
@@ -258,6 +261,7 @@ class Plan:
         if not self.quasi_identifiers:
             raise PlanError("the plan has no quasi-identifier: name at least one column an attacker may know")
         self._check_person()
+        self._check_pseudonyms()
         seen: dict[str, str] = {}
         for role, names in self.roles.items():
             for name in names:
@@ -285,6 +289,24 @@ class Plan:
                 raise PlanError(
                     f"{model} compares the labels of generalized values, which microaggregated columns do not show: "
                     "generalize them instead"
+                )
+
+    def _check_pseudonyms(self) -> None:
+        """Allow for pseudonyms where people are counted, and where attackers are taken to know that rows belong together."""
+        for name in [name for name, how in self.identifying.items() if how == "pseudonym"]:
+            if name != self.person_column:
+                raise PlanError(
+                    f"identifying column {name!r} would get pseudonyms, by which rows with the same value can be told to "
+                    "belong together: only the column that tells people apart can have them (",
+                    Say("person", name),
+                    "), as models then know of it. `veil.mask` makes pseudonyms of any column, and promises nothing",
+                )
+            if self.knows != "all rows":
+                raise PlanError(
+                    f"pseudonyms of {name!r} tell which rows belong to one person, so that whoever knows one row finds all of "
+                    "them: an attacker has to be taken to know all rows (",
+                    Say("knows", "all rows"),
+                    ")",
                 )
 
     def _check_person(self) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Attribute, Sample
 from veil.classes.voters import seen_by
-from veil.errors import InputError, PlanError, Say
+from veil.errors import ImpossibleError, InputError, PlanError, Say
 from veil.hierarchies import Hierarchy
 from veil.plan.people import number_people
 from veil.plan.plan import Plan
@@ -138,7 +138,7 @@ def prepare(
         smallest = model.minimal_class_size(voters)
         if smallest > voters.records:
             what = "records" if people is None else "people"
-            raise PlanError(
+            raise ImpossibleError(
                 f"{model} needs classes of {smallest} {what}, but the table has only {voters.records}: "
                 "no release with any information can fulfil it"
             )

@@ -13,6 +13,7 @@ from veil.published.finding import Finding, Verification
 from veil.published.table import Published
 from veil.verification.release import (
     people_of,
+    verify_links,
     verify_lost,
     verify_model,
     verify_release,
@@ -86,6 +87,8 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
     findings += [_verify_cells(outcome, part) for part in parts if part.rows.size]
     if kept and gone.size:
         findings.append(_verify_cells(outcome, Part(parts[0].levels, gone), hidden=True))
+    gone_rows = hidden[outcome.origins]
+    findings += verify_links(outcome.original, outcome.table, prepared.plan, outcome.rows, gone_rows)
     everybody = people_of(outcome.original, prepared.plan)
     if everybody is not None:
         findings += [verify_whole(everybody, hidden)] if everybody.all_rows else []

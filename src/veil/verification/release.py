@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -55,6 +56,9 @@ def verify_roles(released: pa.Table, plan: Plan) -> list[Finding]:
     findings = []
     for name, treatment in plan.identifying.items():
         columns = [released.column(i) for i, found in enumerate(released.column_names) if found == name]
+        if treatment == "pseudonym":
+            findings.append(_verify_pseudonyms(columns, name, plan.marker))
+            continue
         if treatment == "remove" or not columns:
             promise = f"identifying column {name!r} is {'removed' if treatment == 'remove' else 'masked'}"
             findings.append(Finding(promise, not columns, "there" if columns else "gone"))
@@ -62,6 +66,44 @@ def verify_roles(released: pa.Table, plan: Plan) -> list[Finding]:
         values = {value for column in columns for value in column.unique().to_pylist()}
         promise = f"identifying column {name!r} is masked"
         findings.append(Finding(promise, values <= {plan.marker}, f"{len(values)} distinct value(s)"))
+    return findings
+
+
+def _verify_pseudonyms(columns: Sequence[pa.ChunkedArray], name: str, marker: str | None) -> Finding:
+    """Check that a column holds nothing but random digits, or nothing."""
+    promise = f"identifying column {name!r} holds pseudonyms"
+    if not columns:
+        return Finding(promise, False, "gone")
+    values = [
+        value for column in columns for value in column.unique().to_pylist() if value not in (None, marker)
+    ]
+    strange = [value for value in values if not re.fullmatch("[0-9a-f]{16}", str(value))]
+    told = plural(len(values), "pseudonym")
+    return Finding(promise, not strange, f"{len(strange)} values are none" if strange else told)
+
+
+def verify_links(
+    original: pa.Table,
+    released: pa.Table,
+    plan: Plan,
+    rows: NDArray[np.int64] | None,
+    hidden: NDArray[np.bool_],
+) -> list[Finding]:
+    """Check that pseudonyms and people belong together one to one, on the rows that are not suppressed."""
+    findings = []
+    for name in [name for name, how in plan.identifying.items() if how == "pseudonym"]:
+        before = original[name] if rows is None else original[name].take(pa.array(rows))
+        _, people = encode_values(before)
+        values, codes = encode_values(released[name])
+        pairs = np.unique(np.stack([people[~hidden], codes[~hidden]]), axis=1)
+        different = np.unique(pairs[0]).size, np.unique(pairs[1]).size
+        blank = {None, plan.marker}
+        shown = {values[int(code)].as_py() for code in np.unique(codes[hidden])} - blank
+        same = pairs.shape[1] == different[0] == different[1] and not shown
+        same &= not {values[int(code)].as_py() for code in np.unique(codes[~hidden])} & blank
+        told = f"{plural(different[0], 'person', 'people')}, {plural(different[1], 'pseudonym')}"
+        promise = f"each person has one pseudonym in column {name!r}, and nobody else has it"
+        findings.append(Finding(promise, same, told))
     return findings
 
 
@@ -125,6 +167,7 @@ def verify_release(
     if plan.microaggregated:
         labels = _generalize_columns(before, levels, hierarchies)
         findings += verify_aggregates(before, pa.table(labels), published, plan, hidden)
+    findings += verify_links(original, released, plan, rows, hidden)
     treated = {*hierarchies, *plan.microaggregated, *plan.identifying, flag}
     blanked = plan.suppressed_rows == "blank" and hidden.any()
     for name in released.column_names:

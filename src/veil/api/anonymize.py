@@ -14,7 +14,7 @@ from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
 from veil.dp.publish import publish
 from veil.dp.safepub import SafePub
-from veil.errors import InputError, ParameterError, PlanError
+from veil.errors import InputError, ParameterError, PlanError, Say
 from veil.lattice import Strategy
 from veil.local_recoding import Mode
 from veil.local_recoding.recode import recode
@@ -253,6 +253,11 @@ def _in_parts(
     """Each part of a table that an engine holds by itself."""
     if local is not None:
         raise PlanError("`parts` have transformations of their own: leave `local` out")
+    if plan.person_column is not None:
+        raise PlanError(
+            "`parts` are anonymized each by itself, and a person may have rows in several: leave `parts` out, or ",
+            Say("person"),
+        )
     relation = find_relation(source, format, "duckdb" if engine == "auto" else engine)
     if relation is None:
         raise InputError(

@@ -224,6 +224,21 @@ class Published:
         made.view = view
         return made
 
+    def by_one_row(self) -> Published:
+        """The same table as somebody sees it who knows one row of a person only."""
+        if self.persons is None or not self.persons.all_rows:
+            return self
+        return self.counting(People(self.persons.codes))
+
+    def counting(self, persons: People) -> Published:
+        """The same table, of which people are counted."""
+        made = copy.copy(self)
+        made.persons, made._histograms = persons, {}
+        made.baseline_persons = persons if made.baseline is made.table else made.baseline_persons
+        for derived in ("classes", "sizes", "labels"):
+            made.__dict__.pop(derived, None)
+        return made
+
     def _by_people(self, attribute: str, persons: People) -> Histograms:
         """Count the people of each class who show each value, or are taken to in the worst view."""
         values, codes = encode_comparable(self.table[attribute], attribute)

@@ -95,12 +95,6 @@ def prepare(
     Of a condensed table, `weights` tells how many records each row stands for, and `columns` which columns there are.
     """
     plan.check_columns(table.column_names if columns is None else columns)
-    if weights is not None and plan.person_column is not None:
-        raise PlanError(
-            "people with several rows are counted in memory only, and an engine holds this table: read it into memory (",
-            Say("engine", "memory"),
-            ")",
-        )
     for model in plan.models:
         model.check_table(table)
     if table.num_rows == 0:

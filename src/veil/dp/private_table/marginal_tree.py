@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pydantic import Field
 
+from veil.base.declare import declared
 from veil.base.exact import ball
 from veil.base.randomness import Randomness
 from veil.dp.gaussian import Gaussian
@@ -41,7 +42,7 @@ _UNITS = 1024
 _MOST_CELLS = 10**6
 
 
-@dataclass(frozen=True)
+@declared(kind_of=Method)
 class MarginalTree(Method):
     """Whole records, drawn from noisy counts of all columns and of the pairs of columns of a tree.
 
@@ -52,7 +53,11 @@ class MarginalTree(Method):
         width. Within its part, a number is drawn evenly.
     """
 
-    breaks: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    breaks: Annotated[
+        dict[str, list[int | float | str]],
+        Field(description="for columns of numbers, where they are cut: public numbers between their bounds"),
+    ] = Field(default_factory=dict)
+    kind: Literal["MarginalTree"] = Field(default="MarginalTree", repr=False, kw_only=True)
 
     @property
     def name(self) -> str:

@@ -13,6 +13,7 @@ from veil.base.describe import parameters
 from veil.dp import SafePub
 from veil.dp.private_table import METHODS as PRIVATE_TABLES
 from veil.models.base import monotonicity
+from veil.policy import schema as policy_schema
 from veil.recipe.asking import asking_schema
 from veil.recipe.masking import masking_schema
 from veil.recipe.private_table import private_table_schema
@@ -92,7 +93,9 @@ if __name__ == "__main__":
         "masking": masking_schema(),
         "asking": asking_schema(),
         "private-table": private_table_schema(),
+        "policy": policy_schema.json_schema(),
     }
     for name, schema in schemas.items():
         made = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         (PAGE.parent / f"{name}.schema.json").write_text(made, encoding="utf-8")
+    (PAGE.parent / "policy.xsd").write_text(policy_schema.xml_schema(), encoding="utf-8")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil import hierarchies as hierarchies
     from veil import lattice as lattice
     from veil import masking as masking
+    from veil import policy as policy
     from veil import quality as quality
     from veil import report as report
     from veil import risk as risk
@@ -69,6 +70,7 @@ _HOMES = {
     "lattice": "veil",
     "mask": "veil.api.mask",
     "masking": "veil",
+    "policy": "veil",
     "quality": "veil",
     "report": "veil",
     "risk": "veil",

@@ -91,7 +91,7 @@ class PriorSpec(BaseModel):
 
     def _distribution(self, name: str) -> Any:
         try:
-            from scipy import stats  # type: ignore[import-untyped]
+            from scipy import stats
         except ImportError:
             raise MissingDependencyError(
                 "priors from distributions need SciPy. Install it with: pip install scipy"

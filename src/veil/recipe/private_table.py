@@ -45,7 +45,7 @@ class PrivateTableRecipe(Located):
 
     >>> recipe = PrivateTableRecipe(neighbours="one changed", bounds={"age": [0, 120]}, method="MarginalTree", rho=0.1)
     >>> recipe.method
-    MarginalTree(breaks={})
+    MarginalTree(breaks={}, library='own')
     """
 
     model_config = ConfigDict(title="Veil recipe of a private table")

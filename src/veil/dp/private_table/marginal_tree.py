@@ -26,6 +26,7 @@ from veil.dp.gaussian import Gaussian
 from veil.dp.mechanisms import ExponentialChoice
 from veil.dp.neighbours import Neighbours
 from veil.dp.price import Price
+from veil.dp.private_table.by_mbi import fit_by_mbi, require_mbi
 from veil.dp.private_table.cells import Cells, cut
 from veil.dp.private_table.columns import Column
 from veil.dp.private_table.consistent import Table, draw_child, draw_root, fit, nearest_counts
@@ -51,12 +52,17 @@ class MarginalTree(Method):
     breaks
         For columns of numbers, where they are cut: public numbers between their bounds. By default ten parts of equal
         width. Within its part, a number is drawn evenly.
+    library
+        Who makes noisy counts consistent: "own", or "mbi", which is Private-PGM and has to be installed.
     """
 
     breaks: Annotated[
         dict[str, list[int | float | str]],
         Field(description="for columns of numbers, where they are cut: public numbers between their bounds"),
     ] = Field(default_factory=dict)
+    library: Annotated[
+        Literal["own", "mbi"], Field(description="who makes noisy counts consistent; mbi has to be installed")
+    ] = "own"
     kind: Literal["MarginalTree"] = Field(default="MarginalTree", repr=False, kw_only=True)
 
     @property
@@ -71,6 +77,8 @@ class MarginalTree(Method):
                 "numbers at fewer breaks, and give values coarser names"
             )
         _rho(price)
+        if self.library == "mbi":
+            require_mbi()
 
     def make(
         self, columns: Sequence[Column], price: Price, neighbours: Neighbours, randomness: Randomness
@@ -83,8 +91,12 @@ class MarginalTree(Method):
         margins = [nearest_counts(single, total) for single in singles]
         tree = counter.choose_tree(margins, third)
         pairs, wider = counter.count(tree, third)
-        margins = _combine(singles, deviation, dict(zip(tree, pairs, strict=True)), wider, total)
-        drawn = _draw(margins, dict(zip(tree, pairs, strict=True)), total, randomness)
+        tables = dict(zip(tree, pairs, strict=True))
+        if self.library == "mbi":
+            margins, tables = fit_by_mbi(singles, deviation, tables, wider, total)
+        else:
+            margins = _combine(singles, deviation, tables, wider, total)
+        drawn = _draw(margins, tables, total, randomness)
         table = pa.table(
             {each.column.name: each.values(drawn[place], randomness) for place, each in enumerate(cells)}
         )

@@ -38,3 +38,6 @@ class Provided(Generic[T]):
 
 TABLE_OF_ENGINE: Provided[Any] = Provided("tables that an engine holds, to ask questions of")
 """Given a source, returns what answers questions about it; None if it belongs into memory."""
+
+REPORT_OF_PRIVATE_TABLE: Provided[Any] = Provided("reports of private tables")
+"""Given a private table and a path, writes the report there and returns the path."""

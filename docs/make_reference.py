@@ -12,6 +12,7 @@ from veil import hierarchies, lattice, masking, models, quality, recipe
 from veil.base.describe import parameters
 from veil.dp import SafePub
 from veil.models.base import monotonicity
+from veil.policy import schema as policy_schema
 from veil.recipe.asking import asking_schema
 from veil.recipe.masking import masking_schema
 
@@ -82,7 +83,13 @@ def cell(content: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(text(), encoding="utf-8")
-    schemas = {"recipe": recipe.schema(), "masking": masking_schema(), "asking": asking_schema()}
+    schemas = {
+        "recipe": recipe.schema(),
+        "masking": masking_schema(),
+        "asking": asking_schema(),
+        "policy": policy_schema.json_schema(),
+    }
     for name, schema in schemas.items():
         made = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         (PAGE.parent / f"{name}.schema.json").write_text(made, encoding="utf-8")
+    (PAGE.parent / "policy.xsd").write_text(policy_schema.xml_schema(), encoding="utf-8")

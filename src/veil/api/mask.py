@@ -17,7 +17,8 @@ from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
 from veil.dp.symbolic import Symbolic
-from veil.errors import ParameterError, PlanError, VerificationError
+from veil.errors import ParameterError, PlanError, Say, VerificationError
+from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
@@ -86,8 +87,16 @@ def mask(
         raise PlanError(
             "there is no step: give at least one masking method, such as RankSwapping(['age'], p=10)"
         )
+    _check_order(methods)
     if order not in ("random", "input"):
         raise ParameterError(f'`order` should be "random" or "input", not {order!r}')
+    for each in methods:
+        if each.shuffles and order == "input":
+            raise PlanError(
+                f"{each}: rows in their order would tell what the method hides. Leave them in a random one (",
+                Say("order", "random"),
+                ")",
+            )
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     with following(progress) as shown:
         shown.phase("reading the table")
@@ -107,6 +116,20 @@ def mask(
         from veil.engines.parts.mondrian import mask_on_engine  # which needs Ibis
 
         return Release(verified(mask_on_engine(relation, methods, most_combinations, order, shown)))
+
+
+def _check_order(methods: list[Method]) -> None:
+    """Refuse pseudonyms of what other steps have changed: people who look alike by then would get the same one."""
+    changed: dict[str, Method] = {}
+    for method in methods:
+        if isinstance(method, Pseudonyms):
+            for name in method.column_names:
+                if name in changed:
+                    raise PlanError(
+                        f"{type(method).__name__} comes after {type(changed[name]).__name__}, which changes {name!r}: people "
+                        "who look alike by then would get one pseudonym. Make pseudonyms first"
+                    )
+        changed |= dict.fromkeys(method.column_names, method)
 
 
 def _charge(accountant: Accountant, source: Source, methods: list[Method]) -> None:

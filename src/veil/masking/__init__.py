@@ -20,6 +20,8 @@ METHODS = Family(
         "TopCoding",
         "BottomCoding",
         "Rounding",
+        "DateShifting",
+        "DaysSinceFirst",
         "LocalSuppression",
         "ItemGeneralization",
         "Mondrian",
@@ -35,6 +37,7 @@ METHODS = Family(
         "Anatomy",
         "IndividualRankingSwapping",
         "MaximumDistanceToAverageVectorSwapping",
+        "WholeRecordSwapping",
         "UncorrelatedNoise",
         "CorrelatedNoise",
         "DataSwapping",
@@ -87,8 +90,11 @@ if TYPE_CHECKING:  # names for editors and type checkers; what is not among them
     from veil.masking.ties.probabilistic import (
         MaximumDistanceToAverageVectorSwapping as MaximumDistanceToAverageVectorSwapping,
     )
+    from veil.masking.ties.whole_record_swapping import WholeRecordSwapping as WholeRecordSwapping
     from veil.masking.values.coding import BottomCoding as BottomCoding
     from veil.masking.values.coding import TopCoding as TopCoding
+    from veil.masking.values.dates import DateShifting as DateShifting
+    from veil.masking.values.dates import DaysSinceFirst as DaysSinceFirst
     from veil.masking.values.noise import CorrelatedNoise as CorrelatedNoise
     from veil.masking.values.noise import UncorrelatedNoise as UncorrelatedNoise
     from veil.masking.values.pram import PostRandomization as PostRandomization

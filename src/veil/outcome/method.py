@@ -30,6 +30,9 @@ class Method:
     takes_rows_of_engines: ClassVar[bool] = False
     """Whether all rows of a table that an engine holds are brought into memory for it."""
 
+    shuffles: ClassVar[bool] = False
+    """Whether the output is safe in a random order only."""
+
     @property
     @abstractmethod
     def column_names(self) -> tuple[str, ...]:

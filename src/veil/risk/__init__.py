@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from veil.risk.concerns.look import concerns_of
     from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
     from veil.risk.identify.detection import Identifier, detect_identifiers
+    from veil.risk.identify.repeats import Repeated, find_repeats
     from veil.risk.identify.roles import Proposal, propose_roles
     from veil.risk.individual import HouseholdRisk, IndividualRisk, household_risk, individual_risk
     from veil.risk.limits import risk_limits
@@ -47,6 +48,7 @@ __all__ = [
     "Marketer",
     "PopulationUniques",
     "Proposal",
+    "Repeated",
     "Risk",
     "RiskAnalysis",
     "RiskBin",
@@ -60,6 +62,7 @@ __all__ = [
     "class_sizes",
     "concerns_of",
     "detect_identifiers",
+    "find_repeats",
     "household_risk",
     "individual_risk",
     "linkage_experiment",
@@ -88,6 +91,7 @@ _HOMES = {
     "individual": ("HouseholdRisk", "IndividualRisk", "household_risk", "individual_risk"),
     "limits": ("risk_limits",),
     "linkage": ("Linkage", "linkage_experiment"),
+    "identify.repeats": ("Repeated", "find_repeats"),
     "identify.roles": ("Proposal", "propose_roles"),
     "reidentification": ("Risk", "sample_risk"),
     "special_uniques": ("Suda", "suda"),

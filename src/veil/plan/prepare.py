@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Attribute, Sample
 from veil.classes.voters import seen_by
-from veil.errors import ImpossibleError, InputError, PlanError, Say
+from veil.errors import ImpossibleError, InputError, PlanError
 from veil.hierarchies import Hierarchy
 from veil.plan.people import number_people
 from veil.plan.plan import Plan

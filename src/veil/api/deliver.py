@@ -106,6 +106,7 @@ def save(
             f"`{next(iter(options))}` is for tables that an engine writes, and this one is in memory: leave it out"
         )
     path = Path(target)
+    _check_files_apart(outcome, path)
     format = output_format(path, outcome.source.format)
     tables = dict(outcome.apart) if apart is not None else {}
     places = [] if apart is None else _places(outcome, Path(apart), path)
@@ -126,6 +127,16 @@ def save(
             write(outcome.table, made, format=format)
             check_file(made, format, outcome.table)
     return Written(str(path), apart=tuple(places), verification=outcome.verification)
+
+
+def _check_files_apart(outcome: Outcome, target: Path) -> None:
+    """Refuse to put a release beside what its methods keep for themselves."""
+    for method in outcome.methods:
+        for file in method.files_apart:
+            if Path(file).resolve().parent == target.resolve().parent:
+                raise OutputError(
+                    f"{target}: {file} is in the same folder, and must not go with the release. Choose another folder"
+                )
 
 
 def _places(outcome: Outcome, folder: Path, target: Path) -> list[Path]:

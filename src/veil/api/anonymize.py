@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from veil.api.open import Engine, find_relation, open_for_plan
+from veil.api.open import Engine, check_people, find_relation, open_for_plan
 from veil.api.release import Release
 from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
@@ -21,7 +21,7 @@ from veil.local_recoding.recode import recode
 from veil.models import PrivacyModel
 from veil.outcome.generalize import generalize, search_best
 from veil.outcome.outcome import Outcome
-from veil.plan.plan import Aggregation, Plan
+from veil.plan.plan import Aggregation, Plan, Treatment
 from veil.plan.prepare import prepare
 from veil.quality import QualityModel
 from veil.tables import Format, Source
@@ -36,8 +36,10 @@ def anonymize(
     models: PrivacyModel | Iterable[PrivacyModel] | None = None,
     sensitive: str | Iterable[str] = (),
     insensitive: str | Iterable[str] = (),
-    identifying: str | Iterable[str] | Mapping[str, Literal["remove", "mask"]] = (),
+    identifying: str | Iterable[str] | Mapping[str, Treatment] = (),
     microaggregated: Mapping[str, Aggregation] | None = None,
+    person: str | None = "ask",
+    knows: Literal["one row", "all rows"] = "one row",
     others: Literal["keep", "drop"] | None = None,
     quality: str | QualityModel = "loss",
     suppression_limit: float = 0.0,
@@ -76,11 +78,19 @@ def anonymize(
         Privacy models; the release fulfils all of them.
     sensitive, insensitive, identifying
         The roles of the other columns. Identifying columns are removed, or masked with
-        `identifying={"name": "mask"}`.
+        `identifying={"name": "mask"}`. What tells people apart can become random pseudonyms, by which the rows of a
+        person stay together: `person="patient", knows="all rows", identifying={"patient": "pseudonym"}`. The table
+        `pseudonyms` in `apart` turns them back.
     microaggregated
         Quasi-identifiers of which one value is published for each class, such as `{"age": "mean"}`: the mean,
         geometric mean, median, mode, interval or set of the class. A column that also has a hierarchy in
         `quasi_identifiers` forms classes along with the others; one that has none does not.
+    person
+        The column that tells people apart, if somebody may have several rows. Every model, every limit and the verifier
+        then count people, not rows. The column is identifying without being listed: it is removed. None says that every
+        row is a person of its own.
+    knows
+        What an attacker may know of somebody with several rows: the quasi-identifiers of "one row", or of "all rows".
     others
         What to do with columns that have no role: "keep" or "drop". By default they are refused.
     quality
@@ -182,7 +192,11 @@ def _plan_of(plan: Plan | None, given: Mapping[str, Any]) -> Plan:
                 "a plan needs `quasi_identifiers` and `models`: say what an attacker may know, and what must hold"
             )
         return Plan(
-            **{name: value for name, value in fields.items() if value is not None or name == "marker"}
+            **{
+                name: value
+                for name, value in fields.items()
+                if value is not None or name in ("marker", "person")
+            }
         )
     if not isinstance(plan, Plan):
         raise ParameterError(
@@ -246,6 +260,7 @@ def _in_parts(
         )
     from veil.engines.parts.recode import anonymize_in_parts  # which needs Ibis
 
+    check_people(relation, plan)
     most = None if parts is True else int(parts)
     return anonymize_in_parts(relation, plan, most_combinations=most, threads=threads, progress=progress)
 

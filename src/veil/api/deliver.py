@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pyarrow as pa
 
-from veil.api.targets import Together, check_targets
+from veil.api.targets import Together, check_targets, goes_along
 from veil.base.progress import ProgressLike
 from veil.engines.held import EngineHeld
 from veil.errors import OutputError, PlanError, Say
@@ -63,10 +63,11 @@ def refuse_key() -> NoReturn:
 
 
 def check_key(key: Path, target: Path) -> None:
-    """Refuse a key beside the release."""
-    if key.resolve().parent == target.resolve().parent:
+    """Refuse a key that lies in the folder of the release, or below it."""
+    if goes_along(key.resolve().parent, target):
         raise OutputError(
-            f"{key}: the release goes into this folder, and its key must not. Choose another one"
+            f"{key}: the release goes into this folder or one above, and its key must not go along. Choose a folder "
+            "beside that of the release"
         )
 
 
@@ -142,10 +143,10 @@ def _check_files_apart(outcome: Outcome, target: Path) -> None:
 def _places(outcome: Outcome, folder: Path, target: Path) -> list[Path]:
     if not folder.is_dir():
         raise OutputError(f"{folder}: is not a folder. Create it, or choose another one")
-    if outcome.secret and folder.resolve() == target.resolve().parent:
+    if outcome.secret and goes_along(folder, target):
         raise OutputError(
-            f"{folder}: the release goes there, and {', '.join(sorted(outcome.secret))} must not. Choose another "
-            "folder"
+            f"{folder}: the release goes there or into a folder above, and {', '.join(sorted(outcome.secret))} must not "
+            "go along. Choose a folder beside that of the release"
         )
     places = [folder / file_name(name) for name in outcome.apart]
     for place in places:

@@ -17,7 +17,7 @@ from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
 from veil.dp.symbolic import Symbolic
-from veil.errors import ParameterError, PlanError, VerificationError
+from veil.errors import ParameterError, PlanError, Say, VerificationError
 from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
@@ -89,6 +89,13 @@ def mask(
     _check_order(methods)
     if order not in ("random", "input"):
         raise ParameterError(f'`order` should be "random" or "input", not {order!r}')
+    for each in methods:
+        if each.shuffles and order == "input":
+            raise PlanError(
+                f"{each}: rows in their order would tell what the method hides. Leave them in a random one (",
+                Say("order", "random"),
+                ")",
+            )
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     with following(progress) as shown:
         shown.phase("reading the table")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from veil.api.anonymize import anonymize
 from veil.api.deliver import check_key, file_name, refuse_key, write_key
 from veil.api.mask import mask
-from veil.api.open import Engine, Place, find_relation, place_of, target_place
+from veil.api.open import Engine, Place, check_people, find_relation, place_of, target_place
 from veil.api.release import Release
 from veil.api.targets import (
     Together,
@@ -23,6 +23,7 @@ from veil.api.targets import (
     check_output,
     check_target,
     check_targets,
+    goes_along,
     require,
     written_format,
 )
@@ -196,8 +197,10 @@ def settle(
             raise PlanError(Say("save_recipe"), " goes with recipes of a plan, not of masking methods")
         apart = apart or recipe.apart_path
     else:
-        if apart is not None:
-            raise PlanError(Say("apart"), " goes with masking methods: a plan makes one table")
+        if apart is not None and "pseudonym" not in recipe.plan().identifying.values():
+            raise PlanError(
+                Say("apart"), " goes with masking methods and with pseudonyms: this plan makes one table"
+            )
         engine = engine or recipe.reading
     return Job(
         recipe,
@@ -277,6 +280,7 @@ def _condense_relation(relation: Relation, plan: Any, progress: ProgressLike) ->
 
     with following(progress) as shown:
         shown.phase(f"counting combinations ({relation.kind})")
+        check_people(relation, plan)
         return for_plan(relation, plan, shown)
 
 
@@ -328,8 +332,15 @@ def _check(job: Job, relation: Relation | None) -> None:
         check_key(job.key, Path(str(job.output)))
     if release is not None:
         _check_beside(release.resolve(), targets)
-    if isinstance(job.recipe, MaskingRecipe):
-        _check_apart(job, [type(each).__name__ for each in job.recipe.steps if each.apart_is_secret])
+    if isinstance(job.recipe, MaskingRecipe) or job.apart is not None:
+        _check_apart(job, _keeping_apart(job.recipe))
+
+
+def _keeping_apart(recipe: Recipe | MaskingRecipe) -> list[str]:
+    """What makes a table that must not go with the release."""
+    if isinstance(recipe, Recipe):
+        return ["the plan"]
+    return [type(each).__name__ for each in recipe.steps if each.apart_is_secret]
 
 
 def _check_beside(release: Path, targets: Mapping[str, Path]) -> None:
@@ -366,19 +377,18 @@ def _check_apart(job: Job, secret: list[str]) -> None:
         return
     if not job.apart.is_dir():
         raise OutputError(f"{job.apart}: is not a folder. Create it, or choose another one")
-    is_beside = isinstance(job.output, str) and job.apart.resolve() == Path(job.output).resolve().parent
-    if secret and is_beside:
+    if secret and isinstance(job.output, str) and goes_along(job.apart, Path(job.output)):
         raise OutputError(
-            f"{job.apart}: the release goes there, and what {', '.join(secret)} keeps apart must not. Choose another "
-            "folder"
+            f"{job.apart}: the release goes there or into a folder above, and what {', '.join(secret)} keeps apart must "
+            "not go along. Choose a folder beside that of the release"
         )
 
 
 def _apart_files(made: Release, job: Job) -> list[Path]:
     """Return where the tables go that do not belong into the release."""
     names = list(made.apart)
-    if not names:
-        return []
+    if not names or (job.apart is None and made.plan is not None):
+        return []  # nobody can turn pseudonyms back whose key nobody keeps
     if job.apart is None:
         raise OutputError(
             f"there is more than one table: {', '.join(names)}. Say where these go: ",

@@ -12,6 +12,7 @@ from veil.outcome.outcome import outcome_of
 from veil.plan.plan import Plan
 from veil.published.finding import Verification
 from veil.published.flag import find_flag
+from veil.published.people import People
 from veil.published.table import Published
 from veil.tables import Format, Source
 from veil.verification.outcome import verify_outcome
@@ -32,7 +33,8 @@ def verify(
 
     What was not checked stands in the first line of the answer. A model that compares with the input, as t-closeness
     does, is judged where the table shows the sensitive cells of every record, or the certificate tells what they were;
-    everywhere else it is not checked, which is neither kept nor broken. A release brings its own plan, and its input.
+    everywhere else it is not checked, which is neither kept nor broken. So are promises to people who may have several
+    rows, unless the table has pseudonyms of them. A release brings its own plan, and its input.
 
     Parameters
     ----------
@@ -56,7 +58,11 @@ def verify(
         from veil.report import check_certificate
 
         relation = None if released is not None else find_relation(source, format, engine)
-        opened = open_source(source, format, "memory", _refuse) if relation is None else relation
+        opened = (
+            open_source(source, format, "memory", _refuse, may_be_empty=True)
+            if relation is None
+            else relation
+        )
         return check_certificate(certificate, opened, signed_by=signed_by)
     if signed_by is not None:
         raise PlanError("a plan is not signed: ", Say("signed_by"), " goes with ", Say("certificate"))
@@ -79,7 +85,7 @@ def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine
 
         return for_verifying(relation, plan)
 
-    found = open_source(source, format, engine, condense)
+    found = open_source(source, format, engine, condense, may_be_empty=True)
     found.check_index()
     table = found.table
     columns = list(table.column_names if found.columns is None else found.columns)
@@ -88,6 +94,8 @@ def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine
             plan.check_columns(columns)
     assigned = {name for names in plan.roles.values() for name in names}
     flag = find_flag(table, assigned)
+    person = plan.person_column
+    treatment = None if person is None else plan.identifying[person]
     published = Published(
         table,
         list(plan.roles["quasi-identifying"]),
@@ -95,6 +103,7 @@ def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine
         flag=flag,
         untouched=plan.suppressed_rows == "keep cells",  # of which every row is judged
         weights=found.weights,
+        persons=People.shown_by(table, person, treatment, all_rows=plan.knows == "all rows"),
     )
     findings = [
         *verify_from_outside(published, plan.models, Input.behind(published, plan)),

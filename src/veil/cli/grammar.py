@@ -242,8 +242,9 @@ def kebab(kind: str) -> str:
 def _read_treatment(column: str, separator: str, treatment: str) -> tuple[str, str]:
     if not separator:
         return treatment, "remove"
-    if treatment not in ("remove", "mask"):
-        raise PlanError(f"--identifying {column}={treatment}: choose {column}=remove or {column}=mask")
+    if treatment not in ("remove", "mask", "pseudonym"):
+        choice = f"{column}=remove, {column}=mask or {column}=pseudonym"
+        raise PlanError(f"--identifying {column}={treatment}: choose {choice}")
     return column, treatment
 
 

@@ -146,6 +146,10 @@ class SafePub(PrivacyModel):
         "probabilistic",
     )
 
+    def why_not_people(self, *, all_rows: bool) -> str | None:
+        """Neighbouring tables differ in one row."""
+        return "it draws and protects rows, each by itself"
+
     def __post_init__(self) -> None:
         epsilon = Symbolic.read(self.epsilon, "epsilon")
         if epsilon.sign() <= 0:

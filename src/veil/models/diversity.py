@@ -14,6 +14,7 @@ from pydantic import Field
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_above, largest_fraction
+from veil.base.views import View
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
@@ -43,6 +44,7 @@ class DistinctLDiversity(PrivacyModel):
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
+    view: ClassVar[View] = "worst"
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
@@ -104,6 +106,7 @@ class RecursiveCLDiversity(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
+    view: ClassVar[View] = "worst"
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

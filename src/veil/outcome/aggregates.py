@@ -80,6 +80,11 @@ def _compute_aggregate(
         values, known = _known_values(numbers, np.dtype(np.int64))
     else:
         values, known = _known_values(column.cast(pa.float64(), safe=False), np.dtype(np.float64))
+    if np.isinf(values[known]).any():
+        raise InputError(
+            f"column {name!r} holds infinite numbers, of which there is no {how}. Give them another value first, or "
+            "choose the mode or the set"
+        )
     found = _Sorted(values[known], groups[known], int(groups.max(initial=-1)) + 1)
     if how == "geometric mean":
         _require_logarithms(column, values, known, name)

@@ -27,6 +27,9 @@ class Method:
     apart_is_secret: ClassVar[bool] = False
     """Whether the tables kept apart undo the masking, so that they must not go with the release."""
 
+    shuffles: ClassVar[bool] = False
+    """Whether the output is safe in a random order only."""
+
     @property
     @abstractmethod
     def column_names(self) -> tuple[str, ...]:

@@ -244,6 +244,10 @@ class Outcome:
         """Whether no more records are suppressed than the plan allows."""
         if self.plan is None:
             return True
+        if self.prepared is not None and self.prepared.people is not None and self.hidden is not None:
+            lost = np.unique(self.prepared.people[self.hidden]).size
+            everybody = int(self.prepared.people.max()) + 1
+            return lost <= largest_count(self.plan.suppression_limit, everybody)
         records = self.records if self.prepared is None else self.prepared.sample.records
         return self.suppressed <= largest_count(self.plan.suppression_limit, records)
 
@@ -326,6 +330,7 @@ def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
     """Return some rows as a table of its own; models go on comparing its classes with the whole one."""
     sample, codes = prepared.sample, tuple(column[rows] for column in prepared.codes)
     weights = None if prepared.weights is None else prepared.weights[rows]
+    people = None if prepared.people is None else prepared.people[rows]
     some = Sample(
         sample.encoding,
         list(codes),
@@ -333,6 +338,8 @@ def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
         microaggregated=sample.microaggregated,
         weights=weights,
         squares=prepared.plan.quality.needs_squares,
+        people=people,
+        all_rows=prepared.plan.knows == "all rows",
         baseline=sample,
     )
     return dataclasses.replace(
@@ -342,4 +349,5 @@ def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
         sample=some,
         subset=None,
         weights=weights,
+        people=people,
     )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from veil.risk.difference import Changed, Differencing, differencing
     from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
     from veil.risk.identify.detection import Identifier, detect_identifiers
+    from veil.risk.identify.repeats import Repeated, find_repeats
     from veil.risk.identify.roles import Proposal, propose_roles
     from veil.risk.individual import HouseholdRisk, IndividualRisk, household_risk, individual_risk
     from veil.risk.limits import risk_limits
@@ -53,6 +54,7 @@ __all__ = [
     "Overlap",
     "PopulationUniques",
     "Proposal",
+    "Repeated",
     "Risk",
     "RiskAnalysis",
     "RiskBin",
@@ -67,6 +69,7 @@ __all__ = [
     "concerns_of",
     "detect_identifiers",
     "differencing",
+    "find_repeats",
     "household_risk",
     "individual_risk",
     "intersection",
@@ -98,6 +101,7 @@ _HOMES = {
     "overlap": ("Intersection", "Overlap", "intersection"),
     "limits": ("risk_limits",),
     "linkage": ("Linkage", "linkage_experiment"),
+    "identify.repeats": ("Repeated", "find_repeats"),
     "identify.roles": ("Proposal", "propose_roles"),
     "reidentification": ("Risk", "sample_risk"),
     "special_uniques": ("Suda", "suda"),

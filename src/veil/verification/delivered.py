@@ -231,8 +231,13 @@ def _in_objects(held: Any) -> Iterator[str]:
         yield "values of several types"
     elif kinds & {Decimal, dt.datetime, dt.time, float}:
         known = [cell for cell in cells if type(cell) in kinds and cell == cell]
-        if len(set(known)) != len(set(map(str, known))):
+        if len(set(map(_instant, known))) != len(set(map(str, known))):
             yield "one value in several spellings"
+
+
+def _instant(value: Any) -> Any:
+    """Return a time with a zone as that of UTC: Python takes two of the hour in which clocks go back for one."""
+    return value.astimezone(dt.UTC) if isinstance(value, dt.datetime) and value.tzinfo is not None else value
 
 
 def _are_plain(labels: Any) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +15,7 @@ from veil.models import PrivacyModel
 from veil.plan.plan import Plan
 from veil.published.finding import Finding
 from veil.published.table import Published
-from veil.tables.columns import encode_comparable
-from veil.tables.text import canonical_text
-
-Counts = Mapping[str, Mapping[str | None, int]]
-"""How many records have each value, spelled as text, of each column."""
+from veil.verification.release import verify_model
 
 
 @dataclass(frozen=True)
@@ -32,16 +28,16 @@ class Input:
         Whether the table shows the sensitive cells of every record, so that it has the distribution of the input.
     records : int, optional
         Number of records; None if nobody knows.
-    counts : dict
-        How many of them have each value of a sensitive column, as far as that is known.
     chosen : bool
         Whether the records were chosen from more people, of whom nothing is known.
+    several : bool
+        Whether people may have several rows, and the table does not tell which.
     """
 
     whole: bool = False
     records: int | None = None
-    counts: Counts = field(default_factory=dict)
     chosen: bool = False
+    several: bool = False
 
     @classmethod
     def behind(cls, published: Published, plan: Plan) -> Input:
@@ -51,6 +47,7 @@ class Input:
             whole=not dropped and not published.suppressed_records,
             records=None if dropped else published.records,
             chosen=any(model.subset is not None for model in plan.models),
+            several=plan.person_column is not None and published.persons is None,
         )
 
 
@@ -61,54 +58,44 @@ def verify_from_outside(published: Published, models: Sequence[PrivacyModel], kn
 
 def _verify_model(published: Published, model: PrivacyModel, known: Input) -> Finding:
     needs = model.compares_with
+    if known.several:
+        return _judge_rows(published, model)
     if "population" in needs and known.chosen:
         return _not_checked(published, model, "that takes the people that the records were chosen from")
     if "hierarchies" in needs:
         return _not_checked(published, model, "that takes the hierarchies")
     if known.whole:
-        return model.verify(published)
+        return verify_model(published, model)
     if "distribution" in needs:
-        for name in model.attribute_names:
-            if name not in known.counts:
-                return _not_checked(
-                    published,
-                    model,
-                    f"that takes how often the input has each value of {name!r}, and records are suppressed of which "
-                    "nothing is told",
-                )
-            return _beside(published, model, name, known.counts[name])
+        names = " and ".join(map(repr, model.attribute_names))
+        return _not_checked(
+            published,
+            model,
+            f"that takes how often the input has each value of {names}, and records are suppressed of which nothing is "
+            "told",
+        )
     if "records" in needs:
         if known.records is None:
             return _not_checked(
                 published, model, "that takes the number of records of the input, which may have had more"
             )
-        return model.verify(_with_baseline(published, pa.table({"": [0]}), [known.records]))
-    return model.verify(published)
+        return verify_model(_with_baseline(published, pa.table({"": [0]}), [known.records]), model)
+    return verify_model(published, model)
 
 
-def _beside(
-    published: Published, model: PrivacyModel, name: str, counts: Mapping[str | None, int]
-) -> Finding:
-    """Check a model with the distribution that the input is said to have, if that can be so."""
-    shown = published.table.filter(pa.array(~published.suppressed)).select([name])
-    weights = None if published.weights is None else published.weights[~published.suppressed]
-    values, codes = encode_comparable(shown[name], name)
-    texts = canonical_text(values, column=name)
-    here = np.bincount(codes, weights=weights, minlength=len(values))
-    fits = set(counts) == set(texts) and all(
-        isinstance(counts[text], int) and counts[text] >= number
-        for text, number in zip(texts, here.tolist(), strict=True)
-    )
-    if not fits:
-        return Finding(f"the input has the stated values of {name!r}", False, "the table has others, or more")
-    baseline = pa.table({name: values})
-    found = model.verify(_with_baseline(published, baseline, [counts[text] for text in texts]))
-    return Finding(found.promise, found.holds, f"{found.measured}, by the stated counts of the input")
+def _judge_rows(published: Published, model: PrivacyModel) -> Finding:
+    """Say what rows tell of people: there are no more people than rows, so that a class of too few rows has too few."""
+    if not model.attribute_names and not model.compares_with and model.monotone_suppression:
+        found = model.verify(published)
+        if not found.holds:
+            return Finding(f"{found.promise}, in people", False, f"{found.measured}, even in rows")
+    return _not_checked(published, model, "that takes whose row each row is, which the table does not tell")
 
 
 def _with_baseline(published: Published, baseline: pa.Table, weights: list[int]) -> Published:
     made = copy.copy(published)
     made.baseline, made.baseline_weights = baseline, np.array(weights, np.int64)
+    made.baseline_persons = None
     return made
 
 

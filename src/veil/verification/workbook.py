@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from veil.tables.excel import as_doubles
 from veil.tables.text import canonical_text
 
 _SHEET = "xl/worksheets/sheet1.xml"
@@ -110,15 +111,24 @@ def _rows(verified: pa.Table, *, header: bool) -> Iterator[tuple[tuple[Any, str 
         yield tuple((name, name) for name in verified.column_names)
     for at in range(0, verified.num_rows, 1 << 14):
         piece = verified.slice(at, 1 << 14)
-        columns = [zip(each.to_pylist(), _texts(each), strict=True) for each in piece.columns]
+        columns = [zip(as_doubles(each).to_pylist(), _texts(each), strict=True) for each in piece.columns]
         yield from zip(*columns, strict=True)
 
 
 def _texts(column: pa.ChunkedArray) -> list[str | None]:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_string(kind):
+    if (
+        pa.types.is_timestamp(kind)
+        or pa.types.is_date(kind)
+        or pa.types.is_string(kind)
+        or _has_long_numbers(kind)
+    ):
         return canonical_text(column)
     return [None] * len(column)
+
+
+def _has_long_numbers(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind))
 
 
 def _name(found: ET.Element) -> str:
@@ -162,5 +172,4 @@ def _is_same(shown: Any, value: Any, text: str | None) -> bool:
             hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond
         )
         return bool(abs(time / dt.timedelta(days=1) - shown) < _INSTANT)
-    # openpyxl writes sixteen digits of a float.
-    return not isinstance(value, str) and shown in (float(value), float(f"{float(value):.16g}"))
+    return not isinstance(value, str) and shown == float(value)

@@ -132,7 +132,7 @@ def test_nobody_is_found_out_by_comparing_any_releases(m: int, moments: Any, cha
     seen: dict[str, set[str]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for moment in moments:
-            people = [(str(who), age, ills[who]) for who, age in {who: age for who, age in moment}.items()]
+            people = [(str(who), age, ills[who]) for who, age in dict(moment).items()]
             if not people:
                 continue
             new = Counter(ill for who, _, ill in people if who not in seen)

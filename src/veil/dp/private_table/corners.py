@@ -35,6 +35,7 @@ from veil.dp.private_table.method import (
     require_one_changed,
     shares_of,
 )
+from veil.dp.private_table.published import published_numbers
 from veil.errors import ParameterError
 
 _MOST_COLUMNS = 12
@@ -103,7 +104,10 @@ class Corners(Method):
         k, records = self.size(numbers, price), len(numbers[0].steps)
         rows = clusters(numbers, k)
         if self.as_published:
-            values = published_values(numbers, rows, k, float(price.epsilon), randomness)
+            epsilon = float(price.epsilon)
+            values = np.column_stack(
+                [published_numbers(each, rows, k, epsilon, randomness) for each in numbers]
+            )
             proof = (
                 "NOT DIFFERENTIALLY PRIVATE. Noise is as published, for one cluster that changes by one record, for each record and "
                 "for each column. One record can change all clusters, noise averages out over the records of a cluster, and columns "
@@ -150,25 +154,6 @@ _TOO_SMALL: str = (
     "k = {k} is less than about {root}, the square root of the number of records: there are more clusters than records in "
     "one, and noise for all of them is more than that for single records would be. Choose a larger k, or IndividualRanking."
 )
-
-
-def published_values(
-    columns: Sequence[Numbers],
-    rows: Sequence[NDArray[np.int64]],
-    k: int,
-    epsilon: float,
-    randomness: Randomness,
-) -> NDArray[np.float64]:
-    """Return each record as the thesis releases it (algorithm 6.2), in the order of the input: not private."""
-    values = np.empty((len(columns[0].steps), len(columns)))
-    sums = cluster_sums(columns, rows)
-    for number, each in enumerate(rows):
-        values[each] = sums[number] / len(each)
-    for place, column in enumerate(columns):
-        size = -np.log1p(-randomness.uniform(len(values))) * column.reach / (k * epsilon)
-        sign = np.where(randomness.uniform(len(values)) < 0.5, -1, 1)
-        values[:, place] = column.values(values[:, place] + sign * size)
-    return values
 
 
 def _numbers(columns: Sequence[Column]) -> list[Numbers]:

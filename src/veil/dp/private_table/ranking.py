@@ -38,6 +38,7 @@ from veil.dp.private_table.method import (
     require_one_changed,
     shares_of,
 )
+from veil.dp.private_table.published import published_concepts, published_numbers
 from veil.dp.private_table.taxonomy import Taxonomy
 from veil.dp.symbolic import Symbolic
 from veil.errors import ParameterError
@@ -54,6 +55,9 @@ class IndividualRanking(Method):
         and `spread`, never from the data.
     shares
         What part of epsilon each column gets, in proportion; equal parts by default.
+    as_published
+        Noise for each record and column of scale range / (k epsilon); of categories, a draw for each record as if its
+        block were the only one, from algorithm 6.3 of the thesis. That is NOT differentially private.
     spread
         For k = "auto": a guess of the standard deviation of columns of numbers, from what is known without the data;
         by default that of numbers spread evenly between the bounds.
@@ -62,10 +66,15 @@ class IndividualRanking(Method):
     k: int | Literal["auto"] = "auto"
     shares: Mapping[str, Any] | None = None
     spread: Mapping[str, float] | None = None
+    as_published: bool = False
 
     @property
     def name(self) -> str:
-        return "individual ranking"
+        return "individual ranking, as published" if self.as_published else "individual ranking"
+
+    @property
+    def is_sound(self) -> bool:
+        return not self.as_published
 
     def __post_init__(self) -> None:
         check_k(self.k)
@@ -107,6 +116,8 @@ class IndividualRanking(Method):
     ) -> Made:
         k, shares = self.block(columns, price), self._shares(columns)
         sizes = block_sizes(_records(columns), k)
+        if self.as_published:
+            return _make_as_published(columns, sizes, k, float(price.epsilon), randomness)
         made: dict[str, pa.Array] = {}
         notes = [
             "Rows are not records: each column is in a random order of its own, and says nothing about another."
@@ -142,6 +153,38 @@ class IndividualRanking(Method):
         return shares_of(
             [column.name for column in columns], None if self.shares is None else dict(self.shares)
         )
+
+
+def _make_as_published(
+    columns: Sequence[Column], sizes: NDArray[np.int64], k: int, epsilon: float, randomness: Randomness
+) -> Made:
+    order = randomness.permutation(int(sizes.sum()))
+    made: dict[str, pa.Array] = {}
+    for column in columns:
+        if isinstance(column, Numbers):
+            blocks = blocks_of(column.steps, sizes)
+            values = published_numbers(column, blocks, k, epsilon, randomness)
+            made[column.name] = pa.array(values[order])
+            continue
+        taxonomy = taxonomy_of(column)
+        blocks = blocks_of(np.argsort(taxonomy.walk)[column.codes], sizes)
+        drawn = published_concepts(column, taxonomy, blocks, epsilon, randomness)
+        made[column.name] = pa.array(taxonomy.labels, pa.string()).take(pa.array(drawn[order]))
+    proof = (
+        "NOT DIFFERENTIALLY PRIVATE. Noise is as published: for each record, and for each column with the whole epsilon, as if "
+        "one record could change one block alone. It can change all of them, noise averages out over the records of a block, and "
+        "columns add up: a record's mean can move by .98 of the range where .2 is claimed."
+    )
+    return Made(pa.table(made), proof)
+
+
+def blocks_of(ranks: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the rows of each block of a column, sorted by what they are ranked by.
+
+    >>> [rows.tolist() for rows in blocks_of(np.array([5, 1, 4, 2]), np.array([2, 2]))]
+    [[1, 3], [2, 0]]
+    """
+    return np.split(np.argsort(ranks, kind="stable"), np.cumsum(sizes)[:-1])
 
 
 def noisy_means(

@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Annotated, ClassVar, Literal
 
-import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
@@ -109,12 +108,7 @@ class RandomPseudonyms(Pseudonyms):
             raise PlanError(
                 f"{self}: {len(known)} different values need longer pseudonyms. Raise `length` above {self.length}"
             )
-        codes = np.unique(randomness.bits(len(known)) >> np.uint64(64 - 4 * self.length))
-        while codes.size < len(known):
-            more = randomness.bits(len(known) - codes.size) >> np.uint64(64 - 4 * self.length)
-            codes = np.unique(np.concatenate([codes, more]))
-        # Sorted by now; handed out in random order.
-        spelled = [f"{code:0{self.length}x}" for code in codes[randomness.permutation(codes.size)].tolist()]
+        spelled = randomness.tokens(len(known), self.length)
         pseudonym_of = dict(zip(known, spelled, strict=True))
         made = pseudonymize(table, self, pseudonym_of.__getitem__)
         mapping = pa.table(

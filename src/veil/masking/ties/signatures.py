@@ -76,9 +76,9 @@ def _balanced(
     groups = []
     columns = {value: sorted(held[value]) for value in signature}
     for at in range(size):
-        members = tuple(sorted(column[at] for column in columns.values() if at < len(column)))
+        together = tuple(sorted(column[at] for column in columns.values() if at < len(column)))
         missing = tuple(sorted(value for value, column in columns.items() if at >= len(column)))
-        groups.append(Group(members, missing, signature))
+        groups.append(Group(together, missing, signature))
     return groups
 
 

@@ -4,8 +4,8 @@ It names the promises, what was found on the table, and the fingerprint of its c
 check all of it again, without the original and without trusting who wrote the certificate: the fingerprint says that
 it is the same table, and every promise is verified on the table anew. Who wrote it is told by a signature alone.
 
-Nothing in it is computed from anything but the released table and the plan, apart from the counts of sensitive values
-that `input_counts` allows; and there is no fingerprint of anything that the table does not show, by which somebody who
+Nothing in it is computed from anything but the released table and the plan, apart from the number of records where
+`told_input` allows it; and there is no fingerprint of anything that the table does not show, by which somebody who
 knows most of it could confirm a guess about the rest.
 """
 
@@ -22,11 +22,11 @@ from veil.base.version import __version__
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.published.finding import Finding
 from veil.published.flag import free_flag
-from veil.report.certificate.digest import column_digests, digest_of
-from veil.report.certificate.input_counts import spell_input, tellable_input
+from veil.report.certificate.digest import column_digests, digest_of, kind_of
 from veil.report.certificate.keys import AnyKey, PrivateKey
 from veil.report.certificate.promises import check_models, published_table
 from veil.report.certificate.signature import signed
+from veil.report.certificate.told_input import spell_input, tellable_input
 from veil.report.content.withheld import spell_models
 from veil.risk.concerns.look import acknowledged_by
 from veil.tables import atomic
@@ -50,6 +50,8 @@ def certificate_of(release: object, *, sign: PrivateKey | AnyKey | None = None) 
         "marker": outcome.marker,
         "flag": flag,
     }
+    if outcome.plan is not None and outcome.plan.person_column is not None:
+        promises["person"] = {"column": outcome.plan.person_column, "knows": outcome.plan.knows}
     if outcome.plan is None:
         found = _findings_of_mask(outcome, table, promises)
     else:
@@ -78,7 +80,8 @@ def _findings_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any
     if any(model.compares_with for model in outcome.models):
         known = tellable_input(outcome)
         promises["input"] = spell_input(known)
-    found = check_models(specs, stated, published_table(table, promises, outcome.weights), known)
+    published = published_table(table, promises, outcome.weights)
+    found = check_models(specs, stated, published, known, several="person" in promises)
     return [_spell(promise, each) for promise, each in zip(stated, found, strict=True)]
 
 
@@ -89,7 +92,7 @@ def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any
     known = Input(whole=True, records=published.records)
     promises["input"] = spell_input(known)
     specs = spell_models(outcome.models, outcome.table)
-    found = check_models(specs, [each["kind"] for each in specs], published, known)
+    found = check_models(specs, [each["kind"] for each in specs], published, known, several=False)
     promises["models"] = [spec for spec, each in zip(specs, found, strict=True) if each.holds]
     kept = [each for each in found if each.holds]
     promises["stated"] = [
@@ -156,7 +159,12 @@ def _fingerprint(table: pa.Table) -> dict[str, Any]:
         "sha256": digest_of(columns, table.num_rows),
         "rows": table.num_rows,
         "columns": [
-            {"name": name, "type": str(table[name].type), "sha256": digest}
+            {
+                "name": name,
+                "kind": kind_of(table[name].type),
+                "type": str(table[name].type),
+                "sha256": digest,
+            }
             for name, digest in columns.items()
         ],
     }

@@ -21,13 +21,15 @@ from veil.engines.relation import Relation, relation_of
 from veil.errors import InputError
 from veil.models.base import PrivacyModel
 from veil.outcome.outcome import outcome_of
+from veil.plan.plan import Knows
 from veil.published.finding import Finding, Verification
 from veil.report.certificate.certificate import FORMAT
-from veil.report.certificate.digest import column_digests, digest_of
-from veil.report.certificate.input_counts import read_input
+from veil.report.certificate.digest import Kind, column_digests, digest_of
 from veil.report.certificate.keys import AnyKey, PublicKey
 from veil.report.certificate.promises import check_models, published_table, read_model
+from veil.report.certificate.reading import as_certified
 from veil.report.certificate.signature import check_signature
+from veil.report.certificate.told_input import read_input
 from veil.tables import read
 from veil.tables.arrow import normalize
 from veil.tables.frames import frame_of
@@ -43,15 +45,9 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class _Counts(_Part):
-    values: list[str | None]
-    records: list[int]
-
-
 class _Input(_Part):
     whole: bool
     records: int | None
-    counts: dict[str, _Counts]
     chosen: bool
 
 
@@ -61,14 +57,20 @@ class _Stated(_Part):
     checkable: bool = False
 
 
+class _Person(_Part):
+    column: str
+    knows: Knows
+
+
 class _Promises(_Part):
     quasi_identifiers: list[str] = Field(min_length=1)
     roles: dict[Role, list[str]]
-    identifying: dict[str, Literal["remove", "mask"]]
+    identifying: dict[str, Literal["remove", "mask", "pseudonym"]]
     marker: str | None
     flag: str | None
     models: list[dict[str, Any]]
     input: _Input | None = None
+    person: _Person | None = None
     untouched: bool = False
     every_row_judged: bool = False
     stated: list[_Stated] = Field(default_factory=list)
@@ -76,6 +78,7 @@ class _Promises(_Part):
 
 class _Column(_Part):
     name: str
+    kind: Kind | None = None
     type: str | None = None
     sha256: str | None = None
 
@@ -161,7 +164,7 @@ def check_certificate(
                 "privacy models"
             )
         findings, open_questions = check_signature(data, signed_by)
-        released = _open_release(table, data)
+        released = as_certified(_open_release(table, data), data["content"]["columns"])
         findings += _content(data["content"], released)
         checked, further = _check_promises(promises, [each.promise for each in form.found], released)
         findings += [*checked, _check_roles(promises, data["content"])]
@@ -193,7 +196,11 @@ def _open_release(source: Any, data: dict[str, Any]) -> Source:
         relation = relation_of(source, engine="memory" if certified and is_file else "auto")
     if relation is None:
         found = frame_of(source)
-        return read(source) if found is None else Source(normalize(found[1].to_arrow()), "pyarrow")
+        return (
+            read(source, may_be_empty=True)
+            if found is None
+            else Source(normalize(found[1].to_arrow()), "pyarrow")
+        )
     if certified:
         raise InputError(
             f"{relation.name}: an engine holds it, and the certificate has a fingerprint of all rows in their order. "
@@ -210,7 +217,7 @@ def _open_release(source: Any, data: dict[str, Any]) -> Source:
 def _columns_to_check(promises: dict[str, Any]) -> list[str]:
     """Columns that have to be read to check promises; of those that should be gone, the name is enough."""
     models = [model for model in map(read_model, promises["models"]) if isinstance(model, PrivacyModel)]
-    masked = [name for name, treatment in promises["identifying"].items() if treatment == "mask"]
+    masked = [name for name, treatment in promises["identifying"].items() if treatment != "remove"]
     return [
         *promises["quasi_identifiers"],
         *(name for model in models for name in model.attribute_names),
@@ -289,12 +296,16 @@ def _check_promises(
         return [Finding("the quasi-identifiers are there", False, f"without {names}")], []
     published = published_table(table, promises, released.weights)
     known = Input() if promises["input"] is None else read_input(promises["input"], published)
-    findings = check_models(promises["models"], stated, published, known)
+    several = promises["person"] is not None
+    findings = check_models(promises["models"], stated, published, known, several=several)
     for each in promises["stated"]:
         promise = f"the certificate states: {each['promise']}"
         findings.append(Finding.not_checked(promise, "this table alone does not tell"))
     for name, treatment in promises["identifying"].items():
         there = name in columns
+        if treatment == "pseudonym":
+            findings.append(_check_pseudonyms(table, name, promises["marker"]))
+            continue
         values = set(table[name].unique().to_pylist()) if there and treatment == "mask" else set()
         masked = treatment == "mask" and values <= {promises["marker"]}
         gone = "removed" if treatment == "remove" else "masked"
@@ -315,6 +326,17 @@ def _check_promises(
     return findings, open_questions
 
 
+def _check_pseudonyms(table: pa.Table, name: str, marker: str | None) -> Finding:
+    """Check that a column looks like pseudonyms; whether it tells nothing of people, no table can show."""
+    promise = f"identifying column {name!r} holds pseudonyms"
+    if name not in table.column_names:
+        return Finding(promise, False, "gone")
+    values = set(table[name].unique().to_pylist()) - {None, marker}
+    strange = sum(re.fullmatch("[0-9a-f]{16}", str(value)) is None for value in values)
+    told = f"{strange} values are none" if strange else plural(len(values), "pseudonym")
+    return Finding(promise, not strange, told)
+
+
 def _check_roles(promises: dict[str, Any], content: dict[str, Any]) -> Finding:
     """Check that models speak of the columns that the roles say, and that every certified column has one role."""
     roles = promises["roles"]
@@ -331,6 +353,9 @@ def _check_roles(promises: dict[str, Any], content: dict[str, Any]) -> Finding:
         wrong.append("the quasi-identifiers that are judged are others")
     if sorted(promises["identifying"]) != sorted(roles.get("identifying", [])):
         wrong.append("the identifying columns are others")
+    person = promises["person"]
+    if person is not None and person["column"] not in promises["identifying"]:
+        wrong.append(f"{person['column']!r} tells people apart, and is not identifying")
     if promises["untouched"] and (roles.get("sensitive") or promises["identifying"]):
         wrong.append("masks know no such roles")
     secret = roles.get("insensitive" if promises["untouched"] else "sensitive", [])

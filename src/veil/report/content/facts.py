@@ -278,8 +278,11 @@ def _treatment_by_plan(outcome: Outcome, name: str) -> dict[str, Any]:
         levels = [each.transformation[name] for each in outcome.passes]
         return {"treatment": f"generalized to levels {min(levels)} to {max(levels)}, part by part"}
     if role == "identifying":
-        return {"treatment": "removed" if plan.identifying[name] == "remove" else "masked"}
+        return {"treatment": _IDENTIFYING[plan.identifying[name]]}
     return {"treatment": "removed" if role == "dropped" else "published as it is"}
+
+
+_IDENTIFYING = {"remove": "removed", "mask": "masked", "pseudonym": "replaced by pseudonyms"}
 
 
 def _treatment_by_methods(outcome: Outcome, name: str) -> dict[str, Any]:

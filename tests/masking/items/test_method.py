@@ -357,7 +357,11 @@ def test_the_check_of_a_mask_finds_what_is_broken() -> None:
 @pytest.mark.parametrize(
     ("error", "match", "make"),
     [
-        (ParameterError, "`k` of ItemGeneralization should be greater than or equal to 2", lambda: ItemGeneralization("items", 1, 2)),
+        (
+            ParameterError,
+            "`k` of ItemGeneralization should be greater than or equal to 2",
+            lambda: ItemGeneralization("items", 1, 2),
+        ),
         (
             ParameterError,
             "`hierarchy`, or to be allowed",

@@ -136,6 +136,7 @@ def test_compliance_agrees_with_all_models(left: Concept, right: Concept) -> Non
 # Documents
 
 
+# ruff: noqa: ISC004
 SPELLINGS = [
     "ObjectIntersectionOf(ObjectSomeValuesFrom(spl:hasProcessing svpr:Analyse) ObjectSomeValuesFrom(spl:hasLocation svl:EU))",
     "ObjectIntersectionOf(ObjectSomeValuesFrom(spl:has_processing <https://www.specialprivacy.eu/vocabs/processing#Analyze>) "

@@ -58,8 +58,8 @@ def counterexamples(policy: Concept, consent: Concept, knowledge: Knowledge = VO
     """Return what the policy allows and the consent does not."""
     right = [_conjunct(each) for each in disjuncts(consent)]
     ends: dict[str, set[float]] = {}
-    for each in right:
-        _collect_ends(each, ends)
+    for one in right:
+        _collect_ends(one, ends)
     for each in disjuncts(policy):
         normal = normalize(each, knowledge)
         if normal.is_empty:

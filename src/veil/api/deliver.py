@@ -82,7 +82,9 @@ def _key(outcome: Outcome) -> pa.Table:
         raise PlanError(
             "a differentially private release has no key: the promise rests on nobody knowing who was drawn. Leave `key` out"
         )
-    return pa.table({"release row": np.arange(outcome.table.num_rows), "input row": outcome.origins})
+    used = getattr(outcome.account, "rows", None)  # of those whose policies allow it
+    rows = outcome.origins if used is None else used[outcome.origins]
+    return pa.table({"release row": np.arange(outcome.table.num_rows), "input row": rows})
 
 
 def save(

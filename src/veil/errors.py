@@ -12,19 +12,32 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 
+class Nothing:
+    """What a field is to be given to say that there is nothing: None in Python, null elsewhere."""
+
+    def __repr__(self) -> str:
+        return "None"
+
+    def __str__(self) -> str:
+        return "null"
+
+
+NOTHING = Nothing()
+
+
 @dataclass(frozen=True, init=False)
 class Say:
     """A way out, as data: a field, the value to give it, and parameters of that value. Without a value, the field itself.
 
-    >>> print(Say("others", "keep"), Say("format", "Csv", encoding="latin-1"), Say("sensitive"))
-    others="keep" Csv(encoding="latin-1") `sensitive`
+    >>> print(Say("others", "keep"), Say("format", "Csv", encoding="latin-1"), Say("sensitive"), Say("person", NOTHING))
+    others="keep" Csv(encoding="latin-1") `sensitive` person=None
     """
 
     field: str
-    value: str | bool | None
+    value: str | bool | Nothing | None
     parameters: dict[str, Any]
 
-    def __init__(self, field: str, value: str | bool | None = None, **parameters: Any) -> None:
+    def __init__(self, field: str, value: str | bool | Nothing | None = None, **parameters: Any) -> None:
         self.__dict__.update(field=field, value=value, parameters=parameters)
 
     def __str__(self) -> str:
@@ -95,6 +108,10 @@ class PlanError(VeilError):
 
 class ParameterError(PlanError):
     """A parameter lies outside its range."""
+
+
+class ImpossibleError(ParameterError):
+    """No release of the table can fulfil a model, whatever is done to it."""
 
 
 class HierarchyError(PlanError):

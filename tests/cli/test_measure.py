@@ -266,6 +266,9 @@ def test_all_of_equally_good_releases_are_best(folder: Path) -> None:
 def test_frontier_of_another_table(folder: Path) -> None:
     (folder / "other.csv").write_text(PATIENTS * 2)
     (folder / "other.csv").write_text(PATIENTS + PATIENTS.split("\n", 1)[1])
+    ran = veil("frontier", "recipe.yaml", "--over", "k-anonymity.k=2", "--input", "other.csv")
+    assert "person: null" in ran.err
+    (folder / "recipe.yaml").write_text(RECIPE + "person: null\n")
     found = figures("frontier", "recipe.yaml", "--over", "k-anonymity.k=2", "--input", "other.csv")
     assert found["points"][0]["transformation"] == {"age": 0, "sex": 0, "zip": 0}
     (folder / "recipe.yaml").write_text(RECIPE + "local_recoding: FastIterative\n")

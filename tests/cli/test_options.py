@@ -20,6 +20,8 @@ FLAGS = {
     "sensitive": "--sensitive",
     "insensitive": "--insensitive",
     "identifying": "--identifying",
+    "person": "--person",
+    "knows": "--knows",
     "others": "--others",
     "quality": "--quality",
     "suppression_limit": "--suppression-limit",

@@ -72,6 +72,7 @@ def claimants(problem: oracle.Problem) -> dict[str, st.SearchStrategy[oracle.Any
         ),
         "AlphaKAnonymity": st.builds(oracle.AlphaKAnonymity, name, share, small),
         "TCloseness": strategies.closeness(problem),
+        "RatioDistance": st.builds(oracle.RatioDistance, name, st.sampled_from([1, 2, 5, 20])),
         "BetaLikeness": st.builds(oracle.BetaLikeness, name, st.sampled_from([0.5, 1, 2, 5]), st.booleans()),
         "Profitability": costs | unattacked,
         "AverageReidentificationRisk": st.builds(oracle.AverageReidentificationRisk, share)

@@ -101,6 +101,7 @@ def kept_values() -> Release:
         quasi_identifiers={"town": "suppression", "job": "suppression"},
         maximum_levels={"town": 0, "job": 0},
         identifying={"name": "mask", "wealth": "remove", "income": "remove", "born": "remove"},
+        person=None,
         sensitive=["illness"],
         models=[KAnonymity(5)],
         suppression_limit=0.5,

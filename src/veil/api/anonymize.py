@@ -7,21 +7,21 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from veil.api.open import Engine, find_relation, open_for_plan
+from veil.api.open import Engine, check_people, find_relation, open_for_plan
 from veil.api.release import Release
 from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
 from veil.dp.publish import publish
 from veil.dp.safepub import SafePub
-from veil.errors import InputError, ParameterError, PlanError
+from veil.errors import InputError, ParameterError, PlanError, Say
 from veil.lattice import Strategy
 from veil.local_recoding import Mode
 from veil.local_recoding.recode import recode
 from veil.models import PrivacyModel
 from veil.outcome.generalize import generalize, search_best
 from veil.outcome.outcome import Outcome
-from veil.plan.plan import Aggregation, Plan
+from veil.plan.plan import ASK, Aggregation, Plan, Treatment
 from veil.plan.prepare import prepare
 from veil.quality import QualityModel
 from veil.tables import Format, Source
@@ -36,8 +36,10 @@ def anonymize(
     models: PrivacyModel | Iterable[PrivacyModel] | None = None,
     sensitive: str | Iterable[str] = (),
     insensitive: str | Iterable[str] = (),
-    identifying: str | Iterable[str] | Mapping[str, Literal["remove", "mask"]] = (),
+    identifying: str | Iterable[str] | Mapping[str, Treatment] = (),
     microaggregated: Mapping[str, Aggregation] | None = None,
+    person: str | None = "ask",
+    knows: Literal["one row", "all rows"] = "one row",
     others: Literal["keep", "drop"] | None = None,
     quality: str | QualityModel = "loss",
     suppression_limit: float = 0.0,
@@ -67,7 +69,8 @@ def anonymize(
     source
         A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or a table that an
         engine holds (see `veil.engines`): an Ibis table, a Spark DataFrame, a table of a database such as
-        "postgres://user@host/database#table", a folder or pattern of Parquet or CSV files.
+        "postgres://user@host/database#table", a folder or pattern of Parquet or CSV files. Or several tables about the same
+        people, by name, such as `{"patients": ..., "visits": ...}`, which `person` tells apart: see `veil.api.several`.
     plan
         What is asked, if it is there as a `Plan`; otherwise give its fields, which are the keywords up to `order`.
     quasi_identifiers
@@ -76,11 +79,19 @@ def anonymize(
         Privacy models; the release fulfils all of them.
     sensitive, insensitive, identifying
         The roles of the other columns. Identifying columns are removed, or masked with
-        `identifying={"name": "mask"}`.
+        `identifying={"name": "mask"}`. What tells people apart can become random pseudonyms, by which the rows of a
+        person stay together: `person="patient", knows="all rows", identifying={"patient": "pseudonym"}`. The table
+        `pseudonyms` in `apart` turns them back.
     microaggregated
         Quasi-identifiers of which one value is published for each class, such as `{"age": "mean"}`: the mean,
         geometric mean, median, mode, interval or set of the class. A column that also has a hierarchy in
         `quasi_identifiers` forms classes along with the others; one that has none does not.
+    person
+        The column that tells people apart, if somebody may have several rows. Every model, every limit and the verifier
+        then count people, not rows. The column is identifying without being listed: it is removed. None says that every
+        row is a person of its own.
+    knows
+        What an attacker may know of somebody with several rows: the quasi-identifiers of "one row", or of "all rows".
     others
         What to do with columns that have no role: "keep" or "drop". By default they are refused.
     quality
@@ -146,6 +157,9 @@ def anonymize(
     >>> release.transformation, sorted(release.table["age"].to_pylist())
     ({'age': 1}, ['[20, 30[', '[20, 30[', '[30, 40[', '[30, 40['])
     """
+    if isinstance(source, Mapping):
+        given = _for_several(locals()) if plan is None else locals()
+        return _several(source, _plan_of(plan, given), given)
     plan = _plan_of(plan, locals())
     if local is not None and not isinstance(local, Mode):
         raise ParameterError(
@@ -173,6 +187,40 @@ def anonymize(
         return Release(verified(outcome))
 
 
+def _for_several(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords for several tables: an attacker knows all rows, and keys become pseudonyms unless told otherwise."""
+    person, named = given["person"], given["identifying"]
+    if person in (None, ASK):
+        return dict(given)
+    treated = (
+        dict(named)
+        if isinstance(named, Mapping)
+        else dict.fromkeys([named] if isinstance(named, str) else named, "remove")
+    )
+    return {**given, "knows": "all rows", "identifying": {person: "pseudonym", **treated}}
+
+
+def _several(sources: Mapping[str, Any], plan: Plan, given: Mapping[str, Any]) -> Release:
+    """Several tables about the same people."""
+    from veil.api.several import anonymize_tables
+
+    for name, default in (
+        ("local", None),
+        ("format", None),
+        ("accountant", None),
+        ("for_testing_seed", None),
+    ):
+        if given[name] is not default:
+            raise PlanError(f"`{name}` goes with one table, and these are several: leave it out")
+    if given["parts"] not in (None, False) or given["engine"] not in ("auto", "memory"):
+        raise PlanError("several tables are anonymized in memory: leave `parts` and `engine` out")
+    with following(given["progress"]) as shown:
+        shown.phase("reading the tables")
+        return anonymize_tables(
+            sources, plan, threads=given["threads"], progress=shown, cancel=given["cancel"]
+        )
+
+
 def _plan_of(plan: Plan | None, given: Mapping[str, Any]) -> Plan:
     """Return the plan that was given, or make one of its fields; None and nothing are what the plan has by default."""
     fields = {each.name: given[each.name] for each in dataclasses.fields(Plan)}
@@ -182,7 +230,11 @@ def _plan_of(plan: Plan | None, given: Mapping[str, Any]) -> Plan:
                 "a plan needs `quasi_identifiers` and `models`: say what an attacker may know, and what must hold"
             )
         return Plan(
-            **{name: value for name, value in fields.items() if value is not None or name == "marker"}
+            **{
+                name: value
+                for name, value in fields.items()
+                if value is not None or name in ("marker", "person")
+            }
         )
     if not isinstance(plan, Plan):
         raise ParameterError(
@@ -239,6 +291,11 @@ def _in_parts(
     """Each part of a table that an engine holds by itself."""
     if local is not None:
         raise PlanError("`parts` have transformations of their own: leave `local` out")
+    if plan.person_column is not None:
+        raise PlanError(
+            "`parts` are anonymized each by itself, and a person may have rows in several: leave `parts` out, or ",
+            Say("person"),
+        )
     relation = find_relation(source, format, "duckdb" if engine == "auto" else engine)
     if relation is None:
         raise InputError(
@@ -246,6 +303,7 @@ def _in_parts(
         )
     from veil.engines.parts.recode import anonymize_in_parts  # which needs Ibis
 
+    check_people(relation, plan)
     most = None if parts is True else int(parts)
     return anonymize_in_parts(relation, plan, most_combinations=most, threads=threads, progress=progress)
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from html import escape
+from typing import Any, Literal
 
 import pyarrow as pa
 
-from veil.api.open import Engine, open_source
+from veil.api.open import Engine, open_source, tallied
 from veil.base.html import html_table
 from veil.engines.relation import Relation
-from veil.errors import PlanError, did_you_mean
+from veil.errors import ParameterError, PlanError, Say, did_you_mean
 from veil.hierarchies import Hierarchy
-from veil.models import MODELS, Strength
+from veil.models import MODELS, PrivacyModel, Strength
 from veil.models.subset import subset_of
 from veil.outcome.outcome import outcome_of
 from veil.plan.parameters import hierarchy_builder
+from veil.plan.people import number_people
 from veil.plan.prepare import distinct_values
 from veil.population import population_of
+from veil.published.people import People
 from veil.published.table import Published
-from veil.risk import Risk, sample_risk
+from veil.risk import Repeated, Risk, find_repeats, sample_risk
 from veil.tables import Format, Source
 
 
@@ -32,6 +35,8 @@ def assess(
     hierarchies: Mapping[str, Any] | None = None,
     subset: Any = None,
     population: Any = None,
+    person: str | None = None,
+    knows: Literal["one row", "all rows"] = "one row",
     marker: str | None = "*",
     format: Format | None = None,
     engine: Engine = "auto",
@@ -52,6 +57,10 @@ def assess(
     population
         The people the table was drawn from, as a number, the name of a region or a `Population`, for estimates
         of population uniqueness.
+    person
+        The column that tells people apart, if somebody may have several rows: people are counted then.
+    knows
+        What an attacker may know of somebody with several rows: the quasi-identifiers of "one row", or of "all rows".
     marker
         Text of suppressed cells.
 
@@ -67,14 +76,28 @@ def assess(
     attributes = _names(sensitive, "sensitive")
     if not columns:
         raise PlanError("assess needs at least one quasi-identifier: a column that an attacker may know")
+    if knows not in ("one row", "all rows"):
+        raise ParameterError(f"`knows` should be 'one row' or 'all rows', not {knows!r}")
+    if person is not None and subset is not None:
+        raise PlanError(
+            "a research subset chooses rows, and may choose some of a person's rows only: leave ",
+            Say("subset"),
+            " or ",
+            Say("person"),
+            " out",
+        )
     named, chosen = (
-        [*columns, *attributes, *(hierarchies or {})],
+        [*columns, *attributes, *(hierarchies or {}), *([] if person is None else [person])],
         None if subset is None else subset_of(subset),
     )
+
+    repeated: tuple[Repeated, ...] | None = None
 
     def condense(relation: Relation) -> Source:
         from veil.engines.source import for_columns  # which needs Ibis
 
+        nonlocal repeated
+        repeated = find_repeats(tallied(relation)) if person is None else ()
         return for_columns(relation, named, chosen, marker)
 
     found = open_source(source, format, engine, condense)
@@ -100,9 +123,28 @@ def assess(
             for name, each in (hierarchies or {}).items()
         },
         people=None if population is None else population_of(population),
+        persons=None
+        if person is None
+        else People(number_people(table[person], person), all_rows=knows == "all rows"),
     )
-    strengths = [each for model in MODELS.values() for each in model.strongest(published, attributes)]
-    return Assessment(tuple(strengths), sample_risk(published.sizes), published.suppressed_records)
+    strengths = [each for model in MODELS.values() for each in _strongest(model, published, attributes)]
+    if repeated is None:
+        repeated = () if weights is not None or person is not None else find_repeats(table)
+    return Assessment(tuple(strengths), sample_risk(published.sizes), published.suppressed_records, repeated)
+
+
+def _strongest(
+    model: type[PrivacyModel], published: Published, attributes: Sequence[str]
+) -> Sequence[Strength]:
+    """Ask a model; where people may have several rows, as far as it can count them."""
+    persons = published.persons
+    if persons is None:
+        return model.strongest(published, attributes)
+    if not model.counts_people or (persons.all_rows and model.reads_labels):
+        return []
+    # A model that reads one value of each person says nothing of those who show two.
+    decided = [name for name in attributes if model.view != "one value" or not published.undecided(name)]
+    return model.strongest(published.viewed(model.view), decided)
 
 
 def _names(given: Any, parameter: str) -> list[str]:
@@ -128,19 +170,30 @@ class Assessment:
     strengths: tuple[Strength, ...]
     risk: Risk
     suppressed: int
+    repeated: tuple[Repeated, ...] = ()
+    """What tells that rows are about the same people: all figures count rows."""
 
     def __iter__(self) -> Iterator[Strength]:
         return iter(self.strengths)
 
     def __str__(self) -> str:
-        return "\n".join(
+        told = [
             f"{each.model}{f'({each.attribute})' if each.attribute else ''}: {each}"
             for each in self.strengths
-        )
+        ]
+        return "\n".join([*told, *self.notes])
+
+    @property
+    def notes(self) -> list[str]:
+        """What there is to say beside the figures."""
+        return [
+            f"Rows seem to be about the same people, and rows were counted: {each}." for each in self.repeated
+        ]
 
     def _repr_html_(self) -> str:
         rows = [(each.model, each.attribute or "", str(each)) for each in self.strengths]
-        return html_table(("Model", "Attribute", "Strongest parameter"), rows)
+        told = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return html_table(("Model", "Attribute", "Strongest parameter"), rows) + told
 
     def to_arrow(self) -> pa.Table:
         """The strengths as a table."""
@@ -153,4 +206,5 @@ class Assessment:
             "strengths": [{name: getattr(each, name) for name in names} for each in self.strengths],
             "risk": asdict(self.risk),
             "suppressed": self.suppressed,
+            "repeated": [asdict(each) for each in self.repeated],
         }

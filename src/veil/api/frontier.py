@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from veil.api.anonymize import anonymize
+from veil.api.open import check_people
 from veil.api.release import Release
 from veil.base.progress import ProgressLike, following
 from veil.dp.publish import safepub_of
@@ -232,6 +233,8 @@ def frontier(
     found = source if isinstance(source, Source) else read(source, format=format)
     for each in plans:
         each.check_columns(found.table.column_names)
+    if plans and found.weights is None:
+        check_people(found.table, plans[0])
     plans = _build_hierarchies(plans, found)
     measure = _Measure(found, dict(risks or {}), dict(utilities or {}), threads)
     with following(progress) as shown, ThreadPoolExecutor(threads) as pool:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from veil.base.progress import Progress
 from veil.engines.database import Database, is_url
 from veil.engines.relation import Engine as EngineName
@@ -15,10 +17,12 @@ from veil.engines.scan.files import is_pattern
 from veil.engines.settings import Settings
 from veil.errors import InputError, OutputError, Say, VeilError
 from veil.outcome.outcome import outcome_of
-from veil.plan.plan import Plan
+from veil.plan.plan import ASK, Plan
 from veil.recipe.places import is_folder
+from veil.risk.identify.repeats import refuse_repeats
 from veil.tables import Csv, Format, Parquet, Source, read
 from veil.tables.formats import format_of
+from veil.tables.tally import InMemory, Tallied
 
 if TYPE_CHECKING:
     from veil.published.table import Published
@@ -51,16 +55,36 @@ def open_source(
 def open_for_plan(
     source: Any, plan: Plan, format: Format | None, engine: Engine, progress: Progress
 ) -> Source:
-    """Open a table that a plan is to be carried out on."""
+    """Open a table that a plan is to be carried out on; refuse one with several rows of a person, if the plan does not know."""
 
     def condense(relation: Relation) -> Source:
         from veil.engines.source import for_plan  # which needs Ibis
 
+        check_people(relation, plan)
         return for_plan(relation, plan, progress)
 
     opened = open_source(source, format, engine, condense)
     opened.check_index()
+    if opened.weights is None:
+        check_people(opened.table, plan)
     return opened
+
+
+def check_people(table: pa.Table | Relation, plan: Plan) -> None:
+    """Refuse a table in which people have several rows, unless the plan says who they are or that nobody has."""
+    if plan.person != ASK:
+        return
+    plan.check_columns(table.column_names if isinstance(table, pa.Table) else table.original.table.columns)
+    refuse_repeats(tallied(table), plan.identifying)
+
+
+def tallied(table: pa.Table | Relation) -> Tallied:
+    """See a table as one whose values can be counted, wherever it is."""
+    if isinstance(table, pa.Table):
+        return InMemory(table)
+    from veil.engines.tally import HeldTally  # which needs Ibis
+
+    return HeldTally(table.original)
 
 
 def find_relation(
@@ -141,8 +165,6 @@ def count_combinations(
 
     Also return the people they were drawn from, if these are no table: that becomes part of the first.
     """
-    import pyarrow as pa
-
     from veil.engines.source import of_release
     from veil.published.flag import flags_among
     from veil.published.table import Published

@@ -31,6 +31,7 @@ from veil.verification.outcome import verified
 
 if TYPE_CHECKING:
     from veil.local_recoding import Mode
+    from veil.policy.account import Account
     from veil.report import Plots, PrivateKey
     from veil.risk.concerns.concern import Concern
     from veil.utility import Utility
@@ -166,6 +167,11 @@ class Release:
     def facts(self) -> dict[str, Any]:
         """What is worth knowing about the run: numbers and short texts by name."""
         return dict(self.outcome.facts)
+
+    @property
+    def account(self) -> Account | None:
+        """What privacy policies asked and how it was met; None without policies."""
+        return self.outcome.account  # type: ignore[return-value]
 
     @property
     def passes(self) -> list[Pass]:

@@ -12,6 +12,7 @@ from veil.outcome.outcome import outcome_of
 from veil.plan.plan import Plan
 from veil.published.finding import Verification
 from veil.published.flag import find_flag
+from veil.published.people import People
 from veil.published.table import Published
 from veil.tables import Format, Source
 from veil.verification.outcome import verify_outcome
@@ -33,7 +34,8 @@ def verify(
 
     What was not checked stands in the first line of the answer. A model that compares with the input, as t-closeness
     does, is judged where the table shows the sensitive cells of every record, or the certificate tells what they were;
-    everywhere else it is not checked, which is neither kept nor broken. A release brings its own plan, and its input.
+    everywhere else it is not checked, which is neither kept nor broken. So are promises to people who may have several
+    rows, unless the table has pseudonyms of them. A release brings its own plan, and its input.
 
     A value that has two forms (nothing and not-a-number, 1.5 and 1.50 in a CSV file) is told apart by whoever reads the table,
     and broken. What a frame or a file holds besides its cells (metadata, attributes, memory below blank cells, comments)
@@ -97,6 +99,8 @@ def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine
             plan.check_columns(columns)
     assigned = {name for names in plan.roles.values() for name in names}
     flag = find_flag(table, assigned)
+    person = plan.person_column
+    treatment = None if person is None else plan.identifying[person]
     published = Published(
         table,
         list(plan.roles["quasi-identifying"]),
@@ -104,6 +108,7 @@ def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine
         flag=flag,
         untouched=plan.suppressed_rows == "keep cells",  # of which every row is judged
         weights=found.weights,
+        persons=People.shown_by(table, person, treatment, all_rows=plan.knows == "all rows"),
     )
     forms, beside = look_at(found)
     findings = [

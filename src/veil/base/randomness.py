@@ -54,6 +54,19 @@ class Randomness:
             if not (keys[order[1:]] == keys[order[:-1]]).any():
                 return order
 
+    def tokens(self, size: int, digits: int) -> list[str]:
+        """Draw different texts of hexadecimal digits, which tell nothing of each other, in random order.
+
+        >>> Randomness.for_testing(7).tokens(2, 4)
+        ['e5af', 'a006']
+        """
+        codes = np.unique(self.bits(size) >> np.uint64(64 - 4 * digits))
+        while codes.size < size:
+            more = self.bits(size - codes.size) >> np.uint64(64 - 4 * digits)
+            codes = np.unique(np.concatenate([codes, more]))
+        # Sorted by now; handed out in random order.
+        return [f"{code:0{digits}x}" for code in codes[self.permutation(size)].tolist()]
+
     def normal(self, size: int) -> NDArray[np.float64]:
         """Draw from the standard normal distribution (Box and Muller)."""
         radius = np.sqrt(-2 * np.log1p(-self.uniform(size)))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from veil.classes import kernels
 from veil.classes.encoding import Encoding, Levels
+from veil.classes.people import Persons, are_rows
 from veil.classes.table import ClassTable, Histogram, Workspace, collapse, roll_up
 from veil.errors import PlanError, did_you_mean
 
@@ -43,6 +44,10 @@ class Sample:
         How many records each row stands for; None if one.
     squares
         Whether the squared multiplicities of original rows ride along (the Kullback-Leibler model needs them).
+    people
+        Number of the person that each row is about; None if every record is a person.
+    all_rows
+        Whether an attacker may know all rows of a person, not only one.
     baseline
         The sample that this one is a part of: models go on comparing classes with the values of all of it.
     """
@@ -57,6 +62,8 @@ class Sample:
         microaggregated: tuple[str, ...] = (),
         weights: NDArray[np.int64] | None = None,
         squares: bool = False,
+        people: NDArray[np.int32] | None = None,
+        all_rows: bool = False,
         baseline: Sample | None = None,
     ) -> None:
         self.baseline = baseline
@@ -65,8 +72,14 @@ class Sample:
         self.microaggregated = microaggregated
         self.has_subset = subset is not None
         further = [(attribute.codes, len(attribute.values)) for attribute in attributes]
+        if people is not None:
+            plain = are_rows(people, weights) if baseline is None else baseline.persons is None
+            people = None if plain else people
+        self.persons: Persons | None = (
+            None if people is None else Persons(people, further, weights, all_rows=all_rows)
+        )
         self.table, self.row_class = collapse(
-            encoding, codes, further, subset, weights=weights, squares=squares
+            encoding, codes, further, subset, weights=weights, squares=squares, persons=self.persons
         )
         self.rows = int(self.row_class.size)
         self.everybody = int(self.table.population.sum())
@@ -77,7 +90,12 @@ class Sample:
         """Scratch memory for roll-ups of this sample; each thread sees its own."""
         table, encoding = self.table, self.encoding
         return Workspace(
-            len(table), encoding.words, len(table.measures), encoding.value_count, table.histograms
+            len(table),
+            encoding.words,
+            len(table.measures),
+            encoding.value_count,
+            table.histograms,
+            table.people,
         )
 
     def histogram(self, table: ClassTable, name: str) -> Histogram:
@@ -107,9 +125,13 @@ class Sample:
         return np.array([len(self.attribute(name).values) for name in self.microaggregated], np.int64)
 
     @property
-    def whole(self) -> int:
-        """Number of relevant records of the whole input, which this sample may be a part of."""
-        return self.records if self.baseline is None else self.baseline.whole
+    def entries(self) -> int:
+        """The largest sum of the sizes of all classes of a node."""
+        return self.records
+
+    def whole_of(self, name: str) -> int:
+        """Number of relevant records of the whole input, which this sample may be a part of: the sum of a distribution."""
+        return self.records if self.baseline is None else self.baseline.whole_of(name)
 
     def distribution(self, name: str) -> NDArray[np.int64]:
         """How many relevant records of the whole input have each value of a further attribute."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from veil.classes import kernels
 from veil.classes.encoding import Encoding, Levels
+from veil.classes.people import AllRows, OneRow, People, Persons
 
 _NOTHING = np.empty(0, np.int32)
 
@@ -66,6 +67,8 @@ class ClassTable:
     keys: kernels.Words
     measures: kernels.Measures
     histograms: Sequence[Histogram]
+    people: People | None = None
+    """Who is in the classes; None if every record is a person."""
 
     def __len__(self) -> int:
         return int(self.keys[0].size)
@@ -88,12 +91,14 @@ class ClassTable:
     @property
     def visits(self) -> int:
         """Classes and entries of histograms to visit in a roll-up."""
-        return len(self) + sum(histogram.classes.size for histogram in self.histograms)
+        people = 0 if self.people is None else self.people.visits
+        return len(self) + people + sum(histogram.classes.size for histogram in self.histograms)
 
     @property
     def nbytes(self) -> int:
         """Memory that the table holds."""
         plain = sum(array.nbytes for array in (*self.keys, *self.measures))
+        plain += 0 if self.people is None else self.people.nbytes
         return plain + sum(h.starts.nbytes + h.classes.nbytes + h.counts.nbytes for h in self.histograms)
 
 
@@ -101,7 +106,13 @@ class Workspace(threading.local):
     """Scratch memory of one thread, large enough for any roll-up of the table it was made for."""
 
     def __init__(
-        self, rows: int, words: int, measures: int, values: int, histograms: Sequence[Histogram] = ()
+        self,
+        rows: int,
+        words: int,
+        measures: int,
+        values: int,
+        histograms: Sequence[Histogram] = (),
+        people: People | None = None,
     ) -> None:
         slots = 2
         while slots < 2 * rows:
@@ -110,6 +121,7 @@ class Workspace(threading.local):
         self.keys = tuple(np.empty(rows + 1, np.uint64) for _ in range(words))
         self.measures = tuple(np.empty(rows, np.int64) for _ in range(measures))
         self.histograms = tuple(Histogram.room_for(histogram) for histogram in histograms)
+        self.people = people.room() if isinstance(people, OneRow) else None
         self.groups = np.empty(rows, np.int32)
         self.rejected = np.empty(rows, np.uint8)
         self.value_counts = np.empty(values, np.int64)
@@ -127,11 +139,12 @@ def collapse(
     *,
     weights: NDArray[np.int64] | None = None,
     squares: bool,
+    persons: Persons | None = None,
 ) -> tuple[ClassTable, NDArray[np.int32]]:
     """Turn rows into the class table of the bottom node. Also return the class of every row.
 
     `further` are the codes and domain sizes of attributes whose histograms ride along, `weights` how many records
-    each row stands for, if not one.
+    each row stands for, if not one, and `persons` whom it is about, if people may have several rows.
     """
     rows = codes[0].size
     words = tuple(np.zeros(rows, np.uint64) for _ in range(encoding.words))
@@ -147,17 +160,27 @@ def collapse(
         encoding.cardinalities, work.slots, work.keys, work.measures, work.groups,
     )  # fmt: skip
     counts, population = (measure[:count].copy() for measure in work.measures)
+    keys = tuple(word[:count].copy() for word in work.keys)
+    row_class = work.groups
+    people: People | None = None
+    if persons is not None and persons.all_rows:
+        people, where = AllRows.of_rows(persons, row_class, weights)
+        member = np.empty(people.signatures.size, np.int32)  # a row of each class, whichever
+        member[where] = np.arange(rows, dtype=np.int32)
+        keys, row_class = tuple(word[row_class[member]] for word in keys), where
+        counts = np.zeros(member.size, np.int64)
+        np.add.at(counts, row_class, everybody)
+    elif persons is not None:
+        people = OneRow.of_rows(persons, row_class, count)
     measures: tuple[NDArray[np.int64], ...] = (counts,)
     if squares or subset is not None:
         measures += (counts * counts,)
     if subset is not None:
         measures += (population,)
-    row_class = work.groups
     histograms = tuple(
         _by_value(column, domain, relevant).merge(row_class, counts) for column, domain in further
     )
-    keys = tuple(word[:count].copy() for word in work.keys)
-    return ClassTable(tuple(bottom.tolist()), keys, measures, histograms), row_class
+    return ClassTable(tuple(bottom.tolist()), keys, measures, histograms, people), row_class
 
 
 def _by_value(codes: NDArray[np.int32], domain: int, relevant: NDArray[np.int64]) -> Histogram:
@@ -181,17 +204,40 @@ def roll_up(
     With `groups`, `work.groups` tells where each class went. Histograms leave classes of fewer records than `smallest`
     out.
     """
-    where = work.groups if groups or table.histograms else _NOTHING
+    where = work.groups if groups or table.histograms or table.people is not None else _NOTHING
     count = kernels.group(
         table.keys, table.measures, np.array(table.levels), np.array(levels), encoding.layout, encoding.offsets,
         encoding.changes, encoding.cardinalities, work.slots, work.keys, work.measures, where,
     )  # fmt: skip
+    people = table.people
+    if isinstance(people, AllRows):
+        return _divided(table, people, levels, work)
+    if people is not None:
+        assert work.people is not None
+        people = people.merge(work.groups[: len(table)], count, work.people)
     return ClassTable(
         levels,
         tuple(word[:count] for word in work.keys),
         tuple(measure[:count] for measure in work.measures),
         _Merged(table.histograms, count, work, smallest) if table.histograms else (),
+        people,
     )
+
+
+def _divided(table: ClassTable, people: AllRows, levels: Levels, work: Workspace) -> ClassTable:
+    """Divide what has been grouped by what it shows: by the signatures of the people."""
+    groups = work.groups[: len(table)]
+    signatures, where = people.merge(groups, table.count)
+    count = signatures.signatures.size
+    keys = tuple(np.empty(count, np.uint64) for _ in work.keys)
+    for word, shown in zip(keys, work.keys, strict=True):
+        word[where] = shown[groups]
+    measures = tuple(np.zeros(count, np.int64) for _ in table.measures)
+    for sums, measure in zip(measures, table.measures, strict=True):
+        np.add.at(sums, where, measure)
+    groups[:] = where
+    histograms = tuple(each.merge(where, measures[0]) for each in table.histograms)
+    return ClassTable(levels, keys, measures, histograms, signatures)
 
 
 class _Merged(Sequence[Histogram]):
@@ -217,4 +263,5 @@ def keep(table: ClassTable) -> ClassTable:
     """Copy a table out of scratch memory."""
     keys = tuple(word.copy() for word in table.keys)
     histograms = tuple(histogram.copy() for histogram in table.histograms)
-    return ClassTable(table.levels, keys, tuple(m.copy() for m in table.measures), histograms)
+    people = None if table.people is None else table.people.copy()
+    return ClassTable(table.levels, keys, tuple(m.copy() for m in table.measures), histograms, people)

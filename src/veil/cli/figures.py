@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from veil.api.frontier import Frontier
-    from veil.risk import Identifier, Proposal, RiskAnalysis
+    from veil.risk import Identifier, Proposal, Repeated, RiskAnalysis
     from veil.utility import Utility
 
 _ROLES = {
@@ -106,6 +106,7 @@ def roles(
     console: Console,
     found: Sequence[Identifier],
     proposed: Sequence[Proposal],
+    repeated: Sequence[Repeated],
     file: Path,
     format: str | None,
 ) -> None:
@@ -124,11 +125,23 @@ def roles(
     ]
     console.print(show.table(f"Columns of {file}", ("column", "looks like", "proposed role", "why"), rows))
     console.print(Text("These are suggestions from names and values. Please review every role."))
+    for again in repeated:
+        told = f"Rows seem to be about the same people: {again}."
+        console.print(Text(show.printable(told), style="yellow"))
+    if repeated:
+        console.print(
+            Text(
+                "Say which column tells people apart (--person COLUMN), or that every row is one (--person null)."
+            )
+        )
     if any(each.role == "quasi-identifying" for each in proposed):
         codes = {column for column, categories in looks.items() if "zip" in categories}
         console.print(Text("To go on, correct this command and run it; what is not named is dropped:"))
         console.print(
-            Text(show.printable(next_command(proposed, file, format, codes)), style="cyan"), soft_wrap=True
+            Text(
+                show.printable(next_command(proposed, file, format, codes, _person(repeated))), style="cyan"
+            ),
+            soft_wrap=True,
         )
     else:
         console.print(
@@ -137,11 +150,16 @@ def roles(
 
 
 def next_command(
-    proposed: Sequence[Proposal], file: Path, format: str | None, codes: Collection[str] = ()
+    proposed: Sequence[Proposal],
+    file: Path,
+    format: str | None,
+    codes: Collection[str] = (),
+    person: str | None = None,
 ) -> str:
     """Return a command that anonymizes a table with the proposed roles.
 
-    `codes` are columns such as postal codes, of which the digits count, also where they are read as numbers.
+    `codes` are columns such as postal codes, of which the digits count, also where they are read as numbers, and
+    `person` one that tells people apart.
     """
     named: dict[str, list[str]] = {role: [] for role in _ROLES}
     for each in proposed:
@@ -152,7 +170,13 @@ def next_command(
         words += ["--qi", f"{column}={'redaction' if column in codes else 'auto'}"]
     for role in ("sensitive", "identifying"):
         words += [f"--{role}", _list_names(named[role])] if named[role] else []
+    words += ["--person", person] if person is not None else []
     return shlex.join([*words, "--others", "drop", "--model", "k-anonymity:5", "--suppression-limit", "0.05"])
+
+
+def _person(repeated: Sequence[Repeated]) -> str | None:
+    """The column that tells people apart, if rows are about the same ones and one column does."""
+    return next((each.columns[0] for each in repeated if len(each.columns) == 1), None)
 
 
 def _list_names(names: Sequence[str]) -> str:

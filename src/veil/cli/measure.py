@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -100,6 +100,8 @@ def assess(
     hierarchies: Sequence[str],
     subset: str | None,
     population: str | None,
+    person: str | None,
+    knows: str,
     marker: str,
     format: str | None,
     engine: Engine | Settings | None,
@@ -117,6 +119,8 @@ def assess(
         hierarchies=grammar.hierarchies(hierarchies),
         subset=None if subset is None else grammar.subset(subset),
         population=None if population is None else grammar.population(population),
+        person=person,
+        knows=cast("Any", knows),
         marker=marker,
         format=grammar.format(format) if format else None,
         engine=engine or "auto",
@@ -198,7 +202,7 @@ def _akin(path: Path, format: Format | None) -> Format | None:
 
 def identify(file: Path, telling: Telling, *, format: str | None, threshold: float) -> None:
     """Show what the columns of a table look like, and which roles that speaks for."""
-    from veil.risk import detect_identifiers, propose_roles
+    from veil.risk import detect_identifiers, find_repeats, propose_roles
 
     files.no_databases(file)
     telling.check(file)
@@ -208,11 +212,14 @@ def identify(file: Path, telling: Telling, *, format: str | None, threshold: flo
         shown.phase("looking at names and values")
         found = detect_identifiers(table, threshold=threshold)
         proposed = propose_roles(table, threshold=threshold)
+        named = [each.column for each in proposed if each.role == "identifying"]
+        repeated = find_repeats(table, named)
     made = {
         "identifiers": [dataclasses.asdict(each) for each in found],
         "roles": [dataclasses.asdict(each) for each in proposed],
+        "repeated": [dataclasses.asdict(each) for each in repeated],
     }
-    telling.tell(made, lambda console: figures.roles(console, found, proposed, file, format))
+    telling.tell(made, lambda console: figures.roles(console, found, proposed, repeated, file, format))
 
 
 def utility(

@@ -188,6 +188,8 @@ def assessment(console: Console, found: Assessment) -> None:
             f"{plural(found.suppressed, 'suppressed record is', 'suppressed records are')} left out."
         )
     risks(console, ("risk", found.risk))
+    for note in found.notes:
+        console.print(Text(printable(note), style="yellow"))
 
 
 def release_of_engine(console: Console, made: Release, done: Written, relation: Relation) -> None:

@@ -38,6 +38,14 @@ population that was drawn from, k is smaller and often nothing has to be drawn a
 Nobody can check such a declaration on the table: it is repeated in statement, certificate and report. It needs a fixed
 scheme, and such a release is the only one that may be made from the table: an account is closed by it.
 
+*People with several rows.* If the plan says which column tells people apart, the promise is one to people: neighbouring
+tables differ by all rows of one person. At most C rows of each person take part (`rows_a_person`), drawn at random from
+theirs before anything else is done, each person's by themselves. So of two neighbours, what takes part differs by at most C
+rows, the draws of all others being the same ones. With C = 1 everything above holds as it stands. With a larger C, what
+follows is run with ε/C and δ · (e^(ε/C) - 1) / (e^ε - 1), rounded down, for each row: C rows one after the other then cost
+ε and δ · (1 + e^(ε/C) + ... + e^(ε (C - 1)/C)) · (e^(ε/C) - 1)/(e^ε - 1) = δ together (group privacy; Vadhan 2017, Lemma
+2.2). Rows beyond the cap are lost, which costs less than it seems, as the budget of each row shrinks with C.
+
 `final="as_published"` searches as the paper prints it, which is not proven to be private; see
 `veil.dp.walk`.
 """
@@ -46,21 +54,26 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
 from veil.base.declare import declared
+from veil.base.exact import ball
 from veil.base.randomness import Randomness
+from veil.base.wording import plural
 from veil.classes.sample import Sample
 from veil.dp.parameters import Parameters, parameters
-from veil.dp.symbolic import Symbolic
+from veil.dp.symbolic import Symbolic, enclosure
 from veil.errors import ParameterError
 from veil.models.base import PrivacyModel
 from veil.published.finding import Finding
 from veil.published.table import Published
+
+if TYPE_CHECKING:
+    from flint import arb
 
 SEARCH_SHARE = Fraction(1, 10)
 """Part of the budget that the search gets if nothing else is said: the paper's 0.1 of 1."""
@@ -126,6 +139,14 @@ class SafePub(PrivacyModel):
             "knows: drawn for each person by itself. Needs `generalization`"
         ),
     ] = Field(default=None, kw_only=True)
+    rows_a_person: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            description="how many rows of a person take part at most, drawn at random, if the plan says which column tells "
+            "people apart; then 1 by default",
+        ),
+    ] = Field(default=None, kw_only=True)
     final: Annotated[
         Literal["private", "as_published"],
         Field(
@@ -145,6 +166,10 @@ class SafePub(PrivacyModel):
         "probabilistic",
     )
 
+    def why_not_people(self, *, all_rows: bool) -> str | None:
+        """At most `rows_a_person` of each person's rows take part, and neighbouring tables differ by a person."""
+        return "what somebody knows of a person changes nothing here: leave `knows` out" if all_rows else None
+
     def __post_init__(self) -> None:
         epsilon = Symbolic.read(self.epsilon, "epsilon")
         if epsilon.sign() <= 0:
@@ -154,6 +179,11 @@ class SafePub(PrivacyModel):
             raise ParameterError(f"`delta` of SafePub should be above 0 and below 1, not {self.delta}")
         if self.acquisition_sampling is not None:
             self._check_acquisition(self.acquisition_sampling)
+            if self.rows_a_person is not None and self.rows_a_person > 1:
+                raise ParameterError(
+                    "`acquisition_sampling` of SafePub speaks of people who were drawn one by one: one row of each can take part "
+                    f"(rows_a_person=1), not {self.rows_a_person}"
+                )
         if self.search_epsilon is None:
             return
         if self.generalization is not None:
@@ -198,29 +228,47 @@ class SafePub(PrivacyModel):
             search = Symbolic.read(self.search_epsilon)
         return Budgets(search, epsilon - search, Symbolic.read(self.delta).rational)
 
+    def row_budgets(self) -> Budgets:
+        """Return the parts of the budget that one row may cost: all of it, unless several rows of a person take part."""
+        whole, rows = self.budgets(), self.rows_a_person or 1
+        if rows == 1:
+            return whole
+        epsilon = whole.search + whole.anonymization
+
+        def share(bits: int) -> arb:
+            return ball(whole.delta) * (epsilon / rows).ball().expm1() / epsilon.ball().expm1()
+
+        return Budgets(whole.search / rows, whole.anonymization / rows, enclosure(share)[0])
+
     def parameters(self) -> Parameters:
         """Return the sampling probability and the smallest class."""
-        budgets = self.budgets()
+        budgets = self.row_budgets()
         acquired = 1 if self.acquisition_sampling is None else self.acquisition_sampling
         return parameters(budgets.anonymization, budgets.delta, acquired)
 
     def statement(self) -> str:
         """Return the promise in plain words.
 
-        It speaks to a person whose record is in the table.
+        It speaks to a person whose record, or whose rows, are in the table.
         """
         budgets, chosen = self.budgets(), self.parameters()
-        absent = math.floor((1 - chosen.beta) * 1000) / 10
+        rows = self.rows_a_person
+        absent = math.floor((1 - chosen.beta) ** (rows or 1) * 1000) / 10
+        yours, without = "your record is not", "your record"
+        if rows is not None:
+            yours, without = "none of your rows is", "you and all of your rows"
         text = (
-            f"With a probability of at least {absent:.1f} % your record is not in the data at all; if it is, it is "
+            f"With a probability of at least {absent:.1f} % {yours} in the data at all; if it is, it is "
             f"hidden among at least {chosen.k - 1} others that look the same. Whatever somebody concludes from the data "
-            f"would hardly be different without your record: no result becomes more than {_factor(self.epsilon)} times "
+            f"would hardly be different without {without}: no result becomes more than {_factor(self.epsilon)} times "
             f"as likely or unlikely, but for a chance of {float(budgets.delta):.1g} "
             f"((ε, δ)-differential privacy with ε = {Symbolic.read(self.epsilon)}, δ = {float(budgets.delta):.1g}"
         )
         if self.generalization is None:
             text += f"; {budgets.search} of ε was spent to choose how coarse the data are"
         text += ")."
+        if rows is not None:
+            text += f" At most {plural(rows, 'row')} of each person took part, drawn at random."
         if self.acquisition_sampling is not None:
             text += (
                 f" This rests on what was declared of the table: everybody came into it with a probability of "
@@ -256,6 +304,19 @@ class SafePub(PrivacyModel):
         if self.acquisition_sampling is not None:
             promise += f", in a random sample with a rate of {self.acquisition_sampling}, as declared"
         return Finding(promise, smallest >= k or not sizes, measured)
+
+
+def draw_rows_of_people(people: NDArray[np.int32], most: int, randomness: Randomness) -> NDArray[np.int64]:
+    """Draw at most so many rows of each person, each of theirs as likely as the others; return their numbers.
+
+    >>> draw_rows_of_people(np.array([0, 0, 0, 1], np.int32), 1, Randomness.for_testing(1)).tolist()
+    [1, 3]
+    """
+    order = randomness.permutation(people.size)
+    by_person = order[np.argsort(people[order], kind="stable")]
+    sizes = np.bincount(people)
+    place = np.arange(people.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.sort(by_person[place < most])
 
 
 def draw_sample(records: int, beta: Fraction, randomness: Randomness) -> NDArray[np.int64]:

@@ -29,7 +29,7 @@ from veil.engines.relation import Relation, check_columns, no_rows
 from veil.engines.transform import Chosen, Transform
 from veil.engines.verify import verify_output
 from veil.engines.write.writing import write
-from veil.errors import PlanError
+from veil.errors import PlanError, Say
 from veil.models.query import Query
 from veil.models.subset import Where
 from veil.outcome.outcome import Outcome
@@ -164,6 +164,13 @@ def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -
             f"column {name!r} is microaggregated, which no engine does yet. Give it a hierarchy instead, or read the "
             "table into memory"
         )
+    for name, treatment in plan.identifying.items():
+        if treatment == "pseudonym":
+            raise PlanError(
+                f"column {name!r} would get pseudonyms, which no engine makes yet. Remove it (leave it out of ",
+                Say("identifying"),
+                "), or read the table into memory",
+            )
     _check_models(relation, plan)
     if relation.scan is not None and any(isinstance(model, SafePub) for model in plan.models):
         # Types that are found from all records would tell of one: texts of files stay what they are.

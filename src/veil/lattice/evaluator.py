@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 from veil.base.exact import largest_count
 from veil.classes import kernels
 from veil.classes.encoding import Levels
+from veil.classes.people import OneRow, People, Persons
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, roll_up
+from veil.classes.voters import OneValueEach, seen_by, vote
 from veil.models.base import (
     ClassCriterion,
     Forbidding,
@@ -31,13 +34,15 @@ class Verdict(NamedTuple):
 
     `satisfied` is False where suppression cannot repair the node. `least` is a number of records that must be
     suppressed at this node and at every more specific one down to the source it was judged from.
-    `possible` is False where this node and every more specific one are out of the question.
+    `possible` is False where this node and every more specific one are out of the question. `lost` is the number of people
+    who lose a row, where people may have several.
     """
 
     node: Node
     satisfied: bool
     least: int
     possible: bool
+    lost: int | None = None
 
 
 class Evaluator:
@@ -51,6 +56,7 @@ class Evaluator:
         self.smallest = 1
         self.sensitive = {name for model in models for name in model.attribute_names}
         self.allowed = largest_count(limit, sample.records)
+        self.allowed_people = 0
         self.measure = quality.bind(sample)
         self.scores_histograms = bool(quality.attribute_names or sample.microaggregated)
         self.work = sample.workspace()
@@ -63,11 +69,14 @@ class Evaluator:
         # Those of them that leave one and the same largest remainder in any order: they go first, together.
         self.settling: list[Settling] = []
         for model in models:
-            criterion = model.bind(sample)
-            self.smallest = max(self.smallest, _smallest(model, criterion, sample))
+            voters = seen_by(sample, model.view)
+            criterion = model.bind(voters)
+            self.smallest = max(self.smallest, _smallest(model, criterion, voters))
             if criterion is None:
                 continue
-            if isinstance(criterion, Settling):
+            if sample.persons is not None:
+                self._judge_by_people(model, criterion, voters)
+            elif isinstance(criterion, Settling):
                 self.settling.append(criterion)
             elif isinstance(criterion, SampleCriterion):
                 self.on_sample.append(criterion)
@@ -85,6 +94,40 @@ class Evaluator:
             if isinstance(criterion, Forbidding)
         ]
         self.keeping = [criterion for criterion in by_class if isinstance(criterion, Keeping)]
+        self.table = sample.table
+        if sample.persons is not None:
+            self._count_people(sample.persons, limit)
+
+    def _judge_by_people(
+        self, model: PrivacyModel, criterion: ClassCriterion | SampleCriterion, voters: Sample
+    ) -> None:
+        """Take in a criterion that is to judge people who may have several rows.
+
+        No claim is made use of but that of the minimal size. People of a union of classes are not the sum of those of its
+        parts, and where somebody has two values, a union may break a model that its parts fulfil: with {p: flu, q: HIV} in
+        one class and {p: HIV, q: flu} in another, each has two values, and a view of both together flu alone.
+        """
+        if isinstance(criterion, SampleCriterion):
+            self.on_sample.append(criterion)
+            return
+        if model.view == "one value":
+            self.others += [OneValueEach(voters, name) for name in model.attribute_names]
+        self.others.append(criterion)
+
+    def _count_people(self, persons: Persons, limit: float) -> None:
+        """Put the limit in people, and in rows what these can have at most."""
+        # Nodes that are out of the question for one criterion need not be so further down.
+        self.keeping, self.forbidding = [], [(criterion, False) for criterion, _ in self.forbidding]
+        self.allow(largest_count(limit, persons.number))
+        if isinstance(self.table.people, OneRow) and not (self.others or self.on_sample):
+            enough = self.table.people.sufficient(self.smallest)
+            self.table = replace(self.table, people=enough)
+
+    def allow(self, number: int) -> None:
+        """Let so many records be suppressed, or people lose a row; the limit in records bounds what these have then."""
+        persons = self.sample.persons
+        self.allowed_people = number
+        self.allowed = number if persons is None else int(persons.most[:number].sum())
 
     def evaluate(
         self, levels: Levels, source: ClassTable, *, score: bool = False, high: bool = False
@@ -95,11 +138,12 @@ class Evaluator:
         records every node between the source and this one must suppress. The class table returned is scratch memory of the
         calling thread until its next evaluation.
         """
-        node, satisfied, least, possible = self.judge(levels, source, high=high)
-        anonymous = satisfied and node.tally.suppressed <= self.allowed
+        node, satisfied, least, possible, lost = self.judge(levels, source, high=high)
+        within = node.tally.suppressed <= self.allowed if lost is None else lost <= self.allowed_people
+        anonymous = satisfied and within
         value = self.measure.score(node) if anonymous or score else None
         base = self.measure.base(node)
-        return Evaluation(levels, anonymous, node.tally, value, base, least, possible), node.table
+        return Evaluation(levels, anonymous, node.tally, value, base, least, possible, lost), node.table
 
     def judge(self, levels: Levels, source: ClassTable, *, high: bool = False) -> Verdict:
         """Group a node and ask the privacy models."""
@@ -109,6 +153,8 @@ class Evaluator:
         smallest = self.smallest if high and not self.scores_histograms else 0
         table = roll_up(self.encoding, source, levels, work, groups=groups, smallest=smallest)
         rejected = work.rejected[: len(table)]
+        if table.people is not None:
+            return self._judge_people(levels, table, table.people)
         kernels.below(table.count, self.smallest, rejected, work.tally)
         tally = Tally(*work.tally.tolist())
         if self.steady or self.settling:
@@ -145,6 +191,31 @@ class Evaluator:
             satisfied &= all(criterion.fulfilled(table, rejected) for criterion in looked_at)
             tally = self._reject([], table, rejected)
         return Verdict(Node(levels, table, rejected, tally, work), satisfied, least, possible)
+
+    def _judge_people(self, levels: Levels, table: ClassTable, people: People) -> Verdict:
+        """Ask the privacy models about a node whose records are people: each counts once in a class."""
+        persons, work = self.sample.persons, self.work
+        assert persons is not None
+        voted = vote(table, persons)
+        unsafe = (voted.count < self.smallest).astype(np.uint8)
+        rejected = work.rejected[: len(table)]
+        rejected[:] = people.spread(unsafe)
+        # Parts of a class with too few people have too few people: whoever loses a row here does so further down.
+        tally, lost = self._reject([], table, rejected), people.lost(unsafe)
+        least, possible, satisfied = tally.suppressed, lost <= self.allowed_people, True
+        if self.others or self.on_sample:
+            for criterion in self.others:
+                criterion.reject(voted, unsafe)
+            satisfied = not any(forbidding.forbids(voted) for forbidding, _ in self.forbidding)
+            if self.on_sample:
+                # With all rows known, classes of people are not classes of rows, whose losses these are.
+                losses = self.measure.class_losses(table) if isinstance(people, OneRow) else None
+                for each in self.on_sample:
+                    each.suppress(voted, unsafe, losses)
+                satisfied &= all(each.fulfilled(voted, unsafe) for each in self.on_sample)
+            rejected[:] = people.spread(unsafe)
+            tally, lost = self._reject([], table, rejected), people.lost(unsafe)
+        return Verdict(Node(levels, table, rejected, tally, work), satisfied, least, possible, lost)
 
     def _settle(self, table: ClassTable, rejected: NDArray[np.uint8]) -> Tally:
         """Let them reject in turn until none has anything left to reject."""

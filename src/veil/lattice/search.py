@@ -102,7 +102,7 @@ class Search:
         self.limits = limits or Limits()
         self.threads = threads or cores()
         self.progress = progress
-        finest = evaluator.sample.table
+        finest = evaluator.table
         if finest.levels != minimum:
             finest = keep(roll_up(evaluator.encoding, finest, minimum, evaluator.work))
         self.tables = TableCache(finest)

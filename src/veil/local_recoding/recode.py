@@ -11,6 +11,8 @@ the same labels, which can happen where a label occurs on two levels: for everyb
 does no harm to models that survive a union (`PrivacyModel.survives_union`). For others that judge class by class
 (δ-disclosure privacy, entropy diversity after Grassberger) the whole table is checked after each pass. If it breaks a
 promise, the records that fell in with an earlier class stay suppressed, and if that does not help, all of the pass do.
+Where people may have several rows, only models that ask for nothing but enough people survive a union; of the others the
+whole table is checked in the same way.
 Others that judge all classes together, and those with a research subset, are refused. At the end the verifier looks at the whole output, as it does for any release.
 
 Records whose every cell would become `*` are no better off than suppressed ones, and stay suppressed; so they do in ARX.
@@ -29,6 +31,8 @@ from numpy.typing import NDArray
 from veil.base.exact import least_count
 from veil.base.progress import Progress, ProgressLike, following
 from veil.classes.encoding import Levels
+from veil.classes.people import AllRows
+from veil.classes.voters import seen_by
 from veil.errors import ParameterError, PlanError, Say
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
@@ -139,12 +143,13 @@ def _recodable(prepared: Prepared) -> list[PrivacyModel]:
                 "could tell which level a person is on. Anonymize the rows of the subset alone"
             )
     for model in prepared.plan.models:
-        if not model.survives_union and isinstance(model.bind(prepared.sample), SampleCriterion):
+        sample = seen_by(prepared.sample, model.view)
+        if not model.survives_union and isinstance(model.bind(sample), SampleCriterion):
             raise PlanError(
                 f"records cannot be recoded locally under {model}: what holds for some records and for others need "
                 "not hold for both together. Use a model that judges classes, such as KAnonymity"
             )
-        models.append(model.for_part(prepared.sample))
+        models.append(model.for_part(sample))
     return models
 
 
@@ -156,8 +161,13 @@ class _Recoding:
         self.source: Source = outcome.source
         self.prepared = prepared
         self.models = models
-        self.smallest = max(model.minimal_class_size(self.prepared.sample) for model in models)
+        voters = [seen_by(prepared.sample, model.view) for model in models]
+        self.smallest = max(
+            model.minimal_class_size(each) for model, each in zip(models, voters, strict=True)
+        )
         self.survives = all(model.survives_union for model in models)
+        if prepared.sample.persons is not None:
+            self.survives = all(model.bind(each) is None for model, each in zip(models, voters, strict=True))
         self.parts = list(outcome.parts)
         self.hidden: NDArray[np.bool_] = outcome.hidden.copy()
         self.passes = list(outcome.passes)
@@ -169,13 +179,20 @@ class _Recoding:
         """Number of records that are still hidden."""
         return self.prepared.records(self.hidden)
 
+    @property
+    def people_left(self) -> int:
+        """Number of people of whom a record is still hidden."""
+        people = self.prepared.people
+        return self.left if people is None else int(np.unique(people[self.hidden]).size)
+
     def obstacle(self) -> str | None:
         """Tell why no further pass is possible; None if one is."""
-        left = self.left
+        left = self.people_left
         if left == 0:
             return "nothing is suppressed" + (" any more" if self.passes else "")
         if left < self.smallest:
-            return f"only {left} records are suppressed, and a class needs {self.smallest}"
+            what = "records are suppressed" if self.prepared.people is None else "people lose a row"
+            return f"only {left} {what}, and a class needs {self.smallest}"
         return None
 
     def run(self, ask: Ask, threads: int | None, seconds: float, cancelled: Callable[[], bool]) -> int:
@@ -185,16 +202,20 @@ class _Recoding:
         quality = with_factor(plan.quality, ask.factor)
         evaluator = Evaluator(some.sample, self.models, quality, plan.suppression_limit)
         if ask.share is not None:
-            wanted = least_count(ask.share, self.prepared.sample.records)
-            evaluator.allowed = self.left - min(self.left, wanted)
+            left = self.people_left
+            wanted = least_count(ask.share, seen_by(self.prepared.sample).records)
+            evaluator.allow(left - min(left, wanted))
         limits = Limits(min(plan.seconds, seconds), plan.check_limit or math.inf, cancelled)
         found = Search(evaluator, some.minimum, some.maximum, limits=limits, threads=threads).run(
             plan.strategy
         )
         if found.best is None:
+            persons = some.sample.persons
+            allowed = evaluator.allowed if persons is None else evaluator.allowed_people
+            whose = "" if persons is None else f" of {self.people_left} people"
             self.failure = (
-                f"no transformation was found for the {self.left} suppressed records that leaves at most "
-                f"{evaluator.allowed} of them suppressed"
+                f"no transformation was found for the {self.left} suppressed records{whose} that leaves at most "
+                f"{allowed} of them suppressed"
             )
             self.hopeless = found.proven
             return 0
@@ -227,6 +248,8 @@ class _Recoding:
         if _promises_hold(together):
             return rows
         self.failure = "classes of the last pass would have become one with others, and broken a promise"
+        if self.prepared.plan.knows == "all rows":
+            return rows[:0]  # a person is published with all rows, or with none
         rows = np.setdiff1d(rows, _rows_in_earlier_classes(together, rows))
         return rows if rows.size and _promises_hold(self._with(Part(levels, rows))) else rows[:0]
 
@@ -257,7 +280,14 @@ def _worth_it(evaluator: Evaluator, some: Prepared, levels: Levels) -> NDArray[n
     star = some.encoding.class_without_information(levels, node.table.keys)
     # Aggregates still say something, and groups that span classes may count on these records.
     if star >= 0 and not some.plan.microaggregated and not evaluator.settling:
-        kept[star] = False
+        people = node.table.people
+        if isinstance(people, AllRows):
+            stars = np.logical_and.reduce([word == word[star] for word in node.table.keys])
+            telling = np.zeros(people.people.size, np.bool_)
+            telling[people.signatures[~stars]] = True
+            kept &= telling[people.signatures]  # who shows something somewhere is published with all rows
+        else:
+            kept[star] = False
     groups = some.sample.classes_of_rows(levels)[1]
     worth_it: NDArray[np.bool_] = kept[groups]
     return worth_it

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least, largest_fraction
+from veil.base.views import View
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import ParameterError, did_you_mean
@@ -50,6 +51,7 @@ class AlphaKAnonymity(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
+    view: ClassVar[View] = "most"
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
@@ -63,7 +65,7 @@ class AlphaKAnonymity(PrivacyModel):
     def bind(self, sample: Sample) -> ShareLimits:
         """Limit the share of the values that matter."""
         alpha = decimal_fraction(self.alpha)
-        largest = largest_fraction(alpha, sample.whole), Fraction(0)
+        largest = largest_fraction(alpha, sample.whole_of(self.attribute)), Fraction(0)
         criterion = ShareLimits(sample, self.attribute, lambda p, records: largest)
         free = ~self._values_that_matter(sample)
         occurring = criterion.frequencies > 0

@@ -63,6 +63,7 @@ class SubsetKAnonymity(PrivacyModel):
     monotone_suppression: ClassVar[bool] = True
     reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+    counts_people: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if (self.m is None) == (self.subsets is None):

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.views import View
 from veil.base.wording import Direction, round_toward
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
@@ -174,6 +175,11 @@ class PrivacyModel:
     monotone_if
         Which of the two kinds of monotone, "generalization" or "suppression", depend on parameters, and when they
         hold, in words. The class then has the safe answer, and every model its own.
+    view
+        How it reads a class in which a person has several values of a sensitive attribute, where people may have several
+        rows: see `veil.classes.voters`. "one value", which rejects such classes, is right for every model.
+    counts_people
+        Whether it can count people who may have several rows. Not so if it adds up records of several classes.
     unseen
         What the model promises and no table shows, in words: how it was made, for example.
     """
@@ -186,6 +192,22 @@ class PrivacyModel:
     attacks: ClassVar[tuple[str, ...]] = ()
     monotone_if: ClassVar[Mapping[str, str]] = {}
     unseen: ClassVar[str | None] = None
+    view: ClassVar[View] = "one value"
+    counts_people: ClassVar[bool] = True
+
+    def why_not_people(self, *, all_rows: bool) -> str | None:
+        """Say why the model cannot count people who may have several rows, or None: it can.
+
+        A class then has as many records as people, who may be in other classes as well; with `all_rows` known to an
+        attacker, a class is made of people who have the same rows.
+        """
+        if not self.counts_people:
+            return "it adds up the records of several classes, in which the same person may be"
+        if self.subset is not None:
+            return "its research subset chooses rows, and may choose some of a person's rows only"
+        if all_rows and self.reads_labels:
+            return "it reads the labels of a class, and people with the same rows have several"
+        return None
 
     def check_table(self, table: pa.Table) -> None:
         """Refuse a table that has columns of which the model cannot speak."""

@@ -14,10 +14,11 @@ from pydantic import Field
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_above, largest_fraction
+from veil.base.views import View
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.errors import ParameterError
+from veil.errors import ImpossibleError, ParameterError
 from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -43,6 +44,7 @@ class DistinctLDiversity(PrivacyModel):
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
+    view: ClassVar[View] = "worst"
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
@@ -104,6 +106,7 @@ class RecursiveCLDiversity(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
+    view: ClassVar[View] = "worst"
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
@@ -170,7 +173,7 @@ def check_l(model: PrivacyModel, l: float, sample: Sample) -> int:
     (attribute,) = model.attribute_names
     values = int(np.count_nonzero(sample.distribution(attribute)))
     if l > values:
-        raise ParameterError(
+        raise ImpossibleError(
             f"`l` of {type(model).__name__} should be {'1' if values == 1 else f'between 1 and {values}'}, the number "
             f"of different values of column {attribute!r}, not {exactly(l)}"
         )

@@ -62,6 +62,8 @@ class EntropyLDiversity(PrivacyModel):
     def __post_init__(self) -> None:
         # A class variable of the base; the safe answer stays unless the estimator has earned the other.
         object.__setattr__(self, "monotone_generalization", self.estimator == "shannon")
+        # Shannon's entropy only falls as counts move to frequent values; Grassberger's may rise: (2, 2) to (3, 1).
+        object.__setattr__(self, "view", "worst" if self.estimator == "shannon" else "one value")
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from veil.base.declare import declared
 from veil.base.exact import ball, decimal_fraction, float_at_least, largest_fraction, sign_of_logs
+from veil.base.views import View
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.models.base import Beside, PrivacyModel, Strength
@@ -41,6 +42,7 @@ class BetaLikeness(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
+    view: ClassVar[View] = "most"
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

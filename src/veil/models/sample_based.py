@@ -108,8 +108,8 @@ class ShareCriterion(SizeCriterion):
     def __init__(self, sample: Sample, shares: Sequence[Share]) -> None:
         rows = []
         for share in shares:
-            fraction = largest_fraction(share.bound, max(1, sample.records))
-            below = sample.records + 1 if share.below is None else min(share.below, sample.records + 1)
+            fraction = largest_fraction(share.bound, max(1, sample.entries))
+            below = sample.entries + 1 if share.below is None else min(share.below, sample.entries + 1)
             rows.append((fraction.numerator, fraction.denominator, below, share.records))
         self.shares = np.array(rows, np.int64)
 

@@ -34,11 +34,11 @@ class ShareLimits:
 
     def __init__(self, sample: Sample, attribute: str, limit: Limit) -> None:
         self.sample, self.attribute = sample, attribute
-        self.frequencies = sample.distribution(attribute)
+        self.frequencies, self.whole = sample.distribution(attribute), sample.whole_of(attribute)
         # Values of equal frequency have equal limits, and frequencies repeat when there are many values.
         known = {0: (Fraction(1), Fraction(0))}
         for frequency in np.unique(self.frequencies[self.frequencies > 0]).tolist():
-            upper, lower = limit(Fraction(frequency, sample.whole), sample.whole)
+            upper, lower = limit(Fraction(frequency, self.whole), self.whole)
             known[frequency] = min(upper, Fraction(1)), lower
         self.limits = np.empty((self.frequencies.size, 4), np.int64)
         for value, frequency in enumerate(self.frequencies.tolist()):
@@ -85,7 +85,7 @@ class ShareLimits:
         rows = np.column_stack([self.limits, self.frequencies])[self.frequencies > 0]
         kinds, times = np.unique(rows, axis=0, return_counts=True)
         upper, upper_of, lower, lower_of, most = kinds.T
-        last = min(self.sample.whole, _LOOKED_AT)
+        last = min(self.whole, _LOOKED_AT)
         for start in range(1, last + 1, 256):
             sizes = np.arange(start, min(start + 256, last + 1))[:, None]
             allowed = np.minimum(sizes * upper // upper_of, most)
@@ -194,7 +194,7 @@ def shares(published: Published, attribute: str) -> list[ValueShare]:
         return []
     sizes = found.sizes[found.classes]
     largest, smallest = (_extreme(found.codes, found.counts, sizes, most) for most in (True, False))
-    total = published.baseline_records
+    total = int(found.masses.sum())
     return [
         ValueShare(
             found.values[code].as_py(),

@@ -125,6 +125,7 @@ class PopulationUniqueness(PrivacyModel):
 
     reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+    counts_people: ClassVar[bool] = False  # the estimators take a sample in which everybody is once
 
     @property
     def compares_with(self) -> tuple[Beside, ...]:

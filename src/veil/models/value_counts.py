@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.published.table import Published
-from veil.tables.columns import count_codes, encode_comparable
+from veil.tables.columns import encode_comparable
 from veil.tables.text import sorted_places
 
 Integers = NDArray[Any]
@@ -47,6 +47,6 @@ def count(
         first_to_last = sorted_places(domain, order, attribute)
         domain, places = domain.take(pa.array(first_to_last)), np.argsort(first_to_last)[places]
     codes = places[len(values) : len(values) + len(found)]
-    masses = count_codes(places[: len(values)][rows], len(domain), published.baseline_weights)
+    masses = published.count_baseline(places[: len(values)][rows], len(domain))
     in_order = np.lexsort((codes, classes))
     return Counted(domain, masses, classes[in_order], codes[in_order], counts[in_order], published.sizes)

@@ -58,8 +58,8 @@ def generalize_columns(
     columns: dict[str, Column] = {}
     for name in table.column_names:
         role = plan.role_of(name)
-        if role == "dropped" or plan.identifying.get(name) == "remove":
-            continue
+        if role == "dropped" or plan.identifying.get(name) in ("remove", "pseudonym"):
+            continue  # pseudonyms come in once it is settled which rows stay
         if role == "identifying":
             columns[name] = pa.array([plan.marker] * table.num_rows, pa.string())
         elif name in plan.microaggregated:

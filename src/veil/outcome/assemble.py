@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from veil.classes.encoding import Levels
 from veil.outcome.apply import Column, blank_rows, decode_column, generalize_columns, rows_out
 from veil.outcome.outcome import Outcome, Part, prepared_part
+from veil.outcome.pseudonyms import with_pseudonyms
 from veil.plan.prepare import Prepared
 from veil.tables.arrow import in_new_memory
 from veil.tables.columns import is_text
@@ -28,6 +29,7 @@ def assemble(
     """Generalize each part to its levels, put the rows together, and blank those that are hidden."""
     prepared = prepared.named_by(parts)
     table, rows, flag = _put_together(prepared, parts, hidden, shuffle=shuffle)
+    table, key = with_pseudonyms(table, prepared, rows, hidden)
     return Outcome(
         source,
         prepared.plan,
@@ -38,6 +40,8 @@ def assemble(
         flag=flag,
         parts=tuple(parts),
         prepared=prepared,
+        apart=key,
+        secret=frozenset(key),
     )
 
 

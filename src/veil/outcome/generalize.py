@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from veil.base.progress import Progress
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
+from veil.classes.voters import seen_by
 from veil.errors import NoSolutionError, PlanError
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimality import gap_to_optimum
 from veil.lattice.search import Found, Limits, Search
 from veil.outcome.apply import apply_levels
 from veil.outcome.outcome import Outcome, Part
+from veil.outcome.pseudonyms import with_pseudonyms
 from veil.plan.prepare import Prepared
 from veil.tables.source import Source
 
@@ -93,6 +95,8 @@ def _without_sensitive(prepared: Prepared) -> Sample:
         microaggregated=plan.aggregated,
         weights=prepared.weights,
         squares=plan.quality.needs_squares,
+        people=prepared.people,
+        all_rows=plan.knows == "all rows",
     )
 
 
@@ -116,7 +120,7 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
     Rows are shuffled as the plan says, unless `shuffle` says otherwise; an engine does so itself when it writes.
     """
     levels, evaluator = choice.levels, choice.evaluator
-    node, satisfied, *_ = evaluator.judge(levels, prepared.sample.table)
+    node, satisfied, *_, lost = evaluator.judge(levels, prepared.sample.table)
     if not satisfied:
         raise PlanError(f"{levels} violates the plan's privacy models, and suppression cannot repair that")
     if prepared.plan.choose_by == "quasi-identifiers":
@@ -131,6 +135,7 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
     if shuffle is None:
         shuffle = prepared.plan.order == "random" and prepared.weights is None
     table, rows, flag = apply_levels(prepared, levels, groups, hidden, shuffle=shuffle)
+    table, key = with_pseudonyms(table, prepared, rows, hidden)
     value = evaluator.measure.score(node)
     return Outcome(
         source,
@@ -142,8 +147,12 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
         flag=flag,
         parts=parts,
         prepared=prepared,
+        apart=key,
+        secret=frozenset(key),
         facts={"ending": choice.found.ending},
-        over_limit=node.tally.suppressed > evaluator.allowed,
+        over_limit=node.tally.suppressed > evaluator.allowed
+        if lost is None
+        else lost > evaluator.allowed_people,
         story=Choice(
             levels, choice.found, evaluator, value[0] if len(value) == 1 else value, node.tally.kept
         ),
@@ -154,19 +163,23 @@ def _why_not(found: Found, prepared: Prepared) -> str:
     """Explain why nothing is anonymous, with the way out."""
     plan = prepared.plan
     models = " and ".join(str(model) for model in plan.models)
-    wanted = f"{models} with at most {plan.suppression_limit:.1%} of the records suppressed"
+    what = "records" if plan.person_column is None else "people"
+    wanted = f"{models} with at most {plan.suppression_limit:.1%} of the {what} suppressed"
     if not found.space.evaluated:
         return (
             f"the search ended ({found.ending}) before it could look at a transformation. Give it more time"
         )
-    closest = min(found.space.evaluated.values(), key=lambda each: (each.tally.suppressed, each.levels))
-    share = closest.tally.suppressed / prepared.sample.records
+    closest = min(
+        found.space.evaluated.values(), key=lambda each: (each.lost or 0, each.tally.suppressed, each.levels)
+    )
+    suppressed = closest.tally.suppressed if closest.lost is None else closest.lost
+    everybody = seen_by(prepared.sample).records
     levels = ", ".join(
         f"{name} {level}" for name, level in zip(prepared.encoding.names, closest.levels, strict=True)
     )
     seen = (
-        f"The closest one that was looked at ({levels}) would suppress {closest.tally.suppressed} of "
-        f"{prepared.sample.records} records ({share:.1%})"
+        f"The closest one that was looked at ({levels}) would suppress {suppressed} of "
+        f"{everybody} {what} ({suppressed / everybody:.1%})"
     )
     ways = (
         "Raise `suppression_limit`, add levels to the hierarchies (a top level `*` always helps), raise "

@@ -24,6 +24,7 @@ from veil.models.base import PrivacyModel
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.finding import Verification
+from veil.published.people import People
 from veil.published.table import Published
 from veil.tables.source import Source
 
@@ -109,6 +110,8 @@ class Outcome:
         Whether more records are suppressed than the plan allows, and somebody wanted it so.
     acknowledged : tuple of str
         Concerns about it that somebody has said to know and accept: see `veil.risk.concerns`.
+    account : object
+        What privacy policies asked and how it was met, if there were any: see `veil.policy`.
     """
 
     source: Source
@@ -131,6 +134,7 @@ class Outcome:
     recoding: object = None
     over_limit: bool = False
     acknowledged: tuple[str, ...] = ()
+    account: object = None
 
     # --- what was asked ---------------------------------------------------------------------------
 
@@ -241,6 +245,9 @@ class Outcome:
         """Whether no more records are suppressed than the plan allows."""
         if self.plan is None:
             return True
+        if self.persons is not None and self.hidden is not None:
+            limit = largest_count(self.plan.suppression_limit, self.persons.number)
+            return self.persons.lost(self.hidden) <= limit
         records = self.records if self.prepared is None else self.prepared.sample.records
         return self.suppressed <= largest_count(self.plan.suppression_limit, records)
 
@@ -273,8 +280,22 @@ class Outcome:
         return self.table.take(pa.array(place[rows]))
 
     @functools.cached_property
+    def persons(self) -> People | None:
+        """Whose row each row of the input is, if people may have several."""
+        plan = self.plan
+        if plan is None or plan.person_column is None or plan.person_column not in self.original.column_names:
+            return None
+        return People.of(self.original, plan.person_column, all_rows=plan.knows == "all rows")
+
+    @functools.cached_property
+    def attacked(self) -> Published:
+        """The output as an attacker sees it: `published`, in which people are counted where they may have several rows."""
+        persons = self.persons
+        return self.published if persons is None else self.published.counting(persons.take(self.origins))
+
+    @functools.cached_property
     def published(self) -> Published:
-        """The output as everybody sees it. Masks suppress no records: whatever is missing there is a value."""
+        """The output as everybody sees it, row by row. Masks suppress no records: whatever is missing there is a value."""
         return Published(
             self.table,
             self.quasi_identifiers,
@@ -323,6 +344,7 @@ def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
     """Return some rows as a table of its own; models go on comparing its classes with the whole one."""
     sample, codes = prepared.sample, tuple(column[rows] for column in prepared.codes)
     weights = None if prepared.weights is None else prepared.weights[rows]
+    people = None if prepared.people is None else prepared.people[rows]
     some = Sample(
         sample.encoding,
         list(codes),
@@ -330,6 +352,8 @@ def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
         microaggregated=sample.microaggregated,
         weights=weights,
         squares=prepared.plan.quality.needs_squares,
+        people=people,
+        all_rows=prepared.plan.knows == "all rows",
         baseline=sample,
     )
     return dataclasses.replace(
@@ -339,4 +363,5 @@ def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
         sample=some,
         subset=None,
         weights=weights,
+        people=people,
     )

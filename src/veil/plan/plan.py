@@ -17,9 +17,13 @@ from veil.models import PrivacyModel
 from veil.plan.parameters import hierarchy_builder
 from veil.quality import Loss, QualityModel
 
-Treatment = Literal["remove", "mask"]
+Treatment = Literal["remove", "mask", "pseudonym"]
 Aggregation = Literal["mean", "geometric mean", "median", "mode", "interval", "set"]
 Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive", "dropped"]
+Knows = Literal["one row", "all rows"]
+
+ASK = "ask"
+"""What `person` is as long as nobody has said who the rows are about."""
 
 
 class Option(NamedTuple):
@@ -152,9 +156,27 @@ class Plan:
     identifying: Annotated[
         dict[str, Treatment],
         BeforeValidator(_identifying),
-        Field(description="columns that name a person: removed, or masked cell by cell"),
+        Field(
+            description="columns that name a person: removed, or masked cell by cell. The one that tells people apart may become "
+            "random pseudonyms instead"
+        ),
         Option(metavar="COLUMNS", hint="To mask: [cyan]name=mask[/cyan]."),
     ] = Field(default_factory=dict)
+    person: Annotated[
+        str | None,
+        Field(
+            description="column that tells people apart, if somebody may have several rows: every model and limit then "
+            "counts people. It is identifying, and so removed. null: every row is a person of its own"
+        ),
+        Option(metavar="COLUMN", hint="To say that every row is a person: [cyan]null[/cyan]."),
+    ] = ASK
+    knows: Annotated[
+        Knows,
+        Field(
+            description="what an attacker may know of a person with several rows: the quasi-identifiers of one row, "
+            "or those of all of them"
+        ),
+    ] = "one row"
     others: Annotated[
         Literal["keep", "drop"] | None,
         Field(description="what to do with columns that have no role; without it they are refused"),
@@ -238,6 +260,8 @@ class Plan:
     def __post_init__(self) -> None:
         if not self.quasi_identifiers:
             raise PlanError("the plan has no quasi-identifier: name at least one column an attacker may know")
+        self._check_person()
+        self._check_pseudonyms()
         seen: dict[str, str] = {}
         for role, names in self.roles.items():
             for name in names:
@@ -275,6 +299,50 @@ class Plan:
                     f"{model} compares the labels of generalized values, which microaggregated columns do not show: "
                     "generalize them instead"
                 )
+
+    def _check_pseudonyms(self) -> None:
+        """Allow for pseudonyms where people are counted, and where attackers are taken to know that rows belong together."""
+        for name in [name for name, how in self.identifying.items() if how == "pseudonym"]:
+            if name != self.person_column:
+                raise PlanError(
+                    f"identifying column {name!r} would get pseudonyms, by which rows with the same value can be told to "
+                    "belong together: only the column that tells people apart can have them (",
+                    Say("person", name),
+                    "), as models then know of it. `veil.mask` makes pseudonyms of any column, and promises nothing",
+                )
+            if self.knows != "all rows":
+                raise PlanError(
+                    f"pseudonyms of {name!r} tell which rows belong to one person, so that whoever knows one row finds all of "
+                    "them: an attacker has to be taken to know all rows (",
+                    Say("knows", "all rows"),
+                    ")",
+                )
+
+    def _check_person(self) -> None:
+        """Make the column that tells people apart an identifying one, without anybody having to list it."""
+        if self.person_column is not None:
+            if self.person_column not in self.identifying:
+                treated = {**self.identifying, self.person_column: "remove"}
+                object.__setattr__(self, "identifying", treated)
+            for model in self.models:
+                reason = model.why_not_people(all_rows=self.knows == "all rows")
+                if reason is not None:
+                    raise PlanError(
+                        f"{model} cannot count people: {reason}. Leave it out; or, if every row is a person of its own, say "
+                        "so in ",
+                        Say("person"),
+                    )
+        elif self.person == ASK and self.knows != "one row":
+            raise PlanError(
+                Say("knows", self.knows),
+                " speaks of people with several rows: name the column that tells people apart in ",
+                Say("person"),
+            )
+
+    @property
+    def person_column(self) -> str | None:
+        """The column that tells people apart; None if every row is a person, or nobody has said."""
+        return None if self.person == ASK else self.person
 
     @property
     def blind_models(self) -> tuple[PrivacyModel, ...]:
@@ -368,6 +436,11 @@ class Plan:
                     raise PlanError(
                         f"the table has no column {name!r}, which the plan calls {role}.{did_you_mean(name, columns)}"
                     )
+        if self.person == ASK and ASK in columns:
+            raise PlanError(
+                f"column {ASK!r} has the name by which `person` says that nobody has said what tells people apart: rename "
+                "it, or say what `person` is (None, null in recipes: every row is a person of its own)"
+            )
         if self.others is None:
             missing = [column for column in columns if column not in self._assigned]
             if len(missing) > 1:

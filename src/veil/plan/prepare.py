@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Attribute, Sample
-from veil.errors import InputError, PlanError
+from veil.classes.voters import seen_by
+from veil.errors import ImpossibleError, InputError, PlanError
 from veil.hierarchies import Hierarchy
+from veil.plan.people import number_people
 from veil.plan.plan import Plan
 from veil.tables.arrow import dictionary_encoded, with_one_zero
 from veil.tables.columns import check_comparable, count_codes, is_list
@@ -33,6 +35,8 @@ class Prepared:
     maximum: Levels
     subset: NDArray[np.bool_] | None
     weights: NDArray[np.int64] | None = None
+    people: NDArray[np.int32] | None = None
+    """Number of the person that each row is about; None if every row is a person of its own."""
 
     @property
     def encoding(self) -> Encoding:
@@ -76,7 +80,8 @@ def columns_read(plan: Plan, columns: Iterable[str]) -> list[str]:
     """Return those columns of a table that matter for what is decided, quasi-identifiers first."""
     names = [name for name in columns if name in plan.quasi_identifiers]
     wanted = [*plan.quality.attribute_names, *(n for model in plan.models for n in model.attribute_names)]
-    return list(dict.fromkeys([*names, *wanted, *plan.aggregated]))
+    person = [] if plan.person_column is None else [plan.person_column]
+    return list(dict.fromkeys([*names, *wanted, *plan.aggregated, *person]))
 
 
 def prepare(
@@ -101,7 +106,10 @@ def prepare(
         hierarchies.append(hierarchy)
         codes.append(column_codes)
     minimum, maximum = level_range(plan, names, hierarchies)
-    further = [name for name in columns_read(plan, names) if name not in names]
+    people = (
+        None if plan.person_column is None else number_people(table[plan.person_column], plan.person_column)
+    )
+    further = [name for name in columns_read(plan, names) if name not in (*names, plan.person_column)]
     for name in further:
         if name not in table.column_names:
             raise PlanError(f"{plan.quality} reads column {name!r}, which the table does not have")
@@ -116,15 +124,19 @@ def prepare(
         microaggregated=plan.aggregated,
         weights=weights,
         squares=plan.quality.needs_squares,
+        people=people,
+        all_rows=plan.knows == "all rows",
     )
     for model in plan.models:
-        smallest = model.minimal_class_size(sample)
-        if smallest > sample.records:
-            raise PlanError(
-                f"{model} needs classes of {smallest} records, but the table has only {sample.records}: "
+        voters = seen_by(sample, model.view)
+        smallest = model.minimal_class_size(voters)
+        if smallest > voters.records:
+            what = "records" if people is None else "people"
+            raise ImpossibleError(
+                f"{model} needs classes of {smallest} {what}, but the table has only {voters.records}: "
                 "no release with any information can fulfil it"
             )
-    return Prepared(table, plan, sample, tuple(codes), minimum, maximum, subset, weights)
+    return Prepared(table, plan, sample, tuple(codes), minimum, maximum, subset, weights, people)
 
 
 def distinct_values(

@@ -7,6 +7,7 @@ the different numbers. That is all, and it takes about half a second for a milli
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Mapping, Sequence
 
@@ -14,9 +15,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.views import View
 from veil.errors import InputError
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.published.blank import shows_nothing
+from veil.published.people import People, worst_counts
 from veil.tables.columns import (
     Encoded,
     check_comparable,
@@ -48,6 +51,9 @@ class Published:
     the quasi-identifiers) and `people`, the population that the records are a sample of, are there for models
     that need them and None where nobody knows.
 
+    `persons` tells whose row each row is, where somebody may have several, and `baseline_persons` the same of the
+    baseline. Sizes and histograms then count people: each once in a class, as `view` says.
+
     >>> table = pa.table({"age": ["20-29", "20-29", "*"], "zip": ["1**", "1**", "*"]})
     >>> Published(table, ["age", "zip"]).sizes.tolist()
     [2]
@@ -71,12 +77,17 @@ class Published:
         hierarchies: Mapping[str, Hierarchy] | None = None,
         levels: Mapping[str, int] | None = None,
         people: object | None = None,
+        persons: People | None = None,
+        baseline_persons: People | None = None,
     ) -> None:
         self.table = table
         self.hierarchies = hierarchies
         self.levels = levels
         self.people = people
         self.weights = weights
+        self.persons = persons
+        self.baseline_persons = persons if baseline is None else baseline_persons
+        self.view: View = "one value"
         self.baseline = table if baseline is None else baseline
         self.baseline_weights = weights if baseline is None else baseline_weights
         self.population = population
@@ -91,7 +102,7 @@ class Published:
         self._encoded: dict[str, Encoded] = dict(
             zip(self.names, encode_columns([table[name] for name in self.names]), strict=True)
         )
-        self._histograms: dict[str, Histograms] = {}
+        self._histograms: dict[tuple[str, View], Histograms] = {}
         if untouched or not self.names:
             self.suppressed = np.zeros(table.num_rows, np.bool_)
         else:
@@ -124,7 +135,9 @@ class Published:
 
     @property
     def baseline_records(self) -> int:
-        """Number of records that could have been released."""
+        """Number of records that could have been released; of people, where they are counted."""
+        if self.baseline_persons is not None:
+            return self.baseline_persons.number
         return _total(self.baseline, self.baseline_weights)
 
     @property
@@ -137,7 +150,7 @@ class Published:
 
     @functools.cached_property
     def classes(self) -> NDArray[np.int32]:
-        """Number of the class of each row that is not suppressed."""
+        """Number of the class of each row that is not suppressed: of what it shows, or of all that its person shows."""
         kept = self._kept_rows
         mixed = np.zeros(kept.size, np.int64)
         possible = 1
@@ -147,11 +160,16 @@ class Published:
                 mixed, possible = number_rows(mixed).astype(np.int64), mixed.size + 1
             mixed = mixed * len(values) + codes[kept]
             possible *= len(values)
-        return number_rows(mixed)
+        found = number_rows(mixed)
+        if self.persons is not None and self.persons.all_rows:
+            return self.persons.take(kept).signatures(found, self._kept_weights)
+        return found
 
     @functools.cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """Number of records in each class."""
+        """Number of records in each class; of people, where they are counted."""
+        if self.persons is not None:
+            return freeze(self.persons.take(self._kept_rows).sizes(self.classes))
         return freeze(count_codes(self.classes, 0, self._kept_weights))
 
     @functools.cached_property
@@ -175,7 +193,10 @@ class Published:
         >>> list(zip(number.tolist(), value.to_pylist(), count.tolist()))
         [(0, 'flu', 2), (0, 'cold', 1), (1, 'flu', 1)]
         """
-        if attribute not in self._histograms:
+        asked = (attribute, self.view)
+        if asked not in self._histograms and self.persons is not None:
+            self._histograms[asked] = self._by_people(attribute, self.persons)
+        if asked not in self._histograms:
             values, codes = encode_comparable(self.table[attribute], attribute)
             width = max(1, len(values))
             pairs = self.classes.astype(np.int64) * width + codes[self._kept_rows]
@@ -191,8 +212,57 @@ class Published:
                 count = np.diff(first, append=pairs.size)
             else:
                 count = np.add.reduceat(weights, first) if first.size else weights
-            self._histograms[attribute] = freeze(number), values.take(pa.array(code)), freeze(count)
-        return self._histograms[attribute]
+            self._histograms[asked] = freeze(number), values.take(pa.array(code)), freeze(count)
+        return self._histograms[asked]
+
+    # --- people -----------------------------------------------------------------------------------
+
+    def viewed(self, view: View) -> Published:
+        """The same table, whose histograms read several values of a person in another way."""
+        made = copy.copy(self)
+        made.view = view
+        return made
+
+    def by_one_row(self) -> Published:
+        """The same table as somebody sees it who knows one row of a person only."""
+        if self.persons is None or not self.persons.all_rows:
+            return self
+        return self.counting(People(self.persons.codes))
+
+    def counting(self, persons: People) -> Published:
+        """The same table, of which people are counted."""
+        made = copy.copy(self)
+        made.persons, made._histograms = persons, {}
+        made.baseline_persons = persons if made.baseline is made.table else made.baseline_persons
+        for derived in ("classes", "sizes", "labels"):
+            made.__dict__.pop(derived, None)
+        return made
+
+    def _by_people(self, attribute: str, persons: People) -> Histograms:
+        """Count the people of each class who show each value, or are taken to in the worst view."""
+        values, codes = encode_comparable(self.table[attribute], attribute)
+        width = max(1, len(values))
+        shown = self.classes.astype(np.int64) * width + codes[self._kept_rows]
+        _, pairs = persons.take(self._kept_rows).pairs(shown)
+        found, count = np.unique(pairs, return_counts=True)
+        number, code = np.divmod(found, width)
+        if self.view == "worst":
+            count = worst_counts(number, count, self.sizes)
+            number, code, count = number[count > 0], code[count > 0], count[count > 0]
+        return freeze(number), values.take(pa.array(code)), freeze(count.astype(np.int64))
+
+    def undecided(self, attribute: str) -> int:
+        """Count the classes in which somebody shows two values of an attribute."""
+        if self.persons is None:
+            return 0
+        number, _, count = self.viewed("most").histograms(attribute)
+        return int(np.count_nonzero(count_codes(number, self.sizes.size, count) > self.sizes))
+
+    def count_baseline(self, codes: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+        """Count how often each code occurs in the baseline, given those of its rows; or how many people have it."""
+        if self.baseline_persons is not None:
+            return count_codes(self.baseline_persons.pairs(codes)[1], size, None)
+        return count_codes(codes, size, self.baseline_weights)
 
     @functools.cached_property
     def _kept_rows(self) -> NDArray[np.int64]:

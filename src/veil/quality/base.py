@@ -56,7 +56,8 @@ class Evaluation(NamedTuple):
     `score` is None where the node is not anonymous and nobody asked. `base` is a score that the node and
     everything more general reach at least; `least` is a number of records that the node and everything more
     specific suppress at least, down to the node whose class table it was evaluated from. `possible` is False
-    where the node and everything more specific are out of the question.
+    where the node and everything more specific are out of the question. `lost` is the number of people who lose a row,
+    where people may have several.
     """
 
     levels: Levels
@@ -66,6 +67,7 @@ class Evaluation(NamedTuple):
     base: Score
     least: int
     possible: bool = True
+    lost: int | None = None
 
 
 class Measure:

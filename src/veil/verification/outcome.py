@@ -13,7 +13,7 @@ from veil.errors import NoSolutionError, Say
 from veil.outcome.outcome import Outcome, without_rows
 from veil.published.finding import Verification
 from veil.verification.recoded import verify_recoded
-from veil.verification.release import verify_release
+from veil.verification.release import people_of, verify_release
 
 
 def verified(outcome: Outcome) -> Outcome:
@@ -59,7 +59,9 @@ def verify_outcome(outcome: Outcome) -> Verification:
         return outcome.verification
     if outcome.recoding is not None:
         # Who has passed the limit knowingly need not be told again.
-        limit = largest_count(plan.suppression_limit, prepared.sample.records)
+        everybody = people_of(prepared.table, plan)
+        whole = prepared.sample.records if everybody is None else everybody.number
+        limit = largest_count(plan.suppression_limit, whole)
         return verify_recoded(outcome, None if outcome.over_limit else limit)
     return verify_release(
         prepared.table,

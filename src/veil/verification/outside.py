@@ -15,6 +15,7 @@ from veil.models import PrivacyModel
 from veil.plan.plan import Plan
 from veil.published.finding import Finding
 from veil.published.table import Published
+from veil.verification.release import verify_model
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,14 @@ class Input:
         Number of records; None if nobody knows.
     chosen : bool
         Whether the records were chosen from more people, of whom nothing is known.
+    several : bool
+        Whether people may have several rows, and the table does not tell which.
     """
 
     whole: bool = False
     records: int | None = None
     chosen: bool = False
+    several: bool = False
 
     @classmethod
     def behind(cls, published: Published, plan: Plan) -> Input:
@@ -43,6 +47,7 @@ class Input:
             whole=not dropped and not published.suppressed_records,
             records=None if dropped else published.records,
             chosen=any(model.subset is not None for model in plan.models),
+            several=plan.person_column is not None and published.persons is None,
         )
 
 
@@ -53,12 +58,14 @@ def verify_from_outside(published: Published, models: Sequence[PrivacyModel], kn
 
 def _verify_model(published: Published, model: PrivacyModel, known: Input) -> Finding:
     needs = model.compares_with
+    if known.several:
+        return _judge_rows(published, model)
     if "population" in needs and known.chosen:
         return _not_checked(published, model, "that takes the people that the records were chosen from")
     if "hierarchies" in needs:
         return _not_checked(published, model, "that takes the hierarchies")
     if known.whole:
-        return model.verify(published)
+        return verify_model(published, model)
     if "distribution" in needs:
         names = " and ".join(map(repr, model.attribute_names))
         return _not_checked(
@@ -72,13 +79,23 @@ def _verify_model(published: Published, model: PrivacyModel, known: Input) -> Fi
             return _not_checked(
                 published, model, "that takes the number of records of the input, which may have had more"
             )
-        return model.verify(_with_baseline(published, pa.table({"": [0]}), [known.records]))
-    return model.verify(published)
+        return verify_model(_with_baseline(published, pa.table({"": [0]}), [known.records]), model)
+    return verify_model(published, model)
+
+
+def _judge_rows(published: Published, model: PrivacyModel) -> Finding:
+    """Say what rows tell of people: there are no more people than rows, so that a class of too few rows has too few."""
+    if not model.attribute_names and not model.compares_with and model.monotone_suppression:
+        found = model.verify(published)
+        if not found.holds:
+            return Finding(f"{found.promise}, in people", False, f"{found.measured}, even in rows")
+    return _not_checked(published, model, "that takes whose row each row is, which the table does not tell")
 
 
 def _with_baseline(published: Published, baseline: pa.Table, weights: list[int]) -> Published:
     made = copy.copy(published)
     made.baseline, made.baseline_weights = baseline, np.array(weights, np.int64)
+    made.baseline_persons = None
     return made
 
 

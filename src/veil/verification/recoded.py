@@ -11,7 +11,15 @@ from veil.models import KAnonymity
 from veil.outcome.outcome import Outcome, Part
 from veil.published.finding import Finding, Verification
 from veil.published.table import Published
-from veil.verification.release import verify_release, verify_roles
+from veil.verification.release import (
+    people_of,
+    verify_links,
+    verify_lost,
+    verify_model,
+    verify_release,
+    verify_roles,
+    verify_whole,
+)
 
 
 def verify_models_by_part(outcome: Outcome) -> list[Finding]:
@@ -20,13 +28,14 @@ def verify_models_by_part(outcome: Outcome) -> list[Finding]:
     findings = []
     for model in outcome.models:
         parts = (_part_of(outcome, part) for part in outcome.parts if part.rows.size)
-        findings.append(model.verify_parts(published, parts))
+        findings.append(verify_model(published, model, parts))
     return findings
 
 
 def _beside_input(outcome: Outcome) -> Published:
     """The output as everybody sees it, together with the original values that models compare it with."""
     assert outcome.prepared is not None
+    persons = people_of(outcome.original, outcome.prepared.plan)
     return Published(
         outcome.table,
         outcome.quasi_identifiers,
@@ -36,12 +45,15 @@ def _beside_input(outcome: Outcome) -> Published:
         weights=outcome.weights,
         baseline=outcome.original,
         baseline_weights=outcome.prepared.weights,
+        persons=None if persons is None else persons.take(outcome.origins),
+        baseline_persons=persons,
     )
 
 
 def _part_of(outcome: Outcome, part: Part) -> Published:
     assert outcome.prepared is not None
     names = outcome.prepared.encoding.names
+    persons = people_of(outcome.original, outcome.prepared.plan)
     return Published(
         outcome.pick(part.rows),
         names,
@@ -50,13 +62,14 @@ def _part_of(outcome: Outcome, part: Part) -> Published:
         weights=outcome.prepared.weights_of(part.rows),
         hierarchies=outcome.hierarchies,
         levels=dict(zip(names, part.levels, strict=True)),
+        persons=None if persons is None else persons.take(part.rows),
     )
 
 
 def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
     """Check the models on the whole output, and the cells of each part against the table it was made from.
 
-    `allowed` is the largest number of suppressed records; None if that was knowingly passed before.
+    `allowed` is the largest number of suppressed records, or of people who lose one; None if that was knowingly passed before.
     """
     prepared, hidden, parts = outcome.prepared, outcome.hidden, outcome.parts
     assert prepared is not None
@@ -74,7 +87,13 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
     findings += [_verify_cells(outcome, part) for part in parts if part.rows.size]
     if kept and gone.size:
         findings.append(_verify_cells(outcome, Part(parts[0].levels, gone), hidden=True))
-    if allowed is not None:
+    gone_rows = hidden[outcome.origins]
+    findings += verify_links(outcome.original, outcome.table, prepared.plan, outcome.rows, gone_rows)
+    everybody = people_of(outcome.original, prepared.plan)
+    if everybody is not None:
+        findings += [verify_whole(everybody, hidden)] if everybody.all_rows else []
+        findings += [] if allowed is None else [verify_lost(everybody, hidden, allowed)]
+    elif allowed is not None:
         promise = f"at most {allowed} records are suppressed"
         findings.append(Finding(promise, hidden_records <= allowed, str(hidden_records)))
     return Verification(tuple(findings))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -17,6 +18,7 @@ from veil.hierarchies import Hierarchy
 from veil.models import PrivacyModel
 from veil.plan.plan import Plan
 from veil.published.finding import Finding, Verification
+from veil.published.people import People
 from veil.published.table import Published
 from veil.tables.columns import Encoded, encode_values, is_text
 from veil.tables.text import canonical_text
@@ -28,7 +30,25 @@ _FEW = 1 << 22
 
 def verify_models(published: Published, models: Sequence[PrivacyModel]) -> list[Finding]:
     """Check each privacy model on a published table."""
-    return [model.verify(published) for model in models]
+    return [verify_model(published, model) for model in models]
+
+
+def verify_model(published: Published, model: PrivacyModel, parts: Iterable[Published] = ()) -> Finding:
+    """Check a privacy model, on records or, where the table knows whose they are, on people.
+
+    `parts` are generalized to different levels, if the table is made of such.
+    """
+    if published.persons is None:
+        return model.verify_parts(published, parts)
+    seen = published.viewed(model.view)
+    found = model.verify_parts(seen, (part.viewed(model.view) for part in parts))
+    promise = f"{found.promise}, in people{' who have the same rows' if published.persons.all_rows else ''}"
+    holds, measured = found.holds, found.measured
+    for name in model.attribute_names if model.view == "one value" else ():
+        if number := published.undecided(name):
+            holds = False
+            measured = f"in {plural(number, 'class', 'classes')} somebody shows two values of {name!r}"
+    return Finding(promise, holds, measured, found.checked)
 
 
 def verify_roles(released: pa.Table, plan: Plan) -> list[Finding]:
@@ -36,6 +56,9 @@ def verify_roles(released: pa.Table, plan: Plan) -> list[Finding]:
     findings = []
     for name, treatment in plan.identifying.items():
         columns = [released.column(i) for i, found in enumerate(released.column_names) if found == name]
+        if treatment == "pseudonym":
+            findings.append(_verify_pseudonyms(columns, name, plan.marker))
+            continue
         if treatment == "remove" or not columns:
             promise = f"identifying column {name!r} is {'removed' if treatment == 'remove' else 'masked'}"
             findings.append(Finding(promise, not columns, "there" if columns else "gone"))
@@ -43,6 +66,44 @@ def verify_roles(released: pa.Table, plan: Plan) -> list[Finding]:
         values = {value for column in columns for value in column.unique().to_pylist()}
         promise = f"identifying column {name!r} is masked"
         findings.append(Finding(promise, values <= {plan.marker}, f"{len(values)} distinct value(s)"))
+    return findings
+
+
+def _verify_pseudonyms(columns: Sequence[pa.ChunkedArray], name: str, marker: str | None) -> Finding:
+    """Check that a column holds nothing but random digits, or nothing."""
+    promise = f"identifying column {name!r} holds pseudonyms"
+    if not columns:
+        return Finding(promise, False, "gone")
+    values = [
+        value for column in columns for value in column.unique().to_pylist() if value not in (None, marker)
+    ]
+    strange = [value for value in values if not re.fullmatch("[0-9a-f]{16}", str(value))]
+    told = plural(len(values), "pseudonym")
+    return Finding(promise, not strange, f"{len(strange)} values are none" if strange else told)
+
+
+def verify_links(
+    original: pa.Table,
+    released: pa.Table,
+    plan: Plan,
+    rows: NDArray[np.int64] | None,
+    hidden: NDArray[np.bool_],
+) -> list[Finding]:
+    """Check that pseudonyms and people belong together one to one, on the rows that are not suppressed."""
+    findings = []
+    for name in [name for name, how in plan.identifying.items() if how == "pseudonym"]:
+        before = original[name] if rows is None else original[name].take(pa.array(rows))
+        _, people = encode_values(before)
+        values, codes = encode_values(released[name])
+        pairs = np.unique(np.stack([people[~hidden], codes[~hidden]]), axis=1)
+        different = np.unique(pairs[0]).size, np.unique(pairs[1]).size
+        blank = {None, plan.marker}
+        shown = {values[int(code)].as_py() for code in np.unique(codes[hidden])} - blank
+        same = pairs.shape[1] == different[0] == different[1] and not shown
+        same &= not {values[int(code)].as_py() for code in np.unique(codes[~hidden])} & blank
+        told = f"{plural(different[0], 'person', 'people')}, {plural(different[1], 'pseudonym')}"
+        promise = f"each person has one pseudonym in column {name!r}, and nobody else has it"
+        findings.append(Finding(promise, same, told))
     return findings
 
 
@@ -82,6 +143,7 @@ def verify_release(
         hidden=hidden & (plan.suppressed_rows == "blank"),
         weights=weights,
         released_weights=weights if weights is None or rows is None else weights[rows],
+        rows=rows,
     )
     findings = verify_models(published, plan.models) + verify_roles(released, plan) + shape
     columns = [name for name in hierarchies if name not in plan.microaggregated]
@@ -92,7 +154,10 @@ def verify_release(
             return column.verify(plan, hidden)
 
         of_columns = list(pool.map(verify_column, columns))
-    if not over_limit:
+    if published.baseline_persons is not None:
+        limit = None if over_limit else plan.suppression_limit
+        findings += _verify_people(published.baseline_persons, hidden, rows, limit)
+    elif not over_limit:
         findings.append(_verify_limit(published, hidden, plan))
     if flag is not None:
         wrong = int(np.count_nonzero(published.flags != hidden))
@@ -102,6 +167,7 @@ def verify_release(
     if plan.microaggregated:
         labels = _generalize_columns(before, levels, hierarchies)
         findings += verify_aggregates(before, pa.table(labels), published, plan, hidden)
+    findings += verify_links(original, released, plan, rows, hidden)
     treated = {*hierarchies, *plan.microaggregated, *plan.identifying, flag}
     blanked = plan.suppressed_rows == "blank" and hidden.any()
     for name in released.column_names:
@@ -152,8 +218,13 @@ def as_published(
     weights: NDArray[np.int64] | None,
     released_weights: NDArray[np.int64] | None,
     hidden: NDArray[np.bool_] | None = None,
+    rows: NDArray[np.int64] | None = None,
 ) -> Published:
-    """See a released table from outside, together with what the models compare it with."""
+    """See a released table from outside, together with what the models compare it with.
+
+    `rows` are the rows of the original that are in the release, None if all are in their order.
+    """
+    persons = people_of(original, plan)
     return Published(
         released,
         [*hierarchies, *plan.aggregated],
@@ -168,7 +239,16 @@ def as_published(
         members=subset,
         hierarchies=hierarchies,
         levels=levels,
+        persons=persons if persons is None or rows is None else persons.take(rows),
+        baseline_persons=persons,
     )
+
+
+def people_of(original: pa.Table, plan: Plan) -> People | None:
+    """Read whose rows those of the original are, if people may have several."""
+    if plan.person_column is None:
+        return None
+    return People.of(original, plan.person_column, all_rows=plan.knows == "all rows")
 
 
 def _verify_shape(
@@ -201,6 +281,21 @@ def _verify_shape(
     ]
 
 
+def _verify_people(
+    everybody: People,
+    hidden: NDArray[np.bool_],
+    rows: NDArray[np.int64] | None,
+    limit: float | None,
+) -> list[Finding]:
+    """Count the people who lose a row, be it blank or not there."""
+    gone = np.ones(everybody.codes.size, np.bool_)
+    gone[(np.arange(gone.size) if rows is None else rows)[~hidden]] = False
+    found = [verify_whole(everybody, gone)] if everybody.all_rows else []
+    if limit is not None:
+        found.append(verify_lost(everybody, gone, largest_count(limit, everybody.number)))
+    return found
+
+
 def _verify_limit(published: Published, hidden: NDArray[np.bool_], plan: Plan) -> Finding:
     """Count the suppressed records, those that are not there among them."""
     records, weights = published.baseline_records, published.weights
@@ -209,6 +304,20 @@ def _verify_limit(published: Published, hidden: NDArray[np.bool_], plan: Plan) -
     allowed = largest_count(plan.suppression_limit, records)
     what = plural(allowed, "record is", "records are")
     return Finding(f"at most {what} suppressed", count <= allowed, str(count))
+
+
+def verify_lost(everybody: People, gone: NDArray[np.bool_], allowed: int) -> Finding:
+    """Count the people who lose a row, given which rows are gone."""
+    lost = everybody.lost(gone)
+    return Finding(
+        f"at most {plural(allowed, 'person loses', 'people lose')} a row", lost <= allowed, str(lost)
+    )
+
+
+def verify_whole(everybody: People, gone: NDArray[np.bool_]) -> Finding:
+    """Check that nobody is suppressed in part: what is left would tell them from people who have the same rows."""
+    partly = int(np.intersect1d(everybody.codes[gone], everybody.codes[~gone]).size)
+    return Finding("whoever loses a row loses all rows", partly == 0, f"{partly} lose only some")
 
 
 class _Column:

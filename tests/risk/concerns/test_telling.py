@@ -152,6 +152,7 @@ def test_a_removed_column_is_told_by_one_that_stays() -> None:
         identifying="insured",
         insensitive="number",
         models=KAnonymity(5),
+        person=None,
     )
     found = concern(made, "tells another column")
     assert found is not None

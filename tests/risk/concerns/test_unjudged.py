@@ -35,7 +35,7 @@ def concern(release: Release, kind: str) -> Concern | None:
 
 
 def anonymized(table: pa.Table, *models: Any, **options: Any) -> Release:
-    options = {"identifying": "patient id", "sensitive": "diagnosis", **options}
+    options = {"identifying": "patient id", "sensitive": "diagnosis", "person": None, **options}
     return veil.anonymize(
         table, quasi_identifiers={"age": h.intervals(10, 20)}, models=[KAnonymity(5), *models], **options
     )
@@ -55,12 +55,18 @@ def test_classes_of_many_rows_may_be_of_one_person() -> None:
     assert found.columns == ("patient id",)
     assert "1,500 rows are of 70 people" in found.statement
     assert concern(anonymized(visits(100_000, 1500)), "several rows a person") is None  # a few namesakes
+    counted = anonymized(visits(70, 1500), person="patient id")
+    assert concern(counted, "several rows a person") is None
 
 
 def test_the_fewest_people_of_a_class_are_counted() -> None:
     table = pa.table({"patient id": ["a"] * 6 + ["b", "c", "d", "e", "f"] * 2, "age": [10] * 6 + [20] * 10})
     made = veil.anonymize(
-        table, quasi_identifiers={"age": h.identity()}, identifying="patient id", models=KAnonymity(5)
+        table,
+        quasi_identifiers={"age": h.identity()},
+        identifying="patient id",
+        models=KAnonymity(5),
+        person=None,
     )
     found = concern(made, "several rows a person")
     assert found is not None

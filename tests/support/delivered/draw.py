@@ -186,6 +186,7 @@ def _models(
         oracle.TCloseness("S", r.choice([0.1, 0.25, 0.3, 0.5, 0.75]), r.choice(["equal", "ordered"])),
         oracle.TCloseness("T", r.choice([0.1, 0.25, 0.3, 0.5]), "ordered"),
         oracle.BetaLikeness(name, r.choice([0.3, 0.5, 1, 2]), r.random() < 0.5),
+        oracle.RatioDistance(name, r.choice([1.5, 2, 4, 10])),
         oracle.DeltaDisclosure(name, r.choice([0.5, 1, 1.33, 2, 3])),
         oracle.AlphaKAnonymity(name, r.choice([0.5, 0.6, 0.75, 1]), k),
         oracle.KMAnonymity("I", r.randint(1, 3), r.randint(1, 2)),

@@ -135,7 +135,12 @@ def anonymize_table(
 
 @command(RELEASE, "budget")
 def show_budget(
-    file: Annotated[Path, typer.Argument(metavar="TABLE", help="The data that the budget is for.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="TABLE", help="The data that the budget is for: a file, or a URL of a database."
+        ),
+    ],
     epsilon: Annotated[
         str | None, typer.Option(metavar="NUMBER", help='Start a budget: 2, or "ln(3)".')
     ] = None,
@@ -157,7 +162,9 @@ def show_budget(
     ] = None,
     at: Annotated[
         Path | None,
-        typer.Option("--file", metavar="FILE", help="Where it is kept. Default: next to the table."),
+        typer.Option(
+            "--file", metavar="FILE", help="Where it is kept. Default: next to the file of the table."
+        ),
     ] = None,
 ) -> None:
     """Start the privacy budget of a table, or show what has been spent of it.

@@ -143,6 +143,15 @@ def assess(
             help="The people the table was drawn from: 80000, USA, or 0.01 if it holds one percent of them.",
         ),
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column that tells people apart, if somebody may have several rows."
+        ),
+    ] = None,
+    knows: Annotated[
+        str, typer.Option(metavar="one row|all rows", help="What an attacker may know of a person's rows.")
+    ] = "one row",
     marker: Marker = "*",
     json: Json = False,
     output: Figures = None,
@@ -170,6 +179,8 @@ def assess(
         hierarchies=hierarchy or [],
         subset=subset,
         population=population,
+        person=person,
+        knows=knows,
         marker=marker,
         format=format,
         engine=engine_of(engine and engine.value, memory, temporary),

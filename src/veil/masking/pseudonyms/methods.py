@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Annotated, ClassVar, Literal
 
-import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
@@ -109,12 +108,7 @@ class RandomPseudonyms(Pseudonyms):
             raise PlanError(
                 f"{self}: {len(known)} different values need longer pseudonyms. Raise `length` above {self.length}"
             )
-        codes = np.unique(randomness.bits(len(known)) >> np.uint64(64 - 4 * self.length))
-        while codes.size < len(known):
-            more = randomness.bits(len(known) - codes.size) >> np.uint64(64 - 4 * self.length)
-            codes = np.unique(np.concatenate([codes, more]))
-        # Sorted by now; handed out in random order.
-        spelled = [f"{code:0{self.length}x}" for code in codes[randomness.permutation(codes.size)].tolist()]
+        spelled = randomness.tokens(len(known), self.length)
         pseudonym_of = dict(zip(known, spelled, strict=True))
         made = pseudonymize(table, self, pseudonym_of.__getitem__)
         mapping = pa.table(
@@ -129,7 +123,7 @@ class GuessableWarning(UserWarning):
 
 @declared(kind_of=Method)
 class UnkeyedHash(Pseudonyms):
-    """Each value becomes its SHA-256. This does not protect it.
+    """Each value becomes its SHA-256, or another digest that has to be matched. This does not protect it.
 
     Names, insurance numbers and dates of birth are few: anybody hashes all of them and looks up the results. It is
     here only for tables that have to match others made this way, and warns whenever it runs. Use `KeyedPseudonyms`.
@@ -139,6 +133,9 @@ class UnkeyedHash(Pseudonyms):
     although_values_can_be_guessed: Annotated[
         bool, Field(description="has to be true: you know that the values can be found out")
     ]
+    algorithm: Annotated[
+        Literal["sha256", "sha1", "md5"], Field(description="which hash; the last two for old tables only")
+    ] = "sha256"
     kind: Literal["UnkeyedHash"] = Field(default="UnkeyedHash", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ()
@@ -158,8 +155,11 @@ class UnkeyedHash(Pseudonyms):
             "KeyedPseudonyms"
         )
         warnings.warn(warning, GuessableWarning, stacklevel=2)
-        made = pseudonymize(table, self, lambda value: hashlib.sha256(value.encode()).hexdigest())
+        made = pseudonymize(table, self, self._digest)
         return dataclasses.replace(made, facts={**made.facts, "warning": warning})
+
+    def _digest(self, value: str) -> str:
+        return hashlib.new(self.algorithm, value.encode(), usedforsecurity=False).hexdigest()
 
 
 def start_hmac(key: bytes, *parts: str) -> hmac.HMAC:

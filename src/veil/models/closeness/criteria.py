@@ -60,7 +60,7 @@ class Criterion:
         self.sample = sample
         self.attribute = attribute
         self.t = t
-        self.records = sample.whole
+        self.records = sample.whole_of(attribute)
         self.scale = scale
         self.allowance = float(t * scale)
         self.room = _LARGEST // (scale + self.records)
@@ -165,7 +165,7 @@ class Ordered(Criterion):
         self.cumulated: Integers = np.cumsum(sample.distribution(attribute))
         sums = np.concatenate([[0], np.cumsum(self.cumulated)])
         self.details = (self.cumulated, sums, _near(self.cumulated))
-        super().__init__(sample, attribute, t, sample.whole * (self.cumulated.size - 1))
+        super().__init__(sample, attribute, t, sample.whole_of(attribute) * (self.cumulated.size - 1))
         # Blocks blur the distance by half their share of the values: a quarter of t, most often.
         self.blocks = min(math.ceil(2 / t), 256) if t else 256
         self.block = self.domain // self.blocks
@@ -230,7 +230,7 @@ class ByGroups(Criterion):
         for level, known in enumerate(self.masses):
             masses[level, : known.size] = known
         self.details = (np.lexsort(parents).astype(np.int32), parents, masses, self.weights)
-        super().__init__(sample, attribute, t, sample.whole * (1 + len(levels)))
+        super().__init__(sample, attribute, t, sample.whole_of(attribute) * (1 + len(levels)))
 
     def judge(self, table: ClassTable, aside: Marks, bad: Marks) -> None:
         entries = self.sample.histogram(table, self.attribute)

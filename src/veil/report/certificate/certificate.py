@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from veil.base.version import __version__
 from veil.outcome.outcome import Outcome, require_outcome
+from veil.policy.account import Account
 from veil.published.finding import Finding
 from veil.published.flag import free_flag
 from veil.report.certificate.digest import column_digests, digest_of, kind_of
@@ -50,6 +51,8 @@ def certificate_of(release: object, *, sign: PrivateKey | AnyKey | None = None) 
         "marker": outcome.marker,
         "flag": flag,
     }
+    if outcome.plan is not None and outcome.plan.person_column is not None:
+        promises["person"] = {"column": outcome.plan.person_column, "knows": outcome.plan.knows}
     if outcome.plan is None:
         found = _findings_of_mask(outcome, table, promises)
     else:
@@ -63,6 +66,9 @@ def certificate_of(release: object, *, sign: PrivateKey | AnyKey | None = None) 
         "content": _content_of(outcome, table, flag),
         "acknowledged": acknowledged_by(outcome),
     }
+    if isinstance(outcome.account, Account):
+        # From the policy that was carried out to the oldest one under it, of everybody who asks for the same.
+        made["policies"] = sorted(list(chain) for chain, _ in outcome.account.digests)
     if further := {name: each for name, each in outcome.apart.items() if name not in outcome.secret}:
         made["apart"] = {name: _fingerprint(normalize(each)) for name, each in further.items()}
     return signed(made, sign)
@@ -78,7 +84,8 @@ def _findings_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any
     if any(model.compares_with for model in outcome.models):
         known = tellable_input(outcome)
         promises["input"] = spell_input(known)
-    found = check_models(specs, stated, published_table(table, promises, outcome.weights), known)
+    published = published_table(table, promises, outcome.weights)
+    found = check_models(specs, stated, published, known, several="person" in promises)
     return [_spell(promise, each) for promise, each in zip(stated, found, strict=True)]
 
 
@@ -89,7 +96,7 @@ def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any
     known = Input(whole=True, records=published.records)
     promises["input"] = spell_input(known)
     specs = spell_models(outcome.models, outcome.table)
-    found = check_models(specs, [each["kind"] for each in specs], published, known)
+    found = check_models(specs, [each["kind"] for each in specs], published, known, several=False)
     promises["models"] = [spec for spec, each in zip(specs, found, strict=True) if each.holds]
     kept = [each for each in found if each.holds]
     promises["stated"] = [

@@ -21,6 +21,7 @@ from veil.engines.relation import Relation, relation_of
 from veil.errors import InputError
 from veil.models.base import PrivacyModel
 from veil.outcome.outcome import outcome_of
+from veil.plan.plan import Knows
 from veil.published.finding import Finding, Verification
 from veil.report.certificate.certificate import FORMAT
 from veil.report.certificate.digest import Kind, column_digests, digest_of
@@ -56,14 +57,20 @@ class _Stated(_Part):
     checkable: bool = False
 
 
+class _Person(_Part):
+    column: str
+    knows: Knows
+
+
 class _Promises(_Part):
     quasi_identifiers: list[str] = Field(min_length=1)
     roles: dict[Role, list[str]]
-    identifying: dict[str, Literal["remove", "mask"]]
+    identifying: dict[str, Literal["remove", "mask", "pseudonym"]]
     marker: str | None
     flag: str | None
     models: list[dict[str, Any]]
     input: _Input | None = None
+    person: _Person | None = None
     untouched: bool = False
     every_row_judged: bool = False
     stated: list[_Stated] = Field(default_factory=list)
@@ -206,7 +213,7 @@ def _open_release(source: Any, data: dict[str, Any]) -> Source:
 def _columns_to_check(promises: dict[str, Any]) -> list[str]:
     """Columns that have to be read to check promises; of those that should be gone, the name is enough."""
     models = [model for model in map(read_model, promises["models"]) if isinstance(model, PrivacyModel)]
-    masked = [name for name, treatment in promises["identifying"].items() if treatment == "mask"]
+    masked = [name for name, treatment in promises["identifying"].items() if treatment != "remove"]
     return [
         *promises["quasi_identifiers"],
         *(name for model in models for name in model.attribute_names),
@@ -285,12 +292,16 @@ def _check_promises(
         return [Finding("the quasi-identifiers are there", False, f"without {names}")], []
     published = published_table(table, promises, released.weights)
     known = Input() if promises["input"] is None else read_input(promises["input"], published)
-    findings = check_models(promises["models"], stated, published, known)
+    several = promises["person"] is not None
+    findings = check_models(promises["models"], stated, published, known, several=several)
     for each in promises["stated"]:
         promise = f"the certificate states: {each['promise']}"
         findings.append(Finding.not_checked(promise, "this table alone does not tell"))
     for name, treatment in promises["identifying"].items():
         there = name in columns
+        if treatment == "pseudonym":
+            findings.append(_check_pseudonyms(table, name, promises["marker"]))
+            continue
         values = set(table[name].unique().to_pylist()) if there and treatment == "mask" else set()
         masked = treatment == "mask" and values <= {promises["marker"]}
         gone = "removed" if treatment == "remove" else "masked"
@@ -311,6 +322,17 @@ def _check_promises(
     return findings, open_questions
 
 
+def _check_pseudonyms(table: pa.Table, name: str, marker: str | None) -> Finding:
+    """Check that a column looks like pseudonyms; whether it tells nothing of people, no table can show."""
+    promise = f"identifying column {name!r} holds pseudonyms"
+    if name not in table.column_names:
+        return Finding(promise, False, "gone")
+    values = set(table[name].unique().to_pylist()) - {None, marker}
+    strange = sum(re.fullmatch("[0-9a-f]{16}", str(value)) is None for value in values)
+    told = f"{strange} values are none" if strange else plural(len(values), "pseudonym")
+    return Finding(promise, not strange, told)
+
+
 def _check_roles(promises: dict[str, Any], content: dict[str, Any]) -> Finding:
     """Check that models speak of the columns that the roles say, and that every certified column has one role."""
     roles = promises["roles"]
@@ -327,6 +349,9 @@ def _check_roles(promises: dict[str, Any], content: dict[str, Any]) -> Finding:
         wrong.append("the quasi-identifiers that are judged are others")
     if sorted(promises["identifying"]) != sorted(roles.get("identifying", [])):
         wrong.append("the identifying columns are others")
+    person = promises["person"]
+    if person is not None and person["column"] not in promises["identifying"]:
+        wrong.append(f"{person['column']!r} tells people apart, and is not identifying")
     if promises["untouched"] and (roles.get("sensitive") or promises["identifying"]):
         wrong.append("masks know no such roles")
     secret = roles.get("insensitive" if promises["untouched"] else "sensitive", [])

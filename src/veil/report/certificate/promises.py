@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,12 +13,15 @@ from pydantic import TypeAdapter, ValidationError
 from veil.errors import VeilError
 from veil.models.base import PrivacyModel
 from veil.published.finding import Finding
+from veil.published.people import People
 from veil.published.table import Published
 from veil.verification.outside import Input, verify_from_outside
 
 
 def published_table(table: pa.Table, promises: Mapping[str, Any], weights: NDArray[Any] | None) -> Published:
     """See a table as a certificate says that it is to be seen."""
+    person = promises.get("person") or {"column": None, "knows": None}
+    treatment = promises["identifying"].get(person["column"])
     return Published(
         table,
         promises["quasi_identifiers"],
@@ -25,6 +29,7 @@ def published_table(table: pa.Table, promises: Mapping[str, Any], weights: NDArr
         flag=promises["flag"] if promises["flag"] in table.column_names else None,
         untouched=bool(promises.get("untouched") or promises.get("every_row_judged")),
         weights=weights,
+        persons=People.shown_by(table, person["column"], treatment, all_rows=person["knows"] == "all rows"),
     )
 
 
@@ -57,10 +62,14 @@ def _withholds(spec: Any) -> bool:
 
 
 def check_models(
-    specs: list[dict[str, Any]], promises: list[str], published: Published, known: Input
+    specs: list[dict[str, Any]], promises: list[str], published: Published, known: Input, *, several: bool
 ) -> list[Finding]:
-    """Check each model on a table that stands alone; `promises` says what each of them promises, if nobody can tell."""
+    """Check each model on a table that stands alone; `promises` says what each of them promises, if nobody can tell.
+
+    `several` says that people may have several rows.
+    """
     findings = []
+    known = replace(known, several=several and published.persons is None)
     for spec, promise in zip(specs, promises, strict=True):
         model = read_model(spec)
         if isinstance(model, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from veil.errors import Say
 from veil.risk.concerns.concern import Concern, percent, quoted
 from veil.risk.concerns.view import View, count_alone
 from veil.risk.identify.detection import match_name
@@ -124,6 +125,8 @@ def several_rows(view: View) -> list[Concern]:
     """Find columns by which people have several rows, so that classes of many rows are of few people."""
     if not view.has_input or view.weights is not None or not view.published.names or not view.shown.size:
         return []
+    if view.outcome.plan is not None and view.outcome.plan.person_column is not None:
+        return []  # people are counted
     classes, sizes = view.published.classes, view.published.sizes
     made = []
     for name in view.outcome.original.column_names:
@@ -150,7 +153,7 @@ def several_rows(view: View) -> list[Concern]:
                 (name,),
                 f"By {name!r}, {view.records:,} rows are of {number:,} people: classes count rows, and where "
                 f"the smallest has {int(sizes.min()):,}, one has {fewest:,} of these people.",
-                "Make one row of each person before you anonymize.",
+                f"Have people counted ({Say('person', name)}), or make one row of each person before you anonymize.",
             )
         )
     return made

@@ -24,7 +24,7 @@ from veil.risk.identify.content import (
     different_texts,
     texts_about_people,
 )
-from veil.risk.identify.vocabulary import COLUMN_NAMES, plain
+from veil.risk.identify.vocabulary import COLUMN_NAMES, is_person_number, plain
 from veil.tables.columns import is_text
 
 
@@ -68,7 +68,11 @@ def detect_identifiers(
     found: list[Identifier] = []
     for name in table.column_names:
         by_name = match_name(name, COLUMN_NAMES)
-        if by_name is not None:
+        if is_person_number(name) is not None and (by_name is None or by_name[0] == "identifier"):
+            found.append(
+                Identifier(name, "identifier", "name", 1.0, "it is called like what tells people apart")
+            )
+        elif by_name is not None:
             category, likeness, word = by_name
             found.append(Identifier(name, category, "name", likeness, f"its name is like {word!r}"))
         found += by_content(name, table[name], threshold, today or date.today(), marker)

@@ -6,6 +6,9 @@ what a column holds, of which most values have to be on one; they are far from c
 
 from __future__ import annotations
 
+import re
+from typing import Literal
+
 _SPELLINGS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "é": "e", "è": "e", "á": "a", "ó": "o", "ñ": "n"}
 
 
@@ -246,3 +249,31 @@ SENSITIVE_NAMES = _lines("""
     vorstrafe, vorstrafen, straftat, note, verletzung
     """)
 """What columns are called that people would not tell everybody."""
+
+_PEOPLE = "|".join(
+    sorted(
+        _words("""
+        patient person subject participant respondent client customer member user employee student pupil beneficiary insured
+        enrollee citizen resident individual donor applicant proband worker borrower passenger subscriber
+        patienten personen probanden teilnehmer kunden kunde mitglied mitglieder mitglieds mitarbeiter personal schueler studenten
+        versicherten versicherter nutzer benutzer buerger spender
+        """)
+    )
+)
+_NUMBER = "id|ids|no|nr|num|number|numbers|nummer|key|code|kennung|identifier|ident|pseudonym|hash|uid|uuid|guid|ref"
+_PERSON_NUMBER = re.compile(rf"(?:{_PEOPLE})s?(?:{_NUMBER})|p?id|pseudonym|matrikelnummer|username|login")
+_PERSON = re.compile(rf"(?:{_PEOPLE})")
+
+
+def is_person_number(column: str) -> Literal["number", "word"] | None:
+    """Tell whether a column is called like one that tells people apart, as a number or by the word for a person.
+
+    >>> is_person_number("Patient_ID"), is_person_number("patient"), is_person_number("patient_age")
+    ('number', 'word', None)
+    """
+    letters = re.sub(r"[^a-z]", "", plain(column))
+    numbers = (COLUMN_NAMES[each] for each in ("social security", "medical record", "health plan"))
+    listed = {entry.replace(" ", "") for entries in numbers for entry in entries}
+    if _PERSON_NUMBER.fullmatch(letters) or letters in listed:
+        return "number"
+    return "word" if _PERSON.fullmatch(letters) else None

@@ -1,0 +1,323 @@
+"""Dates of a person: shifted by one secret number of days each, or counted from the first one. Intervals stay."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from veil.base.declare import declared
+from veil.base.randomness import Randomness
+from veil.base.wording import plural
+from veil.errors import InputError, PlanError
+from veil.masking.parameters import Columns
+from veil.masking.pseudonyms.keys import Key, KeyFile, KeyVariable, check_key, read_key
+from veil.masking.pseudonyms.methods import start_hmac
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.plan.people import number_people
+from veil.published.finding import Finding
+from veil.tables.columns import column_of, encode_values, is_quantity, replace_column, whole_numbers
+from veil.tables.text import canonical_text
+
+_Dates = Annotated[Columns, Field(description="columns of dates or times")]
+_Person = Annotated[str, Field(description="column that tells people apart")]
+
+_YEAR = 365.2425
+_SEASON = 15
+"""Days by which a shift may differ from whole years where the season is to stay."""
+
+_IN_STEP = 0.95
+"""Share of neighbours in the order of a column from which on it tells the order of dates."""
+
+Days = NDArray[np.int64]
+
+
+class OfPeople(Method):
+    """Base of methods that treat all dates of a person alike."""
+
+    columns: tuple[str, ...]
+    person: str
+
+    attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
+    @property
+    def known_columns(self) -> tuple[str, ...]:
+        """None: nobody knows how far it is to the date that is shown."""
+        return ()
+
+    def _people(self, table: pa.Table) -> NDArray[np.int32]:
+        return number_people(column_of(table, self.person, self), self.person)
+
+    def _dates(self, table: pa.Table, name: str) -> tuple[Days, NDArray[np.bool_], int]:
+        """Return a column as counts of its unit, where it has no value, and how many of the unit make a day."""
+        column = column_of(table, name, self)
+        kind = column.type
+        if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+            raise InputError(
+                f"{self}: column {name!r} holds values of type {kind}, not dates. Turn it into dates first, for example with "
+                f'pandas.to_datetime(frame["{name}"])'
+            )
+        missing = np.array(column.is_null(), dtype=np.bool_)
+        counts = np.array(whole_numbers(column).fill_null(0), dtype=np.int64)
+        return counts, missing, _units_of_day(kind)
+
+
+def _units_of_day(kind: pa.DataType) -> int:
+    if pa.types.is_date32(kind):
+        return 1
+    unit = "ms" if pa.types.is_date64(kind) else kind.unit
+    return 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+
+
+@declared(kind_of=Method)
+class DateShifting(OfPeople):
+    """All dates of a person move by one secret number of days, at most `days` to either side.
+
+    Intervals between the dates of a person stay, and so do times of day. The shift is drawn at random from all after which
+    no date lies outside of the period of its column, none at all among them, each as likely as the others, and is kept
+    nowhere. Or, with a key, it is the HMAC-SHA-256 of the person's number, the same in every table and run with the same
+    key and context; then dates may leave the period, which tells more. Weekdays stay if asked for (shifts
+    by whole weeks), which also keeps visits off days on which nobody is open; seasons stay if asked for (shifts by whole
+    years, and 15 days at most to either side). Missing dates stay missing. Rows leave in a random order, as one by time
+    would tell who was moved how far.
+
+    What shifting cannot hide: somebody whose dates fill the whole period of the table can have been moved by few days only,
+    as the period is known. So the method counts, for everybody, the shifts that could be undone without leaving the period,
+    and refuses tables in which somebody has fewer than `least`. A date that most people share, such as the first
+    day of a study, would tell their shifts: such columns are refused as well, and so are tables with another column that
+    grows with the dates, such as a running number. Whoever knows one true date of a person knows all: shifting is no
+    substitute for a privacy model.
+
+    >>> from datetime import date
+    >>> visits = {"patient": [1, 1, 2], "visit": [date(2024, 1, 8), date(2024, 1, 11), date(2024, 6, 3)]}
+    >>> made = DateShifting("visit", "patient", 60).mask(pa.table(visits), Randomness()).table["visit"].to_pylist()
+    >>> (made[1] - made[0]).days
+    3
+    """
+
+    columns: _Dates
+    person: _Person
+    days: Annotated[int, Field(ge=1, le=36_525, description="largest shift to either side, in days")]
+    keep: Annotated[
+        Literal["nothing", "weekday", "season", "weekday and season"],
+        Field(description="what a date has to keep: nothing, its weekday, its season, or both"),
+    ] = "nothing"
+    least: Annotated[
+        int,
+        Field(
+            ge=1, description="shifts that have to be possible for everybody, given the period of the table"
+        ),
+    ] = 5
+    key_file: KeyFile = None
+    key_variable: KeyVariable = None
+    key: Key = Field(default=None, repr=False)
+    context: Annotated[str, Field(description="what the shifts are for; others in another context")] = ""
+    kind: Literal["DateShifting"] = Field(default="DateShifting", repr=False, kw_only=True)
+
+    shuffles: ClassVar[bool] = True
+
+    @model_validator(mode="after")
+    def _can_shift(self) -> DateShifting:
+        if self._has_key:
+            check_key("DateShifting", self.key, self.key_file, self.key_variable)
+        needed = max(2, 2 * self.least - 1)  # half of them, for whoever is at an end of the period
+        if self.shifts.size < needed:
+            raise ValueError(
+                f"DateShifting: there {plural(self.shifts.size, 'shift is', 'shifts are')} of at most {self.days} days that "
+                f"would keep {self.keep}, and at least {needed} are needed. Raise `days`"
+            )
+        return self
+
+    @property
+    def shifts(self) -> Days:
+        """All admissible shifts, in days."""
+        every = np.arange(-self.days, self.days + 1, dtype=np.int64)
+        if "weekday" in self.keep:
+            every = every[every % 7 == 0]
+        if "season" in self.keep:
+            every = every[np.abs(every - _YEAR * np.rint(every / _YEAR)) <= _SEASON]
+        return every
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        before, people = table, self._people(table)
+        shift = self._keyed(table) if self._has_key else self._draw(table, people, randomness)
+        dates = {name: self._dates(table, name) for name in self.columns}
+        for name, (counts, missing, _) in dates.items():
+            self._refuse_anchor(name, counts, missing, people)
+            self._refuse_order(table, name, counts, missing)
+        for name, (counts, missing, day) in dates.items():
+            kind = column_of(table, name, self).type
+            moved = pa.array(counts + day * shift[people], mask=missing)
+            if pa.types.is_date32(kind):
+                moved = moved.cast(pa.int32())
+            table = replace_column(table, name, moved.cast(kind))
+        possible = self._possible(table, before, people)
+        fewest = int(possible.min())
+        if fewest < self.least:
+            few = int(np.count_nonzero(possible < self.least))
+            raise PlanError(
+                f"{self}: the dates of {plural(few, 'person', 'people')} fill so much of the period of the table that fewer "
+                f"than {self.least} shifts are possible ({fewest} for one of them), and who knows the period could undo "
+                "theirs. Leave such people or their outermost dates out; shift by more days, if that is what bounds it; or "
+                "lower `least` if nobody can know the period"
+            )
+        promise = f"at least {self.least} shifts are possible for everybody, given the period of the table"
+        unmoved = [
+            name
+            for name in before.column_names
+            if name not in self.columns and pa.types.is_temporal(before[name].type)
+        ]
+        facts: dict[str, object] = {
+            "people": possible.size,
+            "different shifts": self.shifts.size,
+            "fewest possible": fewest,
+        }
+        facts |= {"dates that stay as they are": ", ".join(unmoved)} if unmoved else {}
+        return self.outcome(
+            before, table, findings=[Finding(promise, True, f"{fewest} at least")], facts=facts
+        )
+
+    @property
+    def _has_key(self) -> bool:
+        return (self.key, self.key_file, self.key_variable) != (None, None, None)
+
+    def _draw(self, table: pa.Table, people: NDArray[np.int32], randomness: Randomness) -> Days:
+        """Draw the shift of each person, of those after which no date lies outside of the period of its column."""
+        low, high = self._range(table, table, people)
+        # Moved by d, a date stays in the period if and only if it would, moved back by -d.
+        first, last = self._places(-high, -low)
+        drawn = np.empty(first.size, np.int64)
+        for number in np.unique(last - first).tolist():
+            some = np.flatnonzero(last - first == number)
+            drawn[some] = first[some] + randomness.integers(number, some.size)
+        return self.shifts[drawn]
+
+    def _keyed(self, table: pa.Table) -> Days:
+        """Return the shift of each person by the key, which is the same in every table."""
+        shifts = self.shifts
+        values, _ = encode_values(column_of(table, self.person, self))
+        start = start_hmac(read_key(self.key, self.key_file, self.key_variable), "dates", self.context)
+        places = []
+        for value in canonical_text(values, column=self.person):
+            made = start.copy()
+            made.update(str(value).encode())
+            places.append(int.from_bytes(made.digest(), "big") % shifts.size)
+        return shifts[np.array(places, np.int64)]
+
+    def _refuse_anchor(
+        self, name: str, counts: Days, missing: NDArray[np.bool_], people: NDArray[np.int32]
+    ) -> None:
+        """Refuse a date that more than half of the people have: where all start, shifts can be read."""
+        pairs = np.unique(np.stack([counts[~missing], people[~missing].astype(np.int64)]), axis=1)
+        _, had = np.unique(pairs[0], return_counts=True)
+        everybody = np.unique(pairs[1]).size
+        if everybody > 1 and 2 * int(had.max(initial=0)) > everybody:
+            raise PlanError(
+                f"{self}: {int(had.max()):,} of {everybody:,} people have the same date in column {name!r}, and who knows it "
+                "sees by how much they were moved. Leave the column out of the table"
+            )
+
+    def _refuse_order(self, table: pa.Table, name: str, counts: Days, missing: NDArray[np.bool_]) -> None:
+        """Refuse another column whose order is that of the dates."""
+        for other in table.column_names:
+            column = table[other]
+            if other in self.columns or other == self.person or not is_quantity(column.type):
+                continue
+            there = ~missing & np.array(column.is_valid(), dtype=np.bool_)
+            values = _numbers(column.filter(pa.array(there)))
+            if np.unique(values).size < max(20, values.size // 2):
+                continue  # many rows share a value, which then tells little of when they were
+            steps = np.diff(counts[there][np.argsort(values, kind="stable")])
+            steps = steps[steps != 0]
+            if steps.size >= 20 and max((steps > 0).mean(), (steps < 0).mean()) > _IN_STEP:
+                raise PlanError(
+                    f"{self}: column {other!r} is in the order of {name!r}, and so tells between which dates a row was. "
+                    "Leave it out of the table, or shift it as well if it holds dates"
+                )
+
+    def _possible(self, after: pa.Table, before: pa.Table, people: NDArray[np.int32]) -> Days:
+        """Count for each person the shifts that can be undone without leaving the period of the column."""
+        first, last = self._places(*self._range(after, before, people))
+        return last - first
+
+    def _places(self, low: Days, high: Days) -> tuple[Days, Days]:
+        """Return where the shifts from one to another begin and end."""
+        shifts = self.shifts
+        return np.searchsorted(shifts, low, side="left"), np.searchsorted(shifts, high, side="right")
+
+    def _range(self, after: pa.Table, before: pa.Table, people: NDArray[np.int32]) -> tuple[Days, Days]:
+        """Return between which shifts those lie that can be undone without leaving the period of the column."""
+        size = int(people.max()) + 1
+        low, high = np.full(size, -self.days, np.int64), np.full(size, self.days, np.int64)
+        for name in self.columns:
+            counts, missing, day = self._dates(before, name)
+            moved, _, _ = self._dates(after, name)
+            if missing.all():
+                continue
+            begin, end = counts[~missing].min(), counts[~missing].max()
+            # Undone, the last date would still be at or before the end, and the first at or after the beginning.
+            np.maximum.at(low, people[~missing], -((end - moved[~missing]) // day))
+            np.minimum.at(high, people[~missing], (moved[~missing] - begin) // day)
+        return low, high
+
+
+def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    if pa.types.is_temporal(column.type):
+        column = whole_numbers(column)
+    return np.array(column.cast(pa.float64(), safe=False), dtype=np.float64)
+
+
+@declared(kind_of=Method)
+class DaysSinceFirst(OfPeople):
+    """Dates become the number of days since the person's first one, for hierarchies to generalize.
+
+    The first of all named columns counts, so that intervals between columns stay as well; with `since` it is a date of
+    that column, which goes. Nothing tells any more when something was, only how far apart. The days of all visits of a
+    person may still be known to somebody: name the column a quasi-identifier and say `knows="all rows"`.
+
+    >>> from datetime import date
+    >>> visits = {"patient": [1, 1, 2], "visit": [date(2024, 1, 8), date(2024, 1, 11), date(2024, 6, 3)]}
+    >>> DaysSinceFirst("visit", "patient").mask(pa.table(visits), Randomness()).table["visit"].to_pylist()
+    [0, 3, 0]
+    """
+
+    columns: _Dates
+    person: _Person
+    since: Annotated[
+        str | None, Field(description="column with the date to count from, if not the first")
+    ] = None
+    kind: Literal["DaysSinceFirst"] = Field(default="DaysSinceFirst", repr=False, kw_only=True)
+
+    shuffles: ClassVar[bool] = True
+
+    @model_validator(mode="after")
+    def _is_another(self) -> DaysSinceFirst:
+        if self.since in self.columns:
+            raise ValueError(
+                f"DaysSinceFirst: days since {self.since!r} cannot be counted in that column itself"
+            )
+        return self
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        before, people = table, self._people(table)
+        first = np.full(int(people.max()) + 1, np.iinfo(np.int64).max, np.int64)
+        for name in self.columns if self.since is None else (self.since,):
+            counts, missing, day = self._dates(table, name)
+            np.minimum.at(first, people[~missing], np.floor_divide(counts[~missing], day))
+        unknown = first == np.iinfo(np.int64).max
+        for name in self.columns:
+            counts, missing, day = self._dates(table, name)
+            lacking = missing | unknown[people]
+            days = np.where(lacking, 0, np.floor_divide(counts, day) - np.where(unknown, 0, first)[people])
+            table = replace_column(table, name, pa.array(days, mask=lacking))
+        if self.since is not None:
+            table = table.drop_columns([self.since])
+        return self.outcome(before, table, facts={"people": first.size})

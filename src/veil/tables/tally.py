@@ -1,0 +1,134 @@
+"""How often values occur in a table: what tells whether its rows repeat each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.tables.columns import encode_values, is_list, is_text
+
+PLACEHOLDERS = ("", "-", "?", "*", "n/a", "na", "none", "null", "unknown", "unbekannt", "k.a.")
+"""Texts, in lower case, by which people say that there is no value."""
+
+_SOME = 1000
+"""Different values of a column that are enough to see what they look like."""
+
+
+class Tally(NamedTuple):
+    """How often the combinations of some columns occur, of rows that have a value in each.
+
+    Attributes
+    ----------
+    rows, different
+        Number of rows, and of different combinations.
+    pairs
+        Number of pairs of rows with the same combination.
+    most
+        Rows that the most frequent combination has.
+    """
+
+    rows: int
+    different: int
+    pairs: int
+    most: int
+
+
+class Tallied(Protocol):
+    """A table whose values can be counted, wherever it is."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of its columns."""
+
+    def some(self, name: str) -> pa.ChunkedArray:
+        """Return some of the different values of a column, as many as show what they look like."""
+
+    def tally(self, names: Sequence[str]) -> Tally:
+        """Count the combinations of some columns."""
+
+    def words(self, name: str) -> tuple[Tally, Tally]:
+        """Count the last words of a column of text, and what stands before them."""
+
+
+class InMemory:
+    """A table in memory.
+
+    >>> table = InMemory(pa.table({"name": ["Ada Jones", "Ada Smith", "Ada Jones", None]}))
+    >>> table.tally(["name"])
+    Tally(rows=3, different=2, pairs=1, most=2)
+    >>> table.words("name")
+    (Tally(rows=3, different=2, pairs=1, most=2), Tally(rows=3, different=1, pairs=3, most=3))
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        self._encoded: dict[str, tuple[pa.Array, NDArray[np.int64]]] = {}
+
+    @property
+    def columns(self) -> Sequence[str]:
+        names: Sequence[str] = self._table.column_names
+        return names
+
+    def some(self, name: str) -> pa.ChunkedArray:
+        values, _ = self._values(name)
+        return pa.chunked_array([values.slice(0, _SOME)])
+
+    def tally(self, names: Sequence[str]) -> Tally:
+        combined = np.zeros(self._table.num_rows, np.int64)
+        there = np.ones(self._table.num_rows, np.bool_)
+        for name in names:
+            values, codes = self._values(name)
+            there &= codes >= 0
+            combined = combined * (len(values) + 1) + codes + 1
+            combined = np.unique(combined, return_inverse=True)[1] if len(names) > 1 else combined
+        return tally_of(np.bincount(combined[there]))
+
+    def words(self, name: str) -> tuple[Tally, Tally]:
+        values, codes = self._values(name)
+        return words_of(values, np.bincount(codes[codes >= 0], minlength=len(values)))
+
+    def _values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
+        """The different values of a column, and where each cell's value is; -1 where there is none."""
+        if name not in self._encoded:
+            values, codes = encode_values(self._table[name])
+            there = ~no_value(values)
+            place = np.where(there, np.cumsum(there) - 1, -1)
+            self._encoded[name] = values.filter(pa.array(there)), place[codes]
+        return self._encoded[name]
+
+
+def no_value(values: pa.Array) -> NDArray[np.bool_]:
+    """Tell which values are none: missing, or a text that says so."""
+    if is_list(values.type) or pa.types.is_nested(values.type):
+        return np.array(values.is_null(), dtype=np.bool_)
+    missing = np.array(pc.is_null(values, nan_is_null=True), dtype=np.bool_)
+    if not is_text(values.type):
+        return missing
+    spelled = pc.utf8_lower(pc.utf8_trim_whitespace(values.cast(pa.string())))
+    return missing | np.array(pc.is_in(spelled, pa.array(PLACEHOLDERS)), dtype=np.bool_)
+
+
+def tally_of(counts: NDArray[np.int64]) -> Tally:
+    """Tally combinations that occur so often each.
+
+    >>> tally_of(np.array([3, 0, 1]))
+    Tally(rows=4, different=2, pairs=3, most=3)
+    """
+    counts = counts[counts > 0].astype(np.int64)
+    pairs = int((counts * (counts - 1) // 2).sum())
+    return Tally(int(counts.sum()), counts.size, pairs, int(counts.max(initial=0)))
+
+
+def words_of(values: pa.Array, counts: NDArray[np.int64]) -> tuple[Tally, Tally]:
+    """Tally the last words of texts that occur so often each, and what stands before them."""
+    texts = pc.utf8_trim_whitespace(values.cast(pa.string()))
+    made = []
+    for pattern in (r"^.*\s", r"\s*\S+$"):
+        rest, codes = encode_values(pa.chunked_array([pc.replace_substring_regex(texts, pattern, "")]))
+        made.append(tally_of(np.bincount(codes, weights=counts, minlength=len(rest)).astype(np.int64)))
+    return made[0], made[1]

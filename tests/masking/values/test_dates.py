@@ -1,0 +1,236 @@
+"""Dates of people: intervals stay, and what is handed over does not tell by how much they moved."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import veil
+from support.masking.running import outcome
+from veil import KAnonymity
+from veil import hierarchies as h
+from veil.errors import InputError, ParameterError, PlanError
+from veil.masking import DateShifting, DaysSinceFirst
+from veil.masking.values.dates import _SEASON, _YEAR
+
+_DAY = date(2024, 1, 1)
+_VISITS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 600)), min_size=1, max_size=25)
+
+
+def _table(visits: list[tuple[int, int]], **more: Any) -> pa.Table:
+    dates = [_DAY + timedelta(day) for _, day in visits]
+    return pa.table({"patient": [p for p, _ in visits], "visit": dates, **more})
+
+
+def _moved(method: DateShifting, table: pa.Table, column: str = "visit") -> list[tuple[Any, timedelta]]:
+    made = outcome(method, table).table
+    return [
+        (p, after - before)
+        for p, before, after in zip(
+            *(each.to_pylist() for each in (table["patient"], table[column], made[column])), strict=True
+        )
+    ]
+
+
+def _spread(people: int = 30, seed: int = 3) -> list[tuple[int, int]]:
+    """Visits that stay well inside of the period, but for the first and the last person."""
+    rng = np.random.default_rng(seed)
+    inner = [(p, int(day)) for p in range(people) for day in 400 + rng.integers(0, 200, 3)]
+    return [*inner, (people, 0), (people, 5), (people + 1, 1000), (people + 1, 990)]
+
+
+@settings(deadline=None)
+@given(_VISITS, st.sampled_from(["nothing", "weekday", "season", "weekday and season"]))
+def test_all_dates_of_a_person_move_by_the_same_admissible_shift(
+    visits: list[tuple[int, int]], keep: Any
+) -> None:
+    method = DateShifting("visit", "patient", 800, keep=keep, least=1)
+    try:
+        moved = _moved(method, _table(visits))
+    except PlanError as error:
+        assert "same date" in str(error)  # noqa: PT017
+        return
+    by_person = defaultdict(set)
+    for person, shift in moved:
+        by_person[person].add(shift.days)
+    for shifts in by_person.values():
+        (shift,) = shifts
+        assert abs(shift) <= 800
+        if "weekday" in keep:
+            assert shift % 7 == 0
+        if "season" in keep:
+            assert min(abs(shift - years * _YEAR) for years in range(-3, 4)) <= _SEASON
+
+
+@pytest.mark.parametrize("keep", ["nothing", "weekday"])
+def test_every_admissible_shift_is_as_likely_as_the_others(keep: Any) -> None:
+    people = 4000
+    rng = np.random.default_rng(1)
+    table = _table([(p, int(day)) for p, day in enumerate(rng.integers(0, 3000, people))])
+    method = DateShifting("visit", "patient", 14, keep=keep, least=1)
+    counts = Counter(shift.days for _, shift in _moved(method, table))
+    assert sorted(counts) == method.shifts.tolist()  # nearly everybody is far from the ends of the period
+    expected = people / len(counts)
+    assert all(abs(count - expected) < 6 * expected**0.5 for count in counts.values())
+
+
+def test_shifts_are_drawn_anew_and_those_of_a_key_stay() -> None:
+    table = _table(_spread())
+    drawn = {tuple(_moved(DateShifting("visit", "patient", 90), table)) for _ in range(3)}
+    assert len(drawn) == 3
+    keyed = DateShifting("visit", "patient", 90, key="0f" * 16)
+    assert _moved(keyed, table) == _moved(keyed, table)
+    other = DateShifting("visit", "patient", 90, key="0f" * 16, context="another study")
+    assert _moved(other, table) != _moved(keyed, table)
+    # The same people in another table and another order.
+    upside = table.take(pa.array(np.arange(table.num_rows)[::-1]))
+    assert dict(_moved(keyed, upside)) == dict(_moved(keyed, table))
+    assert "0f0f" not in repr(keyed)
+
+
+@settings(max_examples=40)
+@given(_VISITS, st.integers(1, 400), st.sampled_from(["nothing", "weekday"]))
+def test_possible_shifts_are_those_that_trying_all_of_them_leaves(
+    visits: list[tuple[int, int]], days: int, keep: Any
+) -> None:
+    table = _table(visits)
+    try:
+        method = DateShifting("visit", "patient", max(days, 14), keep=keep, least=1)
+        made = outcome(method, table)
+    except PlanError:
+        return
+    # The attacker knows the period of the table, and tries to undo every shift.
+    begin, end = min(table["visit"].to_pylist()), max(table["visit"].to_pylist())
+    dates = defaultdict(list)
+    for person, day in zip(made.table["patient"].to_pylist(), made.table["visit"].to_pylist(), strict=True):
+        dates[person].append(day)
+    left = [
+        sum(all(begin <= day - timedelta(int(shift)) <= end for day in of_person) for shift in method.shifts)
+        for of_person in dates.values()
+    ]
+    assert made.facts["fewest possible"] == min(left) >= 1
+
+
+def test_whoever_fills_the_period_is_refused() -> None:
+    visits = [*_spread(), (99, 0), (99, 1000)]
+    with pytest.raises(PlanError, match=r"the dates of 1 person fill so much"):
+        outcome(DateShifting("visit", "patient", 90), _table(visits))
+    assert (
+        outcome(DateShifting("visit", "patient", 90, least=1), _table(visits)).facts["fewest possible"] == 1
+    )
+
+
+def test_a_date_that_most_people_share_is_refused() -> None:
+    visits = [(p, 7) for p in range(20)] + [(p, 100 + 31 * p) for p in range(20)]
+    with pytest.raises(PlanError, match=r"20 of 20 people have the same date in column 'visit'"):
+        outcome(DateShifting("visit", "patient", 90), _table(visits))
+
+
+def test_a_column_in_the_order_of_dates_is_refused() -> None:
+    visits = sorted(_spread(), key=lambda each: each[1])
+    with pytest.raises(PlanError, match=r"column 'number' is in the order of 'visit'"):
+        outcome(DateShifting("visit", "patient", 90), _table(visits, number=list(range(len(visits)))))
+    rng = np.random.default_rng(0)
+    noise = rng.permutation(len(visits)).tolist()
+    outcome(DateShifting("visit", "patient", 90), _table(visits, number=noise))
+
+
+def test_rows_never_leave_in_the_order_they_came_in() -> None:
+    table = _table(_spread())
+    for method in (DateShifting("visit", "patient", 90), DaysSinceFirst("visit", "patient")):
+        with pytest.raises(PlanError, match='order="random"'):
+            veil.mask(table, method, order="input")
+        made = veil.mask(table, method)
+        assert made.table["patient"].to_pylist() != table["patient"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.date32(), pa.date64(), pa.timestamp("s"), pa.timestamp("ns", "Europe/Berlin")]
+)
+def test_types_times_of_day_and_gaps_stay(kind: pa.DataType) -> None:
+    times = [datetime(2024, 1, 1, 13, 30) + timedelta(day) for _, day in _spread()]
+    column = pa.array([*times[:-1], None], pa.timestamp("us")).cast(kind, safe=False)
+    table = pa.table({"patient": [p for p, _ in _spread()], "visit": column})
+    made = outcome(DateShifting("visit", "patient", 90), table).table["visit"]
+    assert made.type == kind
+    assert made.null_count == 1
+    if pa.types.is_timestamp(kind) and kind.tz is None:
+        assert {each.time() for each in made.to_pylist()[:-1]} == {times[0].time()}
+
+
+def test_several_columns_move_together() -> None:
+    visits = _spread()
+    table = _table(visits, left=[_DAY + timedelta(day + 3) for _, day in visits])
+    made = outcome(DateShifting(["visit", "left"], "patient", 60), table).table
+    pairs = zip(made["visit"].to_pylist(), made["left"].to_pylist(), strict=True)
+    assert {(b - a).days for a, b in pairs} == {3}
+
+
+@given(_VISITS)
+def test_days_since_the_first_are_those_of_plain_python(visits: list[tuple[int, int]]) -> None:
+    first = {p: min(day for q, day in visits if q == p) for p, _ in visits}
+    made = outcome(DaysSinceFirst("visit", "patient"), _table(visits)).table["visit"].to_pylist()
+    assert made == [day - first[p] for p, day in visits]
+
+
+def test_days_since_another_date() -> None:
+    table = pa.table(
+        {
+            "patient": [1, 1, 2, 3],
+            "visit": [_DAY, _DAY + timedelta(9), None, _DAY],
+            "birth": [_DAY - timedelta(30), _DAY - timedelta(30), _DAY, None],
+        }
+    )
+    made = outcome(DaysSinceFirst("visit", "patient", since="birth"), table).table
+    assert made.to_pydict() == {"patient": [1, 1, 2, 3], "visit": [30, 39, None, None]}
+
+
+def test_days_since_the_first_visit_are_a_quasi_identifier() -> None:
+    table = _table(_spread(60))
+    days = veil.mask(table, DaysSinceFirst("visit", "patient")).table
+    release = veil.anonymize(
+        days,
+        quasi_identifiers={"visit": h.intervals(30, 90, 360)},
+        models=KAnonymity(3),
+        person="patient",
+        knows="all rows",
+        identifying={"patient": "pseudonym"},
+        suppression_limit=0.4,
+    )
+    shown = defaultdict(list)
+    for row in release.table.to_pylist():
+        if row["patient"] != "*":
+            shown[row["patient"]].append(row["visit"])
+    assert all(people >= 3 for people in Counter(tuple(sorted(each)) for each in shown.values()).values())
+
+
+def test_bad_parameters_say_what_is_wrong() -> None:
+    with pytest.raises(ParameterError, match="Raise `days`"):
+        DateShifting("visit", "patient", 5, keep="weekday")
+    with pytest.raises(ParameterError, match="more than one key"):
+        DateShifting("visit", "patient", 90, key="00" * 16, key_file="x")
+    with pytest.raises(ParameterError, match="cannot be counted in that column itself"):
+        DaysSinceFirst("visit", "patient", since="visit")
+    with pytest.raises(InputError, match="column 'visit' holds values of type string, not dates"):
+        outcome(DateShifting("visit", "patient", 90), pa.table({"patient": [1], "visit": ["2024"]}))
+    with pytest.raises(InputError, match="has no value in 1 row"):
+        outcome(DaysSinceFirst("visit", "patient"), pa.table({"patient": [None], "visit": [_DAY]}))
+
+
+def test_recipes_and_the_command_line_know_them(tmp_path: Path) -> None:
+    lines = [f"{p},{_DAY + timedelta(day)}" for p, day in _spread()]
+    (tmp_path / "visits.csv").write_text("patient,visit\n" + "\n".join(lines) + "\n")
+    (tmp_path / "recipe.yaml").write_text(
+        "input: visits.csv\noutput: out.csv\nsteps:\n"
+        "  - {kind: DateShifting, columns: visit, person: patient, days: 90, keep: weekday}\n"
+    )
+    veil.run(tmp_path / "recipe.yaml")
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == len(lines) + 1

@@ -1,0 +1,101 @@
+"""Who the rows are about: what a plan says of it, in Python, in recipes and on the command line."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from veil import KAnonymity, Plan
+from veil import hierarchies as h
+from veil.cli.options import fields_of
+from veil.errors import InputError, PlanError
+from veil.plan.people import number_people
+from veil.plan.prepare import columns_read, prepare
+from veil.recipe import Recipe
+
+VISITS = pa.table({"patient": ["a", "a", "b"], "sex": ["f", "f", "m"], "ward": ["x", "y", "x"]})
+
+
+def plan(**fields: object) -> Plan:
+    given: dict[str, object] = {"quasi_identifiers": {"sex": h.suppression()}, "models": KAnonymity(1)}
+    return Plan(**{**given, **fields})  # type: ignore[arg-type]
+
+
+def test_the_column_is_identifying_without_being_listed() -> None:
+    made = plan(person="patient")
+    assert made.role_of("patient") == "identifying"
+    assert made.identifying == {"patient": "remove"}
+    assert plan(person="patient", identifying={"patient": "mask"}).identifying == {"patient": "mask"}
+    assert "patient" in columns_read(made, VISITS.column_names)
+
+
+def test_nobody_is_asked_by_default_and_rows_are_people_on_request() -> None:
+    assert plan().person_column is None
+    assert plan(person=None).person_column is None
+    assert plan(person=None).person is None
+
+
+def test_a_quasi_identifier_cannot_tell_people_apart() -> None:
+    with pytest.raises(PlanError, match="column 'sex' cannot be both quasi-identifying and identifying"):
+        plan(person="sex")
+
+
+def test_all_rows_of_whom() -> None:
+    with pytest.raises(PlanError, match=r'knows="all rows" speaks of people .* in `person`'):
+        plan(knows="all rows")
+    assert plan(knows="all rows", person=None).knows == "all rows"
+
+
+def test_a_table_without_the_column_is_refused() -> None:
+    with pytest.raises(
+        PlanError, match="no column 'patients', which the plan calls identifying. Did you mean"
+    ):
+        prepare(VISITS, plan(person="patients", insensitive="ward"))
+
+
+def test_a_column_that_is_called_as_the_question_is_refused() -> None:
+    table = VISITS.rename_columns(["ask", "sex", "ward"])
+    with pytest.raises(PlanError, match="column 'ask' has the name by which `person`"):
+        prepare(table, plan(others="keep"))
+    prepare(table, plan(others="keep", person=None))
+
+
+def test_people_are_numbered() -> None:
+    prepared = prepare(VISITS, plan(person="patient", others="keep"))
+    assert prepared.people is not None
+    assert prepared.people.tolist() == [0, 0, 1]
+    assert prepare(VISITS, plan(person=None, others="keep")).people is None
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.chunked_array([["a", None, "b", None]]),
+        pa.chunked_array([[1.0, math.nan, 2.0, math.nan]]),
+        pa.chunked_array([pa.array(["a", None, "b", None]).dictionary_encode()]),
+    ],
+)
+def test_rows_of_nobody_are_refused(column: pa.ChunkedArray) -> None:
+    with pytest.raises(
+        InputError, match=r"column 'patient' .* no value in 2 rows, the first of them row 2: .* in `person`"
+    ):
+        number_people(column, "patient")
+
+
+def test_recipes_spell_all_three(tmp_path: Path) -> None:
+    for made in (
+        plan(),
+        plan(person=None),
+        plan(person="patient", knows="all rows", identifying="name"),
+    ):
+        Recipe.of(made).save(tmp_path / "recipe.yaml")
+        assert Recipe.read(tmp_path / "recipe.yaml").plan() == made
+
+
+def test_options_spell_both() -> None:
+    given = {"quasi_identifiers": ["sex=suppression"], "models": ["k-anonymity:2"]}
+    assert Recipe(**fields_of({**given, "person": "patient"})).plan().person == "patient"
+    assert Recipe(**fields_of({**given, "person": "null"})).plan().person is None

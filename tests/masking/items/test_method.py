@@ -19,6 +19,7 @@ import veil
 from support import items as twin
 from veil import KAnonymity
 from veil import hierarchies as h
+from veil.cli.steps import read_step
 from veil.errors import HierarchyError, InputError, NoSolutionError, ParameterError, PlanError
 from veil.masking import ItemGeneralization, Mondrian
 from veil.models.item_sets import KMAnonymity
@@ -324,9 +325,7 @@ def test_after_anonymize_suppressed_rows_go() -> None:
         maximum_levels={"age": 1},
     )
     assert release.suppressed
-    made = veil.mask(
-        release.table, ItemGeneralization("items", 5, 2, TREE, within="age", recoding="local")
-    ).table
+    made = veil.mask(release, ItemGeneralization("items", 5, 2, TREE, within="age", recoding="local")).table
     assert len(made) == 300 - release.suppressed
     for _, each in made.groupby("age"):
         assert twin.rarest([frozenset(items) for items in each["items"]], 2) >= 5
@@ -421,3 +420,35 @@ def test_bad_parameters(error: type[Exception], match: str, make: Any) -> None:
 def test_bad_tables(error: type[Exception], match: str, table: pa.Table, step: ItemGeneralization) -> None:
     with pytest.raises(error, match=match):
         veil.mask(table, step)
+
+
+# --- written down ---------------------------------------------------------------------------------
+
+
+def test_recipe_and_command_line_say_the_same(tmp_path: Path) -> None:
+    (tmp_path / "groups.csv").write_text("".join(";".join(row) + "\n" for row in twin.TREE))
+    pl.DataFrame({"items": twin.PAPER}).write_parquet(tmp_path / "in.parquet")
+    (tmp_path / "steps.yaml").write_text(
+        "input: in.parquet\noutput: out.parquet\norder: input\n"
+        "steps:\n  - {kind: ItemGeneralization, column: items, k: 2, m: 2, hierarchy: groups.csv}\n"
+    )
+    veil.run(tmp_path / "steps.yaml")
+    made = pl.read_parquet(tmp_path / "out.parquet")["items"].to_list()
+    assert made == [["A", "b1", "b2"], ["A", "b1"], ["A", "b1", "b2"], ["A", "b2"]]
+    step = read_step("item-generalization:items,2,2,hierarchy=groups.csv,recoding=local,left_out=3")
+    assert (step.column, step.k, step.m, step.recoding, step.left_out) == ("items", 2, 2, "local", 3)  # type: ignore[attr-defined]
+
+
+def test_suppressed_records_show_no_items() -> None:
+    """200 of 200 records suppressed showed all their items once."""
+    rng = np.random.default_rng(1)
+    sets = [list(rng.choice([f"i{i}" for i in range(30)], 4, replace=False)) for _ in range(200)]
+    release = veil.anonymize(
+        pa.table({"age": rng.integers(20, 60, 200), "items": sets}),
+        quasi_identifiers={"age": h.intervals(20, 40)},
+        sensitive=["items"],
+        models=[KMAnonymity("items", 5, 2)],
+        suppression_limit=1.0,
+    )
+    assert release.suppressed == 200
+    assert release.table["items"].null_count == 200

@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import veil
@@ -80,7 +80,7 @@ def test_without_a_hierarchy_items_stay_or_go() -> None:
 # --- the promise, and the least loss --------------------------------------------------------------
 
 
-@settings(max_examples=OFTEN, deadline=None)
+@twin.examples(OFTEN)
 @given(
     sets=twin.baskets,
     tree=st.sampled_from(twin.TREES),
@@ -117,7 +117,7 @@ def test_optimum_equals_brute_force(
         assert losses["apriori"] >= float(best) - 1e-12
 
 
-@settings(max_examples=OFTEN // 2, deadline=None)
+@twin.examples(OFTEN // 2)
 @given(
     sets=st.lists(
         st.tuples(st.sampled_from("xy"), st.lists(st.sampled_from(["a1", "a2", "b1", "b2"]), max_size=4)),
@@ -154,7 +154,7 @@ def test_the_promise_holds_among_those_who_look_alike(
         )
 
 
-@settings(max_examples=OFTEN // 2, deadline=None)
+@twin.examples(OFTEN // 2)
 @given(
     sets=st.lists(st.lists(st.sampled_from(["a1", "a2", "b1", "b2"]), max_size=4), min_size=4, max_size=24),
     k=st.integers(2, 3),
@@ -259,7 +259,7 @@ def test_missing_and_empty_sets_are_published_in_one_form() -> None:
 
 
 @given(st.permutations(["a1", "a2", "b1", "b2"]), st.permutations(range(4)))
-@settings(max_examples=10, deadline=None)
+@twin.examples(10)
 def test_the_order_of_items_follows_from_their_names(items: list[str], rows: list[int]) -> None:
     sets = [[item for item in items if item in twin.PAPER[row]] for row in rows]
     made = veil.mask(lists(sets), ItemGeneralization("items", 2, 2, TREE), order="input").table

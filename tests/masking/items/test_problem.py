@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support import items as twin
@@ -60,7 +60,7 @@ def rare(
     return Counter(known for (_, known), number in held.items() if number < problem.k)
 
 
-@settings(max_examples=60, deadline=None)
+@twin.examples(60)
 @given(data=st.data(), sets=twin.baskets, k=st.integers(2, 5), size=st.integers(1, 3))
 @pytest.mark.usefixtures("counting")
 def test_what_is_rare(data: st.DataObject, sets: list[list[str]], k: int, size: int) -> None:

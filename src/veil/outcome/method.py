@@ -44,6 +44,11 @@ class Method:
         return self.column_names
 
     @property
+    def files_apart(self) -> tuple[str, ...]:
+        """Files that the method keeps for itself, which do not belong into the folder of the release."""
+        return ()
+
+    @property
     def privacy_models(self) -> tuple[PrivacyModel, ...]:
         """Privacy models that the output fulfils, with the changed columns as quasi-identifiers."""
         return ()

@@ -313,6 +313,7 @@ def test_after_mondrian_in_one_run(tmp_path: Path) -> None:
     release.certificate(tmp_path / "certificate.json")
     checked = veil.verify(tmp_path / "out.parquet", certificate=tmp_path / "certificate.json")
     assert any("5^2-anonymity" in str(each.promise) and each.holds for each in checked.findings)
+    assert not checked.broken
 
 
 def test_after_anonymize_suppressed_rows_go() -> None:
@@ -337,6 +338,7 @@ def test_a_certificate_of_sets_alone_can_be_checked(tmp_path: Path) -> None:
     release.certificate(tmp_path / "certificate.json")
     checked = veil.verify(tmp_path / "out.parquet", certificate=tmp_path / "certificate.json")
     assert any("2^2-anonymity" in each.promise and each.holds for each in checked.findings)
+    assert checked.holds
     release.report(tmp_path / "report.html")
     assert "planted" not in (tmp_path / "report.html").read_text()
 

@@ -54,10 +54,10 @@ class ItemGeneralization(Method):
     recodings that are the same for all records of a part. Terrovitis, Mamoulis and Kalnis (2008); with other columns:
     Poulis et al. (2013).
 
-    The column holds lists or text with a separator, or, if `person` names the column that tells people apart, one item in each row.
-    Then people get random numbers, each of their items one row, and one row without an item if none is left; further columns have to be the
-    same in all rows of a person. A missing set is an empty one and published as such. Items are published in the order of
-    their names, as text if there is a hierarchy.
+    The column holds lists or text with a separator, or, if `person` names the column that tells people apart, one item
+    in each row. Then people get random numbers, each of their items one row, and one row without an item if none is
+    left; further columns have to be the same in all rows of a person. A missing set is an empty one and published as
+    such. Items are published in the order of their names, as text if there is a hierarchy.
 
     >>> from veil import hierarchies as h
     >>> baskets = pa.table({"items": [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from veil.base.provided import POLICIES_CARRIED_OUT, REPORT_OF_PRIVATE_TABLE, TABLE_OF_ENGINE
 from veil.base.version import __version__ as __version__
 
 if TYPE_CHECKING:  # names for editors and type checkers
@@ -13,6 +14,7 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil import hierarchies as hierarchies
     from veil import lattice as lattice
     from veil import masking as masking
+    from veil import policy as policy
     from veil import quality as quality
     from veil import report as report
     from veil import risk as risk
@@ -39,12 +41,18 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.models import KMap as KMap
     from veil.models import PopulationUniqueness as PopulationUniqueness
     from veil.models import Profitability as Profitability
+    from veil.models import RatioDistance as RatioDistance
     from veil.models import RecursiveCLDiversity as RecursiveCLDiversity
     from veil.models import SampleUniqueness as SampleUniqueness
     from veil.models import SubsetKAnonymity as SubsetKAnonymity
     from veil.models import TCloseness as TCloseness
     from veil.plan.plan import Plan as Plan
     from veil.recipe import Recipe as Recipe
+
+# What a room asks of one above it, which it must not know (see `veil.base.provided`).
+TABLE_OF_ENGINE.by("veil.engines.questions:hold_relation")
+POLICIES_CARRIED_OUT.by("veil.api.policy:apply")
+REPORT_OF_PRIVATE_TABLE.by("veil.report.private_table:write_private_report")
 
 # Names are fetched from their homes when first used: `veil --help` should not wait for the engine. Besides these, every
 # privacy model is one of them.
@@ -63,6 +71,7 @@ _HOMES = {
     "lattice": "veil",
     "mask": "veil.api.mask",
     "masking": "veil",
+    "policy": "veil",
     "quality": "veil",
     "report": "veil",
     "risk": "veil",

@@ -110,6 +110,10 @@ class ParameterError(PlanError):
     """A parameter lies outside its range."""
 
 
+class ImpossibleError(ParameterError):
+    """No release of the table can fulfil a model, whatever is done to it."""
+
+
 class HierarchyError(PlanError):
     """A hierarchy is not a tree, is ragged, or does not cover a value of the column."""
 

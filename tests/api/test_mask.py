@@ -99,16 +99,19 @@ def test_secrets_go_into_a_folder_of_their_own(tmp_path):
     made = mask(pa.table(COLUMNS), [RandomPseudonyms("name"), RandomPseudonyms("age")])
     assert set(made.apart) == made.secret == {"pseudonyms", "pseudonyms 2"}
     assert "apart: pseudonyms, pseudonyms 2" in repr(made)
-    (tmp_path / "secret").mkdir()
-    with pytest.raises(OutputError, match="the release goes there, and pseudonyms, pseudonyms 2 must not"):
-        made.save(tmp_path / "out.csv", apart=tmp_path)
+    secret, out = tmp_path / "secret", tmp_path / "published" / "out.csv"
+    for folder in (secret, out.parent, out.parent / "below"):
+        folder.mkdir()
+    for beside in (out.parent, out.parent / "below"):
+        with pytest.raises(OutputError, match="pseudonyms, pseudonyms 2 must not go along"):
+            made.save(out, apart=beside)
     with pytest.raises(OutputError, match="is not a folder. Create it"):
-        made.save(tmp_path / "out.csv", apart=tmp_path / "nowhere")
+        made.save(out, apart=tmp_path / "nowhere")
     with pytest.raises(OutputError):
-        made.save(tmp_path / "nowhere" / "out.csv", apart=tmp_path / "secret")
-    assert [path.name for path in tmp_path.rglob("*")] == ["secret"]
-    written = made.save(tmp_path / "out.csv", apart=tmp_path / "secret")
-    assert written.name == str(tmp_path / "out.csv")
+        made.save(tmp_path / "nowhere" / "out.csv", apart=secret)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["below", "published", "secret"]
+    written = made.save(out, apart=secret)
+    assert written.name == str(out)
     assert [path.name for path in written.apart] == ["pseudonyms.csv", "pseudonyms-2.csv"]
     for path in written.apart:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600

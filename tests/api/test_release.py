@@ -19,7 +19,7 @@ import veil
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.api.release import Release
-from veil.errors import InputError, NoSolutionError, ParameterError, PlanError
+from veil.errors import InputError, NoSolutionError, OutputError, ParameterError, PlanError
 from veil.lattice.optimality import gap_in_words
 
 PATIENTS: dict[str, list[Any]] = {
@@ -396,3 +396,15 @@ def test_the_report_claims_no_more_than_was_proven(tmp_path: Path) -> None:
     assert "ruled out by proof" not in text
     proven = anonymize(pa.table(PATIENTS)).report(tmp_path / "proven.html").read_text()
     assert "ruled out by proof" in proven
+
+
+def test_no_file_is_replaced_unless_that_is_said(tmp_path: Path) -> None:
+    made = anonymize(pa.table(PATIENTS))
+    writers = {"report.json": made.report, "certificate.json": made.certificate, "release.csv": made.save}
+    for name, write in writers.items():
+        (tmp_path / name).write_text("somebody's work")
+        with pytest.raises(OutputError, match="exists already. Choose another path, or say overwrite=True"):
+            write(tmp_path / name)
+        assert (tmp_path / name).read_text() == "somebody's work"
+        write(tmp_path / name, overwrite=True)
+        assert (tmp_path / name).read_text() != "somebody's work"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import os
 import shutil
 import subprocess
@@ -9,6 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from veil.base import provided
 
 ROOT = Path(__file__).parents[2]
 CONTRACTS = ROOT / "pyproject.toml"
@@ -96,3 +100,37 @@ def test_what_breaks_a_contract_is_named(
     assert exit_code == 1, told
     assert f"{contract} BROKEN" in told
     assert culprit in told
+
+
+def rooms_named(path: Path) -> set[str]:
+    """Rooms of which a file imports something by a name in a text, which no contract sees."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            first = node.args[0]
+            start = first.values[0] if isinstance(first, ast.JoinedStr) else first
+            if isinstance(start, ast.Constant) and str(start.value).startswith("veil."):
+                found.add(str(start.value).split(".")[1])
+    return found
+
+
+def test_no_room_reaches_another_by_a_name_in_a_text(tmp_path: Path) -> None:
+    """Only the package itself does, which says who provides what a room asks of one above it."""
+    source = ROOT / "src" / "veil"
+    for path in source.rglob("*.py"):
+        if path != source / "__init__.py":
+            assert rooms_named(path) <= {path.relative_to(source).parts[0]}, path
+    spoiled = tmp_path / "spoiled.py"
+    spoiled.write_text('import importlib\nimportlib.import_module("veil.engines.questions")\n')
+    assert rooms_named(spoiled) == {"engines"}
+
+
+def test_everything_that_is_asked_of_a_room_above_is_provided() -> None:
+    asked = [each for each in vars(provided).values() if isinstance(each, provided.Provided)]
+    assert asked
+    for each in asked:
+        assert each.provider is not None, each.what
+        module, _, function = each.provider.partition(":")
+        assert callable(getattr(importlib.import_module(module), function))
+    with pytest.raises(LookupError, match="nobody provides a moon"):
+        provided.Provided("a moon")()

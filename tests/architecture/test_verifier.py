@@ -132,6 +132,7 @@ MODELS = [
         "ill", 0.5, "hierarchical", h.table([["flu", "x", "*"], ["cold", "x", "*"], ["gout", "y", "*"]])
     ),
     m.DeltaDisclosure("ill", 3),
+    m.RatioDistance("ill", 9),
     m.BetaLikeness("ill", 3),
     m.KMAnonymity("drugs", 2, 2),
     m.DeltaPresence(0, 1, subset=WOMEN),

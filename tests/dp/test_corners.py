@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from support.amount import tables
 from support.realdata import SHARED
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, Corners, private_table
 from veil.dp.private_table.clusters import cluster_sums, clusters, corners, nearest
 from veil.dp.private_table.columns import Numbers, read_columns
-from veil.dp.private_table.corners import published_values
+from veil.dp.private_table.published import published_numbers
 from veil.errors import ParameterError, PlanError
 from veil.tables import read
 
@@ -68,7 +69,7 @@ def slow_clusters(records: list[tuple[int, ...]], k: int, high: int) -> list[lis
 
 def test_clusters_against_the_slow_twin_and_one_record_replaces_at_most_one_in_each() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(1000):
+    for _ in range(tables(400)):
         records, width = int(rng.integers(2, 14)), int(rng.integers(1, 4))
         k = int(rng.integers(1, records + 1))
         before = rng.integers(0, 5, (records, width))
@@ -231,6 +232,12 @@ def census() -> tuple[list[Numbers], np.ndarray]:
     table = read(CENSUS).table.select(list(BOUNDS))
     columns: Any = read_columns(table, BOUNDS, {}, {}, "one changed")
     return columns, np.array([np.array(table[name], float) for name in BOUNDS]).T
+
+
+def published_values(
+    columns: list[Numbers], rows: list[np.ndarray], k: int, epsilon: float, source: Randomness
+) -> np.ndarray:
+    return np.column_stack([published_numbers(each, rows, k, epsilon, source) for each in columns])
 
 
 def linked(original: np.ndarray, released: np.ndarray) -> float:

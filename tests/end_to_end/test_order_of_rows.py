@@ -105,24 +105,28 @@ def test_with_differential_privacy_the_order_is_always_random() -> None:
 @pytest.mark.parametrize("ending", ["csv", "parquet", "feather", "xlsx"])
 def test_the_key_goes_to_another_folder_and_only_the_holder_reads_it(tmp_path: Path, ending: str) -> None:
     release = veil.anonymize(pa.table({"age": list(range(20)), "number": list(range(20))}), **PLAN)
-    (tmp_path / "mine").mkdir()
-    with pytest.raises(OutputError, match="the release goes into this folder, and its key must not"):
-        release.save(tmp_path / f"out.{ending}", key=tmp_path / "key.csv")
-    assert not list(tmp_path.glob("*.*"))
-    release.save(tmp_path / f"out.{ending}", key=tmp_path / "mine" / "key.csv")
+    out = tmp_path / "published" / f"out.{ending}"
+    for folder in (tmp_path / "mine", out.parent, out.parent / "below"):
+        folder.mkdir()
+    for beside in (out.parent, out.parent / "below", out.parent / "below" / ".." / "below"):
+        with pytest.raises(OutputError, match="and its key must not go along"):
+            release.save(out, key=beside / "key.csv")
+    assert not list(tmp_path.rglob("*.*"))
+    release.save(out, key=tmp_path / "mine" / "key.csv")
     assert stat.S_IMODE((tmp_path / "mine" / "key.csv").stat().st_mode) == 0o600
     read = {"csv": pd.read_csv, "parquet": pd.read_parquet, "feather": pd.read_feather, "xlsx": pd.read_excel}
     key = pd.read_csv(tmp_path / "mine" / "key.csv")
-    assert read[ending](tmp_path / f"out.{ending}")["number"].tolist() == key["input row"].tolist()
+    assert read[ending](out)["number"].tolist() == key["input row"].tolist()
 
 
 @pytest.mark.parametrize("verb", ["anonymize", "mask"])
 def test_the_key_on_the_command_line(tmp_path: Path, verb: str) -> None:
     pd.DataFrame({"age": range(60), "number": range(60)}).to_csv(tmp_path / "in.csv", index=False)
-    (tmp_path / "mine").mkdir()
+    for folder in ("mine", "published"):
+        (tmp_path / folder).mkdir()
     plan = ["--qi", "age=intervals:100", "--insensitive", "number", "--model", "k-anonymity:1"]
     plan = plan if verb == "anonymize" else ["--step", "rounding:age,base=10"]
-    out, key = tmp_path / "out.csv", tmp_path / "mine" / "key.csv"
+    out, key = tmp_path / "published" / "out.csv", tmp_path / "mine" / "key.csv"
     ran = command(verb, tmp_path / "in.csv", *plan, "-o", out, "--key", key, "-q")
     assert ran.code == 0, ran.err
     shown = pd.read_csv(out)["number"].tolist()
@@ -132,7 +136,7 @@ def test_the_key_on_the_command_line(tmp_path: Path, verb: str) -> None:
     assert ran.code == 0, ran.err
     assert pd.read_csv(out)["number"].tolist() == list(range(60))
     ran = command(
-        verb, tmp_path / "in.csv", *plan, "-o", out, "--key", tmp_path / "key.csv", "-q", "--overwrite"
+        verb, tmp_path / "in.csv", *plan, "-o", out, "--key", out.parent / "key.csv", "-q", "--overwrite"
     )
     assert "its key must not" in ran.err
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -334,3 +336,18 @@ def test_a_certificate_names_the_flag_that_the_engine_writes(connection: Any, tm
     assert found.holds, str(found)
     assert "3-anonymity" in str(found)
     assert '"flag": "veil_suppressed"' in (tmp_path / "certificate.json").read_text()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_times_in_seconds_are_as_they_were(ending: str, tmp_path: Path) -> None:
+    """DuckDB has a type for them, and files have none: a right release was withheld as changed."""
+    import ibis
+
+    seen = pa.array([0, 86_400, None, 7] * 3, pa.timestamp("s"))
+    held = ibis.duckdb.connect().create_table("people", pa.table({"sex": ["f"] * 12, "seen": seen}))
+    release = veil.anonymize(
+        held, quasi_identifiers={"sex": "suppression"}, insensitive=["seen"], models=[m.KAnonymity(2)]
+    )
+    release.save(tmp_path / f"out.{ending}")
+    found = veil.tables.read(tmp_path / f"out.{ending}").table["seen"].cast(pa.timestamp("s")).to_pylist()
+    assert Counter(found) == Counter(seen.to_pylist())

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from support.masking import microaggregation as twins
 from support.masking.running import holds_the_same, outcome
+from veil import hierarchies as h
 from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError
 from veil.masking.microaggregation.closeness import TClosenessThroughMicroaggregation
@@ -23,7 +24,7 @@ from veil.masking.ties.confidential_groups import (
     ConfidentialAttributePartitioning,
     largest_ratio,
 )
-from veil.models import DeltaDisclosure, KAnonymity
+from veil.models import DeltaDisclosure, KAnonymity, RatioDistance, ratio_distance
 from veil.published.table import Published
 
 # --- joining groups -------------------------------------------------------------------------------
@@ -218,6 +219,60 @@ def test_bucketized_t_closeness_holds_on_what_is_published(t, rows, more, simila
     bits = float(np.log2(t)) + 1e-9
     published = Published(second, ["group"], untouched=True)
     assert DeltaDisclosure("pay", bits).verify(published).holds
+    assert RatioDistance("pay", t).verify(published).holds
+
+
+SPORTS = h.table(
+    [
+        ["sailing", "water", "sport"],
+        ["soccer", "field", "sport"],
+        ["skiing", "winter", "sport"],
+        ["swimming", "water", "sport"],
+    ]
+)
+
+
+def test_nominal_attributes_take_the_order_of_a_hierarchy():
+    """Both kinds of water sport are neighbours, though they stand first and last."""
+    values = ["soccer", "swimming", "skiing", "sailing"] * 9
+    table = {"age": list(range(36)), "sport": values}
+    method = BucketizedTCloseness("sport", 3, 9, hierarchies={"sport": SPORTS})
+    second = outcome(method, table).apart["confidential"]
+    assert set(second["sport"].to_pylist()) == {"{sailing}", "{swimming}", "{soccer}", "{skiing}"}
+    method = BucketizedTCloseness("sport", 2, 9, hierarchies={"sport": SPORTS})
+    made = outcome(method, table)
+    assert set(made.apart["confidential"]["sport"].to_pylist()) == {
+        "{sailing, swimming}",
+        "{soccer, swimming}",
+        "{skiing, soccer}",
+    }
+    assert all(finding.holds for finding in made.verification.findings)
+    assert (
+        RatioDistance("sport", 2)
+        .verify(Published(made.apart["confidential"], ["group"], untouched=True))
+        .holds
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from(["sailing", "soccer", "skiing", "swimming"]), min_size=27, max_size=60))
+def test_buckets_along_a_hierarchy_keep_the_ratio(values):
+    walk = ["sailing", "swimming", "soccer", "skiing"]
+    method = BucketizedTCloseness("sport", 2, 9, hierarchies={"sport": SPORTS})
+    made = outcome(method, {"age": list(range(len(values))), "sport": values})
+    second = made.apart["confidential"]
+    assert RatioDistance("sport", 2).verify(Published(second, ["group"], untouched=True)).holds
+    runs = sorted(
+        sorted(walk.index(each) for each in label[1:-1].split(", "))
+        for label in set(second["sport"].to_pylist())
+    )
+    assert all(one[-1] <= other[0] for one, other in itertools.pairwise(runs))
+
+
+def test_nominal_attributes_need_a_hierarchy():
+    table = {"age": list(range(36)), "sport": ["soccer", "swimming", "skiing", "sailing"] * 9}
+    with pytest.raises(InputError, match="have no order"):
+        outcome(BucketizedTCloseness("sport", 2, 9), table)
 
 
 def test_soria_comas_table_7_5():
@@ -229,7 +284,8 @@ def test_soria_comas_table_7_5():
     assert sorted(sorted(held.values()) for held in inside.values()) == [[1, 1, 2]] * 3
     assert set().union(*inside.values()) == {"[0, 3]", "[4, 7]", "[8, 11]"}
     assert (
-        str(made.verification.findings[1]) == "holds: largest ratio of shares of 'c' at most 2 (found: 3/2)"
+        str(made.verification.findings[1])
+        == f"holds: ratio distance of 'c' at most 2 ({ratio_distance.LABEL}) (found: 3/2)"
     )
 
 

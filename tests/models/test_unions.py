@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support import oracle, strategies
 from support.judging import often
 from support.models import ours
-from support.oracle.suppression import listed, sizes_of, without_small_groups
+from support.oracle.suppression import sizes_of, without_small_groups
 from support.samples import sample_of
 from veil import models as m
 
@@ -30,7 +30,7 @@ def kept(
     whole = oracle.classes(problem, levels)
     classes = [part for cls in whole if (part := [row for row in cls if row in rows])]
     if isinstance(model, SAMPLE_MODELS):
-        holds = oracle.fulfils(model, sizes_of(problem, listed(problem, levels, classes)))
+        holds = oracle.fulfils(model, sizes_of(problem, classes))
         return rows if holds else frozenset()
     if isinstance(model, oracle.SubsetKAnonymity):
         classes = without_small_groups(problem, [model], levels, classes)
@@ -72,6 +72,7 @@ def claimants(problem: oracle.Problem) -> dict[str, st.SearchStrategy[oracle.Any
         ),
         "AlphaKAnonymity": st.builds(oracle.AlphaKAnonymity, name, share, small),
         "TCloseness": strategies.closeness(problem),
+        "RatioDistance": st.builds(oracle.RatioDistance, name, st.sampled_from([1, 2, 5, 20])),
         "BetaLikeness": st.builds(oracle.BetaLikeness, name, st.sampled_from([0.5, 1, 2, 5]), st.booleans()),
         "Profitability": costs | unattacked,
         "AverageReidentificationRisk": st.builds(oracle.AverageReidentificationRisk, share)

@@ -33,6 +33,8 @@ def ours(model: oracle.AnyModel) -> PrivacyModel | None:
             return m.TCloseness(attribute, t, distance, h.table(hierarchy) if hierarchy else None)
         case oracle.DeltaDisclosure(attribute, delta):
             return m.DeltaDisclosure(attribute, delta)
+        case oracle.RatioDistance(attribute, t):
+            return m.RatioDistance(attribute, t)
         case oracle.BetaLikeness(attribute, beta, enhanced):
             return m.BetaLikeness(attribute, beta, enhanced)
         case oracle.AlphaKAnonymity(attribute, alpha, k):

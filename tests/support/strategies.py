@@ -235,6 +235,7 @@ def monotone_models(problem: Problem) -> st.SearchStrategy[oracle.AnyModel]:
         st.builds(oracle.EntropyLDiversity, name, st.sampled_from([1, 1.5, 1.89, 2, 2.5, 3])),
         st.builds(oracle.RecursiveCLDiversity, name, st.sampled_from([0.5, 1, 1.5, 2, 4]), st.integers(1, 4)),
         closeness(problem),
+        st.builds(oracle.RatioDistance, name, st.sampled_from([1, 1.5, 2, 3.3, 10])),
         st.builds(oracle.BetaLikeness, name, st.sampled_from([0, 0.3, 0.5, 1, 2]), st.booleans()),
         st.builds(oracle.AlphaKAnonymity, name, st.sampled_from([0.25, 0.5, 0.6, 0.75, 1]), small),
         st.builds(oracle.KMAnonymity, st.just("I"), small, st.integers(1, 3)),

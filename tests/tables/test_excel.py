@@ -149,6 +149,17 @@ def test_what_is_written_reads_back(tmp_path: Path) -> None:
         (pa.array(["a\x01b"]), "control characters"),
         (pa.array(["a" * 32_768]), "32,768 characters; Excel takes 32,767"),
         (pa.array(["a", None]), "all values of the last row are missing"),
+        (
+            pa.array(["", "a", None, "b"]),
+            "column 'x' holds a missing value and an empty text, which .* shows as one",
+        ),
+        (
+            pa.array([1.5, float("-inf")]),
+            "column 'x' holds -inf, and an Excel sheet knows no infinite numbers",
+        ),
+        (pa.array(["a\r\nb"]), "would read as another text"),
+        (pa.array(["_x0041_"]), "would read as another text"),
+        (pa.array([0.3, 0.1 + 0.2]), "shows as one"),
         (pa.nulls(1_048_576, pa.int8()), "at most 1,048,576 rows"),
     ],
 )
@@ -156,6 +167,22 @@ def test_what_a_sheet_cannot_hold(tmp_path: Path, column: pa.Array, reason: str)
     with pytest.raises(OutputError, match=reason):
         write(pa.table({"x": column}), tmp_path / "t.xlsx")
     assert not list(tmp_path.iterdir())
+
+
+def test_what_excel_would_cut_off_is_written_as_text(tmp_path: Path) -> None:
+    exact = {
+        "number": [2**53, 2**53 + 1],
+        "amount": [Decimal("1.0000000000000001"), Decimal("2.0000000000000000")],
+        "seen": [dt.datetime(2020, 1, 31, 1, 2, 3, 4), dt.datetime(2020, 1, 31)],
+        "part": [0.1 + 0.2, 1 / 3],
+    }
+    write(pa.table(exact), tmp_path / "t.xlsx")
+    assert read(tmp_path / "t.xlsx").table.to_pydict() == {
+        "number": ["9007199254740992", "9007199254740993"],
+        "amount": ["1.0000000000000001", "2.0000000000000000"],
+        "seen": ["2020-01-31T01:02:03.000004", "2020-01-31T00:00:00"],
+        "part": [0.1 + 0.2, 1 / 3],
+    }
 
 
 def test_openpyxl_is_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pyarrow as pa
 
-from veil.api.targets import Together, check_targets
+from veil.api.targets import Together, check_targets, goes_along
 from veil.base.progress import ProgressLike
 from veil.engines.held import EngineHeld
 from veil.errors import OutputError, PlanError, Say
@@ -63,10 +63,11 @@ def refuse_key() -> NoReturn:
 
 
 def check_key(key: Path, target: Path) -> None:
-    """Refuse a key beside the release."""
-    if key.resolve().parent == target.resolve().parent:
+    """Refuse a key that lies in the folder of the release, or below it."""
+    if goes_along(key.resolve().parent, target):
         raise OutputError(
-            f"{key}: the release goes into this folder, and its key must not. Choose another one"
+            f"{key}: the release goes into this folder or one above, and its key must not go along. Choose a folder "
+            "beside that of the release"
         )
 
 
@@ -81,7 +82,9 @@ def _key(outcome: Outcome) -> pa.Table:
         raise PlanError(
             "a differentially private release has no key: the promise rests on nobody knowing who was drawn. Leave `key` out"
         )
-    return pa.table({"release row": np.arange(outcome.table.num_rows), "input row": outcome.origins})
+    used = getattr(outcome.account, "rows", None)  # of those whose policies allow it
+    rows = outcome.origins if used is None else used[outcome.origins]
+    return pa.table({"release row": np.arange(outcome.table.num_rows), "input row": rows})
 
 
 def save(
@@ -106,6 +109,7 @@ def save(
             f"`{next(iter(options))}` is for tables that an engine writes, and this one is in memory: leave it out"
         )
     path = Path(target)
+    _check_files_apart(outcome, path)
     format = output_format(path, outcome.source.format)
     tables = dict(outcome.apart) if apart is not None else {}
     places = [] if apart is None else _places(outcome, Path(apart), path)
@@ -128,13 +132,23 @@ def save(
     return Written(str(path), apart=tuple(places), verification=outcome.verification)
 
 
+def _check_files_apart(outcome: Outcome, target: Path) -> None:
+    """Refuse to put a release beside what its methods keep for themselves."""
+    for method in outcome.methods:
+        for file in method.files_apart:
+            if Path(file).resolve().parent == target.resolve().parent:
+                raise OutputError(
+                    f"{target}: {file} is in the same folder, and must not go with the release. Choose another folder"
+                )
+
+
 def _places(outcome: Outcome, folder: Path, target: Path) -> list[Path]:
     if not folder.is_dir():
         raise OutputError(f"{folder}: is not a folder. Create it, or choose another one")
-    if outcome.secret and folder.resolve() == target.resolve().parent:
+    if outcome.secret and goes_along(folder, target):
         raise OutputError(
-            f"{folder}: the release goes there, and {', '.join(sorted(outcome.secret))} must not. Choose another "
-            "folder"
+            f"{folder}: the release goes there or into a folder above, and {', '.join(sorted(outcome.secret))} must not "
+            "go along. Choose a folder beside that of the release"
         )
     places = [folder / file_name(name) for name in outcome.apart]
     for place in places:

@@ -18,6 +18,7 @@ from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
 from veil.dp.symbolic import Symbolic
 from veil.errors import ParameterError, PlanError, Say, VerificationError
+from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
@@ -45,7 +46,8 @@ def mask(
     ----------
     source
         A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or, for `Mondrian`, a
-        table that an engine holds, as for `veil.anonymize`.
+        table that an engine holds, as for `veil.anonymize`. For `ItemGeneralization`, all rows of such a table are read
+        into memory, and what comes out is a pyarrow table.
     steps
         One method, or several in their order (see `veil.masking`).
     format
@@ -85,6 +87,7 @@ def mask(
         raise PlanError(
             "there is no step: give at least one masking method, such as RankSwapping(['age'], p=10)"
         )
+    _check_order(methods)
     if order not in ("random", "input"):
         raise ParameterError(f'`order` should be "random" or "input", not {order!r}')
     for each in methods:
@@ -103,11 +106,30 @@ def mask(
             if accountant is not None:
                 _charge(accountant, opened, methods)
             return Release(verified(_mask(opened, methods, order, randomness, shown)))
+        if any(method.takes_rows_of_engines for method in methods) and accountant is None:
+            from veil.engines.fetch import fetch_rows
+
+            opened = fetch_rows(relation, shown)
+            return Release(verified(_mask(opened, methods, order, randomness, shown)))
         if accountant is not None:
             raise PlanError("`accountant` goes with tables in memory: no engine draws anew what is charged")
         from veil.engines.parts.mondrian import mask_on_engine  # which needs Ibis
 
         return Release(verified(mask_on_engine(relation, methods, most_combinations, order, shown)))
+
+
+def _check_order(methods: list[Method]) -> None:
+    """Refuse pseudonyms of what other steps have changed: people who look alike by then would get the same one."""
+    changed: dict[str, Method] = {}
+    for method in methods:
+        if isinstance(method, Pseudonyms):
+            for name in method.column_names:
+                if name in changed:
+                    raise PlanError(
+                        f"{type(method).__name__} comes after {type(changed[name]).__name__}, which changes {name!r}: people "
+                        "who look alike by then would get one pseudonym. Make pseudonyms first"
+                    )
+        changed |= dict.fromkeys(method.column_names, method)
 
 
 def _charge(accountant: Accountant, source: Source, methods: list[Method]) -> None:

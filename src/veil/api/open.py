@@ -33,7 +33,12 @@ Place = Path | Database
 
 
 def open_source(
-    source: Any, format: Format | None, engine: Engine, condense: Callable[[Relation], Source]
+    source: Any,
+    format: Format | None,
+    engine: Engine,
+    condense: Callable[[Relation], Source],
+    *,
+    may_be_empty: bool = False,
 ) -> Source:
     """Read a table into memory, or let the engine that holds it condense it. What a release publishes is a table."""
     if isinstance(source, Source):
@@ -42,7 +47,9 @@ def open_source(
     if released is not None:
         return Source(released.table, "pyarrow", weights=released.weights)
     relation = find_relation(source, format, engine)
-    return read(source, format=format) if relation is None else condense(relation)
+    if relation is not None:
+        return condense(relation)
+    return read(source, format=format, may_be_empty=may_be_empty)
 
 
 def open_for_plan(

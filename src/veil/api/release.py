@@ -31,6 +31,7 @@ from veil.verification.outcome import verified
 
 if TYPE_CHECKING:
     from veil.local_recoding import Mode
+    from veil.policy.account import Account
     from veil.report import Plots, PrivateKey
     from veil.risk.concerns.concern import Concern
     from veil.utility import Utility
@@ -99,9 +100,9 @@ class Release:
             it there; see `veil.engines.write` for what else can be said then.
         apart
             A folder for the tables apart, as CSV files that only you may read. What is secret does not go into the
-            folder of the release.
+            folder of the release, nor below it.
         key
-            A CSV file for the `key`, that only you may read, in another folder than the release.
+            A CSV file for the `key`, that only you may read: not in the folder of the release, nor below it.
         overwrite
             Whether a file that is there already is replaced. The input never is.
         """
@@ -166,6 +167,11 @@ class Release:
     def facts(self) -> dict[str, Any]:
         """What is worth knowing about the run: numbers and short texts by name."""
         return dict(self.outcome.facts)
+
+    @property
+    def account(self) -> Account | None:
+        """What privacy policies asked and how it was met; None without policies."""
+        return self.outcome.account  # type: ignore[return-value]
 
     @property
     def passes(self) -> list[Pass]:
@@ -297,38 +303,45 @@ class Release:
         path: str | Path,
         *,
         for_the_data_holder: bool = False,
+        overwrite: bool = False,
         progress: ProgressLike = None,
     ) -> Path:
         """Write a report: one self-contained HTML file, PDF or JSON, by the ending of the name.
 
         No figure in it changes with sensitive or kept cells of suppressed records, and that of a differentially private
         release tells only what the released table tells. With `for_the_data_holder` it holds all exact figures and the
-        SHA-256 of the input: publish the table, not that report.
+        SHA-256 of the input: publish the table, not that report. A file that is there already is replaced only with
+        `overwrite`.
         """
         from veil.report import write_report
 
-        self._keep_files(Path(path), "report")
+        self._check_target(Path(path), "report", overwrite=overwrite)
         private = self.statement is not None and not for_the_data_holder
         return write_report(
             self.outcome, Path(path), private=private, exact=for_the_data_holder, progress=progress
         )
 
     def certificate(
-        self, path: str | Path, *, sign: PrivateKey | str | os.PathLike[str] | None = None
+        self,
+        path: str | Path,
+        *,
+        sign: PrivateKey | str | os.PathLike[str] | None = None,
+        overwrite: bool = False,
     ) -> Path:
         """Write a certificate (JSON) by which recipients can check the table: `veil.verify(table, certificate=…)`.
 
-        `sign` is the private key of whoever vouches for it, or its file (`veil keys new`).
+        `sign` is the private key of whoever vouches for it, or its file (`veil keys new`). A file that is
+        there already is replaced only with `overwrite`.
         """
         from veil.report import write_certificate
 
-        self._keep_files(Path(path), "certificate", sign)
+        self._check_target(Path(path), "certificate", sign, overwrite=overwrite)
         return write_certificate(self.outcome, Path(path), sign=sign)
 
-    def _keep_files(self, path: Path, what: str, key: object = None) -> None:
-        """Refuse to write over what was read."""
+    def _check_target(self, path: Path, what: str, key: object = None, *, overwrite: bool) -> None:
+        """Refuse to write over what was read, and over other files unless that is said."""
         read = [each for each in (self.outcome.source.path, key) if isinstance(each, str | os.PathLike)]
-        check_targets({what: path}, keep=[Path(each) for each in read], overwrite=True)
+        check_targets({what: path}, keep=[Path(each) for each in read], overwrite=overwrite)
 
     @functools.cached_property
     def plot(self) -> Plots:

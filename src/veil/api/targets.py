@@ -55,6 +55,15 @@ def check_target(path: Path, *, overwrite: bool) -> None:
         raise OutputError(f"{path}: the directory cannot be written to. Choose another path")
 
 
+def goes_along(folder: Path, release: Path) -> bool:
+    """Whether a folder is that of a release or lies below it, so that whoever passes that folder on passes on both.
+
+    >>> goes_along(Path("out/mine"), Path("out/release.csv")), goes_along(Path("mine"), Path("out/release.csv"))
+    (True, False)
+    """
+    return folder.resolve().is_relative_to(release.resolve().parent)
+
+
 def is_database(path: Path) -> bool:
     """Whether somebody gave the URL of a database for a path.
 

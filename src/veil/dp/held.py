@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast, runtime_checkable
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.provided import TABLE_OF_ENGINE
 from veil.errors import InputError, did_you_mean
 from veil.tables.source import Source, read
 
@@ -69,13 +69,12 @@ class InMemory:
 def hold(source: Any) -> Held:
     """Return a table to ask questions of: a frame, a file, or whatever an engine holds.
 
-    Engines know of this room, not the other way round; the one that holds a table is found by its name, as what another
-    package adds is.
+    Engines know of this room, not the other way round: what they hold is asked for by `TABLE_OF_ENGINE`.
     """
     if isinstance(source, Held):
         return source
     if not isinstance(source, Source):
-        found = importlib.import_module("veil.engines.questions").hold_relation(source)
+        found = TABLE_OF_ENGINE(source)
         if found is not None:
             return cast("Held", found)
         source = read(source)

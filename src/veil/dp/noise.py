@@ -100,18 +100,14 @@ class Noise(ABC):
         return 2 * self.half_width(confidence)
 
 
-class Laplace(Noise):
-    """Laplace noise: epsilon-differentially private (Dwork et al. 2006).
+class PureNoise(Noise):
+    """Noise for one number that is paid in epsilon alone.
 
-    On steps of the grid, P(i) is proportional to e^(-epsilon |i| / s): a shift by s steps changes it by e^epsilon. For
-    whole numbers it is the geometric mechanism (Ghosh et al. 2012).
-
-    >>> noise = Laplace(1, 1)
-    >>> noise.variance, round(noise.half_width(0.95), 4), -50 < noise.add(3.5) < 60
-    (2.0, 2.9957, True)
+    Parameters
+    ----------
+    epsilon
+        What it costs: a number, or a text such as "ln(2)".
     """
-
-    name: ClassVar[str] = "laplace"
 
     def __init__(
         self,
@@ -125,6 +121,20 @@ class Laplace(Noise):
         self.steps = self.grid.reach(self.sensitivity)
         """How far apart, on the grid, two values may be that it hides."""
         self.epsilon = positive(epsilon)
+
+
+class Laplace(PureNoise):
+    """Laplace noise: epsilon-differentially private (Dwork et al. 2006).
+
+    On steps of the grid, P(i) is proportional to e^(-epsilon |i| / s): a shift by s steps changes it by e^epsilon. For
+    whole numbers it is the geometric mechanism (Ghosh et al. 2012).
+
+    >>> noise = Laplace(1, 1)
+    >>> noise.variance, round(noise.half_width(0.95), 4), -50 < noise.add(3.5) < 60
+    (2.0, 2.9957, True)
+    """
+
+    name: ClassVar[str] = "laplace"
 
     @property
     def rate(self) -> Symbolic:

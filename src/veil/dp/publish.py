@@ -96,7 +96,7 @@ def _refuse_limits(plan: Plan, steps: int) -> None:
         if getattr(plan, name) is not None:
             raise PlanError(
                 f"`{name}` cannot end a private search: {why}. Leave it out; fewer `steps` of SafePub than the {steps} it "
-                f"takes here are quicker, for example SafePub(..., steps={max(1, steps // 3)})"
+                f"takes here are quicker, for example SafePub(..., 1e-4, steps={max(1, steps // 3)})"
             )
 
 
@@ -155,7 +155,6 @@ def publish(
         people = _people(source, plan.person_column)
         plan = replace(plan, person=None)
     records = int(source.table.num_rows if source.weights is None else source.weights.sum())
-    model = model.for_records(records if people is None else int(people.max()) + 1)
     plan = replace(
         plan,
         quasi_identifiers={name: _public(each, name) for name, each in plan.quasi_identifiers.items()},
@@ -264,9 +263,9 @@ class Mechanism:
         self.model, self.encoding, self.codes = model, encoding, tuple(codes)
         self.minimum, self.maximum, self.final_share = minimum, maximum, final_share
         self.records = records or int(self.codes[0].size)
-        self.budgets = model.row_budgets(self.records)
-        self.beta = model.parameters(self.records).drawn
-        self.smallest = smallest or model.parameters(self.records).k
+        self.budgets = model.row_budgets()
+        self.beta = model.parameters().drawn
+        self.smallest = smallest or model.parameters().k
         self.whole = whole or Sample(encoding, list(codes))
         self.fixed = None if model.generalization is None else self._check_levels(model.generalization)
         if self.fixed is None:

@@ -53,7 +53,6 @@ follows is run with ε/C and δ · (e^(ε/C) - 1) / (e^ε - 1), rounded down, fo
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -108,7 +107,7 @@ class SafePub(PrivacyModel):
 
     `final="as_published"` searches as the paper prints it, for comparison. This is NOT PROVEN to be private.
 
-    >>> SafePub(1.0).parameters(records=30162).k
+    >>> SafePub(1.0, 1e-5).parameters().k
     58
     >>> print(SafePub("ln(2)", 1e-6, generalization={"age": 2}).statement())
     With a probability of at least 50.0 % your record is not in the data at all; if it is, it is hidden among at
@@ -117,12 +116,12 @@ class SafePub(PrivacyModel):
 
     epsilon: Annotated[Amount, Field(description='budget: a number, or a text such as "ln(2)"; 1 is usual')]
     delta: Annotated[
-        Amount | None,
+        Amount,
         Field(
-            description="accepted chance that the bound e^epsilon is exceeded; by default the largest power of ten "
-            "below one over the number of records, at most 1e-4"
+            description="accepted chance that the bound e^epsilon is exceeded: well below one over the number of people "
+            "that the table may hold, such as 1e-6 for 100,000. It is never taken from the table, of which it would tell"
         ),
-    ] = None
+    ]
     search_epsilon: Annotated[
         Amount | None, Field(description="part of epsilon that the search may spend; by default a tenth")
     ] = Field(default=None, kw_only=True)
@@ -175,10 +174,9 @@ class SafePub(PrivacyModel):
         epsilon = Symbolic.read(self.epsilon, "epsilon")
         if epsilon.sign() <= 0:
             raise ParameterError(f"`epsilon` of SafePub should be greater than 0, not {self.epsilon}")
-        if self.delta is not None:
-            delta = Symbolic.read(self.delta, "delta")
-            if delta.logarithms or not 0 < delta.rational < 1:
-                raise ParameterError(f"`delta` of SafePub should be above 0 and below 1, not {self.delta}")
+        delta = Symbolic.read(self.delta, "delta")
+        if delta.logarithms or not 0 < delta.rational < 1:
+            raise ParameterError(f"`delta` of SafePub should be above 0 and below 1, not {self.delta}")
         if self.acquisition_sampling is not None:
             self._check_acquisition(self.acquisition_sampling)
             if self.rows_a_person is not None and self.rows_a_person > 1:
@@ -219,8 +217,8 @@ class SafePub(PrivacyModel):
 
     # --- what follows from the budget -----------------------------------------------------------------
 
-    def budgets(self, records: int | None = None) -> Budgets:
-        """Return the parts of the budget. Without `delta`, it follows from the number of records."""
+    def budgets(self) -> Budgets:
+        """Return the parts of the budget."""
         epsilon = Symbolic.read(self.epsilon)
         if self.generalization is not None:
             search = Symbolic(Fraction(0))
@@ -228,17 +226,11 @@ class SafePub(PrivacyModel):
             search = epsilon * SEARCH_SHARE
         else:
             search = Symbolic.read(self.search_epsilon)
-        if self.delta is not None:
-            delta = Symbolic.read(self.delta).rational
-        elif records is not None:
-            delta = default_delta(records)
-        else:
-            raise ParameterError("`delta` of SafePub is not given: say how many `records` the table has")
-        return Budgets(search, epsilon - search, delta)
+        return Budgets(search, epsilon - search, Symbolic.read(self.delta).rational)
 
-    def row_budgets(self, records: int | None = None) -> Budgets:
+    def row_budgets(self) -> Budgets:
         """Return the parts of the budget that one row may cost: all of it, unless several rows of a person take part."""
-        whole, rows = self.budgets(records), self.rows_a_person or 1
+        whole, rows = self.budgets(), self.rows_a_person or 1
         if rows == 1:
             return whole
         epsilon = whole.search + whole.anonymization
@@ -248,22 +240,18 @@ class SafePub(PrivacyModel):
 
         return Budgets(whole.search / rows, whole.anonymization / rows, enclosure(share)[0])
 
-    def parameters(self, records: int | None = None) -> Parameters:
+    def parameters(self) -> Parameters:
         """Return the sampling probability and the smallest class."""
-        budgets = self.row_budgets(records)
+        budgets = self.row_budgets()
         acquired = 1 if self.acquisition_sampling is None else self.acquisition_sampling
         return parameters(budgets.anonymization, budgets.delta, acquired)
 
-    def for_records(self, records: int) -> SafePub:
-        """Return the same with the `delta` that a table of so many records gets."""
-        return self if self.delta is not None else replace(self, delta=float(default_delta(records)))
-
-    def statement(self, records: int | None = None) -> str:
+    def statement(self) -> str:
         """Return the promise in plain words.
 
         It speaks to a person whose record, or whose rows, are in the table.
         """
-        budgets, chosen = self.budgets(records), self.parameters(records)
+        budgets, chosen = self.budgets(), self.parameters()
         rows = self.rows_a_person
         absent = math.floor((1 - chosen.beta) ** (rows or 1) * 1000) / 10
         yours, without = "your record is not", "your record"
@@ -298,15 +286,14 @@ class SafePub(PrivacyModel):
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return k."""
-        return self.parameters(sample.records).k
+        return self.parameters().k
 
     def verify(self, published: Published) -> Finding:
         """Check what can be checked on a table: no class is too small, and rows without information are not few.
 
-        Differential privacy is a property of how the table was made. Without `delta`, it is taken from the number
-        of published records, which may be too lenient.
+        Differential privacy is a property of how the table was made.
         """
-        k = self.parameters(max(1, published.records)).k
+        k = self.parameters().k
         sizes = [
             int(size) for size in (published.sizes.min(initial=published.records),) if published.sizes.size
         ]
@@ -317,18 +304,6 @@ class SafePub(PrivacyModel):
         if self.acquisition_sampling is not None:
             promise += f", in a random sample with a rate of {self.acquisition_sampling}, as declared"
         return Finding(promise, smallest >= k or not sizes, measured)
-
-
-def default_delta(records: int) -> Fraction:
-    """Return the largest power of ten below one over the number of records, and at most 1e-4.
-
-    >>> default_delta(30_162), default_delta(500)
-    (Fraction(1, 100000), Fraction(1, 10000))
-    """
-    digits = 4
-    while 10**digits <= records:
-        digits += 1
-    return Fraction(1, 10**digits)
 
 
 def draw_rows_of_people(people: NDArray[np.int32], most: int, randomness: Randomness) -> NDArray[np.int64]:

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from veil.base.exact import ball
-from veil.dp.grid import exact_value, positive
-from veil.dp.noise import Noise
+from veil.dp.grid import exact_value
+from veil.dp.noise import PureNoise
 from veil.dp.series import fall_of, falling_sum
 from veil.dp.symbolic import Readable
 from veil.errors import ParameterError
@@ -31,7 +31,7 @@ _ALL_TRIED = 256
 """Up to so many steps, every core is tried; beyond, those next to the best one of the density."""
 
 
-class Staircase(Noise):
+class Staircase(PureNoise):
     """Staircase noise: epsilon-differentially private, with the least variance, error or interval, as asked.
 
     Parameters
@@ -64,10 +64,7 @@ class Staircase(Noise):
         whole: bool = False,
         grid: int | None = None,
     ) -> None:
-        super().__init__(sensitivity, whole=whole, grid=grid)
-        self.steps = self.grid.reach(self.sensitivity)
-        """How far apart, on the grid, two values may be that it hides."""
-        self.epsilon = positive(epsilon)
+        super().__init__(sensitivity, epsilon, whole=whole, grid=grid)
         reach = float(self.sensitivity)
         self.best = _check_best(best)
         self.d = _best_d(reach, *self._fall, self.best) if d is None else _check_d(d, reach)

@@ -286,7 +286,7 @@ def _of_all(parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _aggregates(column: Any, *, hashed: bool) -> dict[str, Any]:
     """Numbers that do not depend on the order of rows, and where there are no hashes, not on the engine."""
-    column = as_released(column)
+    column = _in_microseconds(as_released(column))
     found = {"missing": column.isnull().sum()}
     if hashed:
         found["sum"] = (column.hash() % _MODULUS).sum()
@@ -295,6 +295,14 @@ def _aggregates(column: Any, *, hashed: bool) -> dict[str, Any]:
     elif column.type().is_numeric() or column.type().is_temporal():
         found |= {"least": column.min(), "greatest": column.max(), "different": column.nunique()}
     return found
+
+
+def _in_microseconds(column: Any) -> Any:
+    """Return times of seconds or milliseconds, of which files make other types, with the unit that all can have."""
+    kind = column.type()
+    if kind.is_timestamp() and kind.scale is not None and kind.scale < 6:
+        return column.cast(kind.copy(scale=6))
+    return column
 
 
 def _hash() -> Any:

@@ -23,6 +23,7 @@ METHODS = Family(
         "DateShifting",
         "DaysSinceFirst",
         "LocalSuppression",
+        "ItemGeneralization",
         "Mondrian",
         "TopDownSpecialization",
         "UnivariateMicroaggregation",
@@ -34,8 +35,10 @@ METHODS = Family(
         "ConfidentialAttributePartitioning",
         "BucketizedTCloseness",
         "Anatomy",
+        "MInvariance",
         "IndividualRankingSwapping",
         "MaximumDistanceToAverageVectorSwapping",
+        "WholeRecordSwapping",
         "UncorrelatedNoise",
         "CorrelatedNoise",
         "DataSwapping",
@@ -56,6 +59,7 @@ Masking = Annotated[Method, METHODS]
 """Any masking method, told apart by `kind`: the form that recipes use."""
 
 if TYPE_CHECKING:  # names for editors and type checkers; what is not among them is found all the same
+    from veil.masking.items.method import ItemGeneralization as ItemGeneralization
     from veil.masking.microaggregation.closeness import (
         TClosenessThroughMicroaggregation as TClosenessThroughMicroaggregation,
     )
@@ -83,10 +87,12 @@ if TYPE_CHECKING:  # names for editors and type checkers; what is not among them
     from veil.masking.ties.confidential_groups import (
         ConfidentialAttributePartitioning as ConfidentialAttributePartitioning,
     )
+    from veil.masking.ties.invariance import MInvariance as MInvariance
     from veil.masking.ties.probabilistic import IndividualRankingSwapping as IndividualRankingSwapping
     from veil.masking.ties.probabilistic import (
         MaximumDistanceToAverageVectorSwapping as MaximumDistanceToAverageVectorSwapping,
     )
+    from veil.masking.ties.whole_record_swapping import WholeRecordSwapping as WholeRecordSwapping
     from veil.masking.values.coding import BottomCoding as BottomCoding
     from veil.masking.values.coding import TopCoding as TopCoding
     from veil.masking.values.dates import DateShifting as DateShifting

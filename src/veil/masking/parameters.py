@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,6 +12,9 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
+from veil.errors import VeilError, did_you_mean
+from veil.hierarchies import BUILDERS, AnyBuilder
+from veil.plan.parameters import hierarchy_builder
 
 
 def _one_or_more(value: Any) -> Any:
@@ -33,6 +38,22 @@ Names = Annotated[
 
 Columns = Annotated[Names, Field(min_length=1)]
 """At least one column."""
+
+
+def _hierarchy(value: Any) -> Any:
+    if value is None:
+        return None
+    kind = value.get("kind") if isinstance(value, Mapping) else value
+    if isinstance(kind, str) and not re.search(r"[./]", kind) and kind not in BUILDERS:
+        raise ValueError(f"there is no kind of hierarchy {kind!r}.{did_you_mean(kind, BUILDERS)}")
+    try:
+        return hierarchy_builder(value)
+    except VeilError as error:
+        raise ValueError(str(error)) from None
+
+
+OneHierarchy = Annotated[Any, BeforeValidator(_hierarchy, json_schema_input_type=str | AnyBuilder | None)]
+"""What builds a hierarchy, or None."""
 
 
 def happens(randomness: Randomness, probability: float, size: int) -> NDArray[np.bool_]:

@@ -24,6 +24,7 @@ MODELS = Family(
         "AlphaKAnonymity",
         "TCloseness",
         "DeltaDisclosure",
+        "RatioDistance",
         "BetaLikeness",
         "DeltaPresence",
         "Inclusion",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:  # names for editors and type checkers; what is not among them
     from veil.models.presence import DeltaPresence as DeltaPresence
     from veil.models.presence import Inclusion as Inclusion
     from veil.models.profitability import Profitability as Profitability
+    from veil.models.ratio_distance import RatioDistance as RatioDistance
     from veil.models.safe_harbor import safe_harbor_levels as safe_harbor_levels
     from veil.models.uniqueness import PopulationUniqueness as PopulationUniqueness
     from veil.models.uniqueness import SampleUniqueness as SampleUniqueness

@@ -18,7 +18,7 @@ from veil.base.views import View
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.errors import ParameterError
+from veil.errors import ImpossibleError, ParameterError
 from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -173,7 +173,7 @@ def check_l(model: PrivacyModel, l: float, sample: Sample) -> int:
     (attribute,) = model.attribute_names
     values = int(np.count_nonzero(sample.distribution(attribute)))
     if l > values:
-        raise ParameterError(
+        raise ImpossibleError(
             f"`l` of {type(model).__name__} should be {'1' if values == 1 else f'between 1 and {values}'}, the number "
             f"of different values of column {attribute!r}, not {exactly(l)}"
         )

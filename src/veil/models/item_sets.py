@@ -52,7 +52,7 @@ class KMAnonymity(PrivacyModel):
     k: Annotated[int, Field(ge=1, description="least number of records to choose from; 5 to 20 is usual")]
     m: Annotated[int, Field(ge=1, description="number of items that an attacker may know; 1 to 3 is usual")]
     separator: Annotated[str, Field(min_length=1, description="what separates items in text")] = _SEPARATOR
-    kind: Literal["KMAnonymity"] = Field("KMAnonymity", repr=False, kw_only=True)
+    kind: Literal["KMAnonymity"] = Field(default="KMAnonymity", repr=False, kw_only=True)
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
@@ -77,6 +77,9 @@ class KMAnonymity(PrivacyModel):
     def verify(self, published: Published) -> Finding:
         """Count all combinations in all classes."""
         promise = f"{self.k}^{self.m}-anonymity of {self.attribute!r}"
+        if self.attribute in published.names:  # of a mask: known are some of its items, not whole sets
+            others = [name for name in published.names if name != self.attribute]
+            published = Published(published.table, others, untouched=True, weights=published.weights)
         if not published.sizes.size:
             return Finding(promise, True, "no class")
         least = int(_rarest(published, self.attribute, self.m, self.separator).min())

@@ -110,6 +110,8 @@ class Outcome:
         Whether more records are suppressed than the plan allows, and somebody wanted it so.
     acknowledged : tuple of str
         Concerns about it that somebody has said to know and accept: see `veil.risk.concerns`.
+    account : object
+        What privacy policies asked and how it was met, if there were any: see `veil.policy`.
     """
 
     source: Source
@@ -132,6 +134,7 @@ class Outcome:
     recoding: object = None
     over_limit: bool = False
     acknowledged: tuple[str, ...] = ()
+    account: object = None
 
     # --- what was asked ---------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Attribute, Sample
 from veil.classes.voters import seen_by
-from veil.errors import InputError, PlanError
+from veil.errors import ImpossibleError, InputError, PlanError
 from veil.hierarchies import Hierarchy
 from veil.plan.people import number_people
 from veil.plan.plan import Plan
@@ -132,7 +132,7 @@ def prepare(
         smallest = model.minimal_class_size(voters)
         if smallest > voters.records:
             what = "records" if people is None else "people"
-            raise PlanError(
+            raise ImpossibleError(
                 f"{model} needs classes of {smallest} {what}, but the table has only {voters.records}: "
                 "no release with any information can fulfil it"
             )

@@ -231,8 +231,15 @@ def ranks(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]
 
 
 def texts(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Return a column as text, in the canonical spelling of each value."""
+    """Return a column as text, in the canonical spelling of each value; lists as lists of text."""
     values, codes = encode_values(column)
+    if is_list(values.type):
+        lists = values.cast(pa.large_list(values.type.value_type))
+        lengths = np.array(pc.fill_null(pc.list_value_length(lists), 0), dtype=np.int64)
+        items = pa.array(canonical_text(lists.flatten(), column=name), pa.string())
+        offsets = pa.array(np.append(0, np.cumsum(lengths)))
+        spelled = pa.LargeListArray.from_arrays(offsets, items, mask=pc.is_null(lists))
+        return pa.chunked_array([spelled.take(pa.array(codes))])
     return pa.chunked_array(
         [pa.array(canonical_text(values, column=name), pa.string()).take(pa.array(codes))]
     )

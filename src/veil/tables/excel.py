@@ -1,7 +1,8 @@
 """Excel workbooks, through openpyxl, which is installed only on demand.
 
 A column has a type if all its cells agree on one; where they do not, every cell becomes text. Excel
-knows no decimals and no empty text: decimals come back as floats, empty text as missing.
+knows no decimals and no empty text: decimals come back as floats, empty text as missing. What a sheet would show as
+one value although it is two is not written: a promise that counts values would be false for whoever opens it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import io
+import math
 import re
 import zipfile
 from collections.abc import Iterable, Sequence
@@ -26,13 +28,21 @@ from veil.tables.text import canonical_text
 
 _MAX_ROWS, _MAX_COLUMNS, _MAX_TEXT = 1_048_576, 16_384, 32_767
 _HOLDABLE = (type(None), bool, int, float, Decimal, dt.date, dt.time)
+_ESCAPED = re.compile(r"_x[0-9A-Fa-f]{4}_")
+"""How workbooks spell characters that XML cannot hold: Excel reads `_x0041_` as `A`."""
+
+_DIGITS = 15
+"""Digits that Excel keeps of a number."""
+
 _LOOKED_AT = 200
 _LONG_AGO = dt.datetime(1980, 1, 1)  # the first time that a zip file can hold
 _MODIFIED = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(Z</dcterms:modified>)")
 _FIRST_DAY = dt.date(1900, 3, 1)  # the calendar of Excel has a 29 February 1900; before it, days are off
 
 
-def read_excel(path: Path, format: Excel, *, as_text: bool = False) -> tuple[pa.Table, Excel]:
+def read_excel(
+    path: Path, format: Excel, *, as_text: bool = False, may_be_empty: bool = False
+) -> tuple[pa.Table, Excel]:
     """Read one sheet; also return the format with the name of the sheet filled in.
 
     With `as_text` no column gets a type: every cell is spelled by itself.
@@ -45,7 +55,7 @@ def read_excel(path: Path, format: Excel, *, as_text: bool = False) -> tuple[pa.
     while format.header and cells and all(value is None for value in cells[0]):
         del cells[0]
     rows = cells[1:] if format.header else cells
-    if not rows:
+    if not rows and not (may_be_empty and cells):
         raise InputError(f"{where}: a header but no rows. The table should hold at least one row")
     below = header_below(cells[0], rows[:_LOOKED_AT]) if format.header else None
     if below is not None:
@@ -225,16 +235,22 @@ def _check_formulas(path: Path, sheet: str, stored: list[list[Any]]) -> None:
 
 
 def _values(column: pa.ChunkedArray, name: str, openpyxl: Any) -> list[Any]:
-    """Return values that Excel can hold; zoned or early times become text."""
+    """Return values that Excel can hold; zoned, early and very exact times and long numbers become text."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return canonical_text(column)
-    if pa.types.is_timestamp(kind):
+    column = as_doubles(column)
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        exact = column
         column = column.cast(pa.timestamp("us"), safe=False)
+        if not column.cast(kind).equals(exact):
+            return canonical_text(exact)
     values: list[Any] = column.to_pylist()
     if pa.types.is_temporal(kind) and any(isinstance(value, dt.date) and _early(value) for value in values):
+        return canonical_text(column)
+    if any(map(_is_too_exact, values)):
         return canonical_text(column)
     for value in values:
         if isinstance(value, str):
@@ -244,7 +260,53 @@ def _values(column: pa.ChunkedArray, name: str, openpyxl: Any) -> list[Any]:
                 f"column {name!r} has type {kind}, which an Excel sheet cannot hold. Write Parquet or "
                 "Feather, turn the column into text, or drop it"
             )
+        elif isinstance(value, float) and math.isinf(value):
+            raise OutputError(
+                f"column {name!r} holds {value}, and an Excel sheet knows no infinite numbers. Write CSV or Parquet"
+            )
+    _check_told_apart(values, name)
     return values
+
+
+def as_doubles(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return short floats as the doubles that are spelled like them: 0.1, not 0.10000000149011612."""
+    kind = column.type
+    is_short = pa.types.is_floating(kind) and kind != pa.float64()
+    return column.cast(pa.string()).cast(pa.float64()) if is_short else column
+
+
+def _is_too_exact(value: Any) -> bool:
+    """Whether Excel would cut digits off: it keeps fifteen of a number, and milliseconds of a time."""
+    if isinstance(value, int | Decimal):
+        return not isinstance(value, bool) and Decimal(f"{value:.{_DIGITS}g}") != value
+    return isinstance(value, dt.datetime) and bool(value.microsecond % 1000)
+
+
+def _check_told_apart(values: list[Any], name: str) -> None:
+    """Refuse a column of which a sheet would show two values as one."""
+    first: dict[Any, Any] = {}
+    for value in set(values):
+        shown = _shown(value)
+        if shown in first:
+            one, other = sorted(map(_name, (first[shown], value)))
+            raise OutputError(
+                f"column {name!r} holds {one} and {other}, which an Excel sheet shows as one. Write CSV or Parquet, or "
+                "make them one in the input"
+            )
+        first[shown] = value
+
+
+def _name(value: Any) -> str:
+    return "a missing value" if value is None else "an empty text" if value == "" else str(value)
+
+
+def _shown(value: Any) -> Any:
+    """Return what Excel tells of a value: no empty text, and fifteen digits of a number."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, dt.time):
+        return value.replace(microsecond=value.microsecond // 1000 * 1000)
+    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 
 def _early(value: dt.date) -> bool:
@@ -258,10 +320,19 @@ def _check_text(text: str, where: str, openpyxl: Any) -> None:
         raise OutputError(
             f"{where} holds {text!r} with control characters, which Excel refuses. Write CSV or Parquet"
         )
+    if "\r" in text or _ESCAPED.search(text):
+        raise OutputError(
+            f"{where} holds {text!r}, which Excel would read as another text. Write CSV or Parquet, or take the carriage "
+            "return, or what looks like the escape of a character, out of it"
+        )
 
 
 def _cell(sheet: Any, value: Any, openpyxl: Any) -> Any:
-    """Make a text cell of every text, even one that looks like a formula."""
+    """Make a text cell of every text, even one that looks like a formula, and write all digits of a float."""
+    if isinstance(value, float):
+        cell = openpyxl.cell.WriteOnlyCell(sheet, 0.0)
+        cell._value = repr(value)  # of which openpyxl would write sixteen
+        return cell
     if not isinstance(value, str):
         return value
     cell = openpyxl.cell.WriteOnlyCell(sheet, value)

@@ -75,7 +75,7 @@ class Source:
         Where types are found from all records, in CSV and Excel files and of Python objects, cells are text.
         """
         if self.path is not None and isinstance(self.format, Csv | Excel):
-            return _read_file(self.path, self.format, as_text=True).table
+            return _read_file(self.path, self.format, as_text=True, may_be_empty=True).table
         if isinstance(self.frame, PandasFrame):
             return self.frame.objects_as_text(self.table, names)
         return self.table
@@ -141,18 +141,19 @@ def file_digest(path: Path) -> str:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def read(source: Any, *, format: Format | None = None) -> Source:
+def read(source: Any, *, format: Format | None = None, may_be_empty: bool = False) -> Source:
     """Read a table from a pandas, polars or pyarrow frame, or from the path of a file.
 
     `format` describes the file where its name does not (see `veil.tables.formats`); whatever it leaves
-    open is detected. Anything that cannot be used as it is raises an `InputError`.
+    open is detected. Anything that cannot be used as it is raises an `InputError`, and so does a table without rows, unless it
+    `may_be_empty` as a release may.
 
     >>> import pyarrow as pa
     >>> read(pa.table({"age": [30, 40]})).table.num_rows
     2
     """
     if isinstance(source, str | os.PathLike):
-        return _read_file(Path(source), format)
+        return _read_file(Path(source), format, may_be_empty=may_be_empty)
     found = frame_of(source)
     if found is None:
         raise InputError(
@@ -164,29 +165,31 @@ def read(source: Any, *, format: Format | None = None) -> Source:
         )
     kind, frame = found
     table = frame.to_arrow()
-    return Source(_check_table(table, "the table"), cast("Kind", kind), frame=frame)
+    return Source(_check_table(table, "the table", may_be_empty), cast("Kind", kind), frame=frame)
 
 
-def _read_file(path: Path, format: Format | None, *, as_text: bool = False) -> Source:
+def _read_file(
+    path: Path, format: Format | None, *, as_text: bool = False, may_be_empty: bool = False
+) -> Source:
     chosen: Format = format if format is not None else format_of(path)
     if isinstance(chosen, Csv):
-        table, chosen = read_csv(path, chosen, as_text=as_text)
+        table, chosen = read_csv(path, chosen, as_text=as_text, may_be_empty=may_be_empty)
     elif isinstance(chosen, Excel):
-        table, chosen = excel.read_excel(path, chosen, as_text=as_text)
+        table, chosen = excel.read_excel(path, chosen, as_text=as_text, may_be_empty=may_be_empty)
     elif isinstance(chosen, Parquet):
         table = columnar.read_parquet(path)
     else:
         table = columnar.read_feather(path)
-    return Source(_check_table(table, str(path)), "file", path, chosen, declared=format)
+    return Source(_check_table(table, str(path), may_be_empty), "file", path, chosen, declared=format)
 
 
-def _check_table(table: pa.Table, where: str) -> pa.Table:
+def _check_table(table: pa.Table, where: str, may_be_empty: bool) -> pa.Table:
     try:
         check_names(table.column_names)
     except InputError as error:
         raise error.after(f"{where}: ") from None
     if not table.num_columns:
         raise InputError(f"{where} has no columns")
-    if not table.num_rows:
+    if not table.num_rows and not may_be_empty:
         raise InputError(f"{where} has no rows. It should hold at least one")
     return normalize(table)

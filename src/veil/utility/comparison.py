@@ -16,7 +16,7 @@ from veil.outcome.outcome import Outcome, outcome_of, require_outcome
 from veil.published.flag import flags_among
 from veil.tables import read
 from veil.tables.arrow import normalize
-from veil.tables.columns import groups
+from veil.tables.columns import groups, is_list
 from veil.tables.frames import check_names, frame_of
 from veil.utility.column import Cells, Column
 
@@ -97,7 +97,11 @@ class Comparison:
         names = outcome.quasi_identifiers if quasi_identifiers is None else list(quasi_identifiers)
         prepared, rows = outcome.prepared, outcome.rows
         if prepared is None:
-            there = [name for name in names if name in outcome.original.column_names]
+            there = [
+                name
+                for name in names
+                if name in outcome.original.column_names and not is_list(outcome.original[name].type)
+            ]
             return cls(
                 outcome.original,
                 outcome.table,
@@ -161,7 +165,7 @@ def sampling_fraction_of(outcome: Outcome) -> float:
     """Return the share of the records that were drawn at random, as whoever uses the release may know it."""
     if outcome.plan is not None:
         private = safepub_of(outcome.plan)
-        return 1.0 if private is None else float(private.parameters(outcome.records).beta)
+        return 1.0 if private is None else float(private.parameters().beta)
     drawn = any(isinstance(each, Sampling) for each in outcome.methods)
     return outcome.table.num_rows / outcome.original.num_rows if drawn else 1.0
 
@@ -230,3 +234,10 @@ def _match_rows(part: pa.Table, whole: pa.Table) -> NDArray[np.int64]:
     found = np.empty(wanted.size, np.int64)
     found[other] = order[np.searchsorted(known[order], wanted) + repeats]
     return found
+
+
+def has_values(outcome: Outcome) -> bool:
+    """Whether a quasi-identifier holds values that can be compared one by one: sets of items cannot."""
+    table = outcome.original
+    known = (name for name in outcome.quasi_identifiers if name in table.column_names)
+    return not all(is_list(table[name].type) for name in known)

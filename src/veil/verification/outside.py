@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +15,7 @@ from veil.models import PrivacyModel
 from veil.plan.plan import Plan
 from veil.published.finding import Finding
 from veil.published.table import Published
-from veil.tables.columns import encode_comparable
-from veil.tables.text import canonical_text
 from veil.verification.release import verify_model
-
-Counts = Mapping[str, Mapping[str | None, int]]
-"""How many records have each value, spelled as text, of each column."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +28,6 @@ class Input:
         Whether the table shows the sensitive cells of every record, so that it has the distribution of the input.
     records : int, optional
         Number of records; None if nobody knows.
-    counts : dict
-        How many of them have each value of a sensitive column, as far as that is known.
     chosen : bool
         Whether the records were chosen from more people, of whom nothing is known.
     several : bool
@@ -43,7 +36,6 @@ class Input:
 
     whole: bool = False
     records: int | None = None
-    counts: Counts = field(default_factory=dict)
     chosen: bool = False
     several: bool = False
 
@@ -75,15 +67,13 @@ def _verify_model(published: Published, model: PrivacyModel, known: Input) -> Fi
     if known.whole:
         return verify_model(published, model)
     if "distribution" in needs:
-        for name in model.attribute_names:
-            if name not in known.counts:
-                return _not_checked(
-                    published,
-                    model,
-                    f"that takes how often the input has each value of {name!r}, and records are suppressed of which "
-                    "nothing is told",
-                )
-            return _beside(published, model, name, known.counts[name])
+        names = " and ".join(map(repr, model.attribute_names))
+        return _not_checked(
+            published,
+            model,
+            f"that takes how often the input has each value of {names}, and records are suppressed of which nothing is "
+            "told",
+        )
     if "records" in needs:
         if known.records is None:
             return _not_checked(
@@ -100,26 +90,6 @@ def _judge_rows(published: Published, model: PrivacyModel) -> Finding:
         if not found.holds:
             return Finding(f"{found.promise}, in people", False, f"{found.measured}, even in rows")
     return _not_checked(published, model, "that takes whose row each row is, which the table does not tell")
-
-
-def _beside(
-    published: Published, model: PrivacyModel, name: str, counts: Mapping[str | None, int]
-) -> Finding:
-    """Check a model with the distribution that the input is said to have, if that can be so."""
-    shown = published.table.filter(pa.array(~published.suppressed)).select([name])
-    weights = None if published.weights is None else published.weights[~published.suppressed]
-    values, codes = encode_comparable(shown[name], name)
-    texts = canonical_text(values, column=name)
-    here = np.bincount(codes, weights=weights, minlength=len(values))
-    fits = set(counts) == set(texts) and all(
-        isinstance(counts[text], int) and counts[text] >= number
-        for text, number in zip(texts, here.tolist(), strict=True)
-    )
-    if not fits:
-        return Finding(f"the input has the stated values of {name!r}", False, "the table has others, or more")
-    baseline = pa.table({name: values})
-    found = verify_model(_with_baseline(published, baseline, [counts[text] for text in texts]), model)
-    return Finding(found.promise, found.holds, f"{found.measured}, by the stated counts of the input")
 
 
 def _with_baseline(published: Published, baseline: pa.Table, weights: list[int]) -> Published:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from veil.tables.excel import as_doubles
 from veil.tables.text import canonical_text
 
 _SHEET = "xl/worksheets/sheet1.xml"
@@ -104,21 +105,62 @@ def _in_sheet(
         yield "texts that no cell has"
 
 
+def forms_in_workbook(path: Path, names: list[str], *, header: bool) -> Iterator[str]:
+    """Say which columns of a sheet hold one value in several forms: as number and text, with more zeros, or styled."""
+    with zipfile.ZipFile(path) as package:
+        parts = package.namelist()
+        shared = _shared_texts(package) if _TEXTS in parts else []
+        if _SHEET not in parts:
+            return
+        seen: dict[tuple[int, str], set[tuple[str, ...]]] = {}
+        with package.open(_SHEET) as file:
+            parsed: Any = ET.iterparse(file)
+            is_first = header
+            for _, found in parsed:
+                if not found.tag.endswith("}row"):
+                    continue
+                for cell in () if is_first else found:
+                    value = _value(cell, shared, set())
+                    if value not in (None, ""):
+                        shown = repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+                        form = (cell.get("t", "n"), cell.get("s", "0"), "".join(cell.itertext()))
+                        # Where texts are shared, the same one may be listed twice.
+                        form = form if form[0] in ("n", "b") else (*form[:2], str(value))
+                        seen.setdefault((_place(cell), shown), set()).add(form)
+                is_first = False
+                found.clear()
+    twice = {number for (number, _), forms in seen.items() if len(forms) > 1}
+    yield from (
+        f"one value in several spellings (column {names[number]!r})"
+        for number in sorted(twice)
+        if number < len(names)
+    )
+
+
 def _rows(verified: pa.Table, *, header: bool) -> Iterator[tuple[tuple[Any, str | None], ...]]:
     """Rows as values, each with its text, as which it may be shown."""
     if header:
         yield tuple((name, name) for name in verified.column_names)
     for at in range(0, verified.num_rows, 1 << 14):
         piece = verified.slice(at, 1 << 14)
-        columns = [zip(each.to_pylist(), _texts(each), strict=True) for each in piece.columns]
+        columns = [zip(as_doubles(each).to_pylist(), _texts(each), strict=True) for each in piece.columns]
         yield from zip(*columns, strict=True)
 
 
 def _texts(column: pa.ChunkedArray) -> list[str | None]:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_string(kind):
+    if (
+        pa.types.is_timestamp(kind)
+        or pa.types.is_date(kind)
+        or pa.types.is_string(kind)
+        or _has_long_numbers(kind)
+    ):
         return canonical_text(column)
     return [None] * len(column)
+
+
+def _has_long_numbers(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind))
 
 
 def _name(found: ET.Element) -> str:
@@ -162,5 +204,4 @@ def _is_same(shown: Any, value: Any, text: str | None) -> bool:
             hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond
         )
         return bool(abs(time / dt.timedelta(days=1) - shown) < _INSTANT)
-    # openpyxl writes sixteen digits of a float.
-    return not isinstance(value, str) and shown in (float(value), float(f"{float(value):.16g}"))
+    return not isinstance(value, str) and shown == float(value)

@@ -18,7 +18,7 @@ from veil.recipe.masking import masking_schema
 
 STEPS = """\
 input: patients.csv
-output: masked.csv
+output: out/masked.csv
 apart: secret
 steps:
   - {kind: RandomPseudonyms, columns: name}
@@ -31,9 +31,10 @@ SWAP = ("--step", "rank-swapping:age,p=50")
 def test_a_recipe_is_carried_out(folder: Path) -> None:
     (folder / "steps.yaml").write_text(STEPS)
     (folder / "secret").mkdir()
+    (folder / "out").mkdir()
     ran = veil("mask", "steps.yaml")
     assert (ran.code, ran.err) == (0, "")
-    made = arrow_csv.read_csv(folder / "masked.csv")
+    made = arrow_csv.read_csv(folder / "out" / "masked.csv")
     assert made.column_names == ["name", "age", "sex", "zip", "diagnosis"]
     assert sorted(made["age"].to_pylist()) == [23, 27, 34, 38, 41, 45]
     mapping = folder / "secret" / "pseudonyms.csv"
@@ -57,10 +58,11 @@ def test_options_say_the_same(folder: Path) -> None:
 def test_files_of_a_recipe_can_be_replaced(folder: Path) -> None:
     (folder / "steps.yaml").write_text(STEPS)
     (folder / "elsewhere").mkdir()
+    (folder / "out").mkdir()
     (folder / "other.csv").write_text("name,age\nZoe,1\nYan,2\n")
-    ran = veil("mask", "steps.yaml", "--input", "other.csv", "-o", "o.parquet", "--apart", "elsewhere")
+    ran = veil("mask", "steps.yaml", "--input", "other.csv", "-o", "out/o.parquet", "--apart", "elsewhere")
     assert ran.code == 0, ran.err
-    assert {"o.parquet", "elsewhere/pseudonyms.csv"} <= set(contents(folder))
+    assert {"out/o.parquet", "elsewhere/pseudonyms.csv"} <= set(contents(folder))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_files_of_a_recipe_can_be_replaced(folder: Path) -> None:
         (("patients.csv", "-o", "o.csv", "--step", "random-pseudonyms:name"),
          "RandomPseudonyms makes a table that turns its work back. Say where to keep it"),
         (("patients.csv", "-o", "o.csv", "--step", "random-pseudonyms:name", "--apart", "."),
-         "the release goes there, and what RandomPseudonyms keeps apart must not"),
+         "and what RandomPseudonyms keeps apart must not go along"),
         (("patients.csv", "-o", "o.csv", "--step", "random-pseudonyms:name", "--apart", "nowhere"), "is not a folder"),
         (("patients.csv", "-o", "o.csv", "--step", "rank-swaping:age,p=5"), "Did you mean 'rank-swapping'?"),
         (("patients.csv", "-o", "o.csv", "--step", "rank-swapping:age,p=130"), "from 0 to 100, not 130"),
@@ -97,6 +99,7 @@ def test_what_cannot_be_done_is_said_and_nothing_is_written(
     folder: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     (folder / "steps.yaml").write_text(STEPS)
+    (folder / "out").mkdir()
     (folder / "least.yaml").write_text("steps: [{kind: RankSwapping, columns: age, p: 50}]")
     before = contents(folder)
     ran = veil("mask", *arguments)
@@ -107,13 +110,14 @@ def test_what_cannot_be_done_is_said_and_nothing_is_written(
 
 def test_an_existing_table_of_pseudonyms_is_not_lost(folder: Path) -> None:
     (folder / "secret").mkdir()
+    (folder / "out").mkdir()
     (folder / "secret" / "pseudonyms.csv").write_text("value,pseudonym\n")
     before = contents(folder)
     arguments = (
         "mask",
         "patients.csv",
         "-o",
-        "o.csv",
+        "out/o.csv",
         "--step",
         "random-pseudonyms:name",
         "--apart",
@@ -129,8 +133,11 @@ def test_an_existing_table_of_pseudonyms_is_not_lost(folder: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written_to(folder: Path) -> None:
     (folder / "secret").mkdir(mode=0o500)
+    (folder / "out").mkdir()
     before = contents(folder)
-    ran = veil("mask", "patients.csv", "-o", "o.csv", "--step", "random-pseudonyms:name", "--apart", "secret")
+    ran = veil(
+        "mask", "patients.csv", "-o", "out/o.csv", "--step", "random-pseudonyms:name", "--apart", "secret"
+    )
     assert ran.code == 2
     assert contents(folder) == before
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from random import Random
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -21,14 +22,26 @@ from veil.hierarchies.hierarchy import Hierarchy
 from veil.local_recoding import FastIterative, Iterative, Mode, SinglePass
 from veil.models.subset import Rows as Chosen
 
+BERLIN = ZoneInfo("Europe/Berlin")
 KINDS: dict[str, tuple[pa.DataType, list[Any]]] = {
-    "text": (pa.string(), ["a", "b", "*", "", "Ulm an der Donau, Baden", "c", "1", "1.0"]),
+    "text": (
+        pa.string(),
+        ["a", "b", "*", "", "Ulm an der Donau, Baden", "A", "a ", "1", "1.0", "a\r\nb", '"', "NA"],
+    ),
     "category": (pa.dictionary(pa.int8(), pa.string()), ["a", "b", "Ulm an der Donau", "c"]),
     "integer": (pa.int64(), [1, 2, 3, 77, -5, 0x7766554433]),
     "small": (pa.int16(), [1, 2, 3, 77]),
-    "float": (pa.float64(), [0.0, -0.0, 1.5, 7777.125, float("nan")]),
+    "float": (
+        pa.float64(),
+        [0.0, -0.0, 1.5, 7777.125, float("nan"), float("inf"), 0.3, 0.1 + 0.2, 1e-7, 1e20],
+    ),
     "day": (pa.date32(), [dt.date(1901, 7, 7), dt.date(2000, 1, 1), dt.date(2000, 1, 2)]),
     "instant": (pa.timestamp("us"), [dt.datetime(1999, 9, 9, 9, 9, 9), dt.datetime(2000, 1, 1)]),
+    "zoned": (
+        pa.timestamp("us", "Europe/Berlin"),
+        [dt.datetime(2020, 10, 25, 2, 30, tzinfo=BERLIN, fold=fold) for fold in (0, 1)],
+    ),
+    "seconds": (pa.timestamp("s"), [dt.datetime(2000, 1, 1), dt.datetime(2000, 1, 1, 12)]),
     "truth": (pa.bool_(), [True, False]),
     "decimal": (pa.decimal128(7, 2), [Decimal("1.50"), Decimal("98765.43"), Decimal("0.00")]),
 }
@@ -173,6 +186,7 @@ def _models(
         oracle.TCloseness("S", r.choice([0.1, 0.25, 0.3, 0.5, 0.75]), r.choice(["equal", "ordered"])),
         oracle.TCloseness("T", r.choice([0.1, 0.25, 0.3, 0.5]), "ordered"),
         oracle.BetaLikeness(name, r.choice([0.3, 0.5, 1, 2]), r.random() < 0.5),
+        oracle.RatioDistance(name, r.choice([1.5, 2, 4, 10])),
         oracle.DeltaDisclosure(name, r.choice([0.5, 1, 1.33, 2, 3])),
         oracle.AlphaKAnonymity(name, r.choice([0.5, 0.6, 0.75, 1]), k),
         oracle.KMAnonymity("I", r.randint(1, 3), r.randint(1, 2)),

@@ -11,7 +11,7 @@ import pyarrow as pa
 import veil
 from support.delivered.draw import Case, draw
 from support.delivered.forms import bytes_of_file, rows_of, rows_of_file, text_of
-from support.delivered.judge import Given, Wrong, judge
+from support.delivered.judge import Given, Wrong, is_blank, judge
 from veil.errors import InputError, NoSolutionError, OutputError, ParameterError, PlanError, VerificationError
 
 
@@ -20,6 +20,8 @@ def check_engine(seed: int, folder: Path) -> str:
     import ibis
 
     case = draw(seed)
+    if any(getattr(each.type, "tz", None) is not None for each in case.table.columns):
+        return "zoned"  # of a time zone DuckDB keeps nothing
     connection = ibis.duckdb.connect()
     held = connection.create_table("people", _without_dictionaries(case.table))
     try:
@@ -53,7 +55,7 @@ def check_engine(seed: int, folder: Path) -> str:
         row for row, cells in zip(origin, rows, strict=True) if not _has_labels(case, given, row, cells)
     )
     suppressed = judge(case.asked, given)
-    if suppressed != release.suppressed:
+    if not suppressed <= release.suppressed <= suppressed + _undecided(case, given):
         raise Wrong(f"{release.suppressed} records are said to be suppressed, {suppressed} are")
     shown = {row for row, cells in zip(origin, rows, strict=True) if str(cells["K"]).startswith("token")}
     for number, cells in enumerate(case.asked.rows):
@@ -77,6 +79,17 @@ def _origin(case: Case, rows: list[dict[str, Any]]) -> list[int]:
     found = [place.get(row["K"]) for row in rows]
     left = iter(sorted(case.asked.members - set(found)))
     return [next(left) if each is None else each for each in found]
+
+
+def _undecided(case: Case, given: Given) -> int:
+    """Count rows of which nobody can tell whether they are suppressed: cells are kept, and their labels are blank anyway."""
+    if case.asked.suppressed_rows != "keep cells" or given.flag is not None:
+        return 0
+    return sum(
+        given.origin[number] not in given.hidden
+        and all(is_blank(case.asked, given, name, row[name]) for name in case.asked.known)
+        for number, row in enumerate(given.rows)
+    )
 
 
 def _has_labels(case: Case, given: Given, row: int, cells: dict[str, Any]) -> bool:

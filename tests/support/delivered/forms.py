@@ -11,6 +11,7 @@ import gzip
 import io
 import math
 import pickle
+import re
 import zipfile
 from decimal import Decimal
 from pathlib import Path
@@ -25,6 +26,8 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 
 Rows = list[dict[str, Any]]
+
+_NO_FRACTION = re.compile(r"(?<=:\d\d)\.(?:000)+([+-]\d\d:\d\d)?$")
 
 FRAMES = (
     "pyarrow",
@@ -87,7 +90,7 @@ def rows_of_file(path: Path) -> Rows:
         head, *body = list(lines)
         # Of an instant, Arrow writes all digits; hierarchies spell those that are there.
         return [
-            dict(zip(head, (each.removesuffix(".000000") for each in row or [""]), strict=True))
+            dict(zip(head, (_NO_FRACTION.sub(r"\1", each) for each in row or [""]), strict=True))
             for row in body
         ]
     if name.endswith(".parquet"):

@@ -18,7 +18,7 @@ from typing import Any
 from support import oracle
 from support.delivered.forms import Rows, is_missing, text_of
 from support.oracle import Value
-from support.oracle.suppression import SampleModel, listed, sizes_of
+from support.oracle.suppression import SampleModel, sizes_of
 
 GONE = "(not released)"
 """A label that nobody has: of records that models compare with, and that are not shown."""
@@ -106,7 +106,7 @@ def _check_columns(asked: Asked, given: Given) -> None:
             raise Wrong(f"columns {list(row)} instead of {planned}")
 
 
-def _blank(asked: Asked, given: Given, name: str, value: Any) -> bool:
+def is_blank(asked: Asked, given: Given, name: str, value: Any) -> bool:
     """Whether a cell shows nothing: the marker in a text column, a missing value in any other."""
     if given.spelled or given.loose:  # of these files, nobody can tell what a column holds
         return is_missing(value) or value in (asked.marker, "")
@@ -121,7 +121,7 @@ def _is_suppressed(asked: Asked, given: Given, row: dict[str, Any], origin: int)
         return str(row[given.flag]).lower() in ("true", "1")
     if asked.suppressed_rows == "keep cells":
         return origin in given.hidden
-    return asked.suppressed_rows == "blank" and all(_blank(asked, given, name, row[name]) for name in row)
+    return asked.suppressed_rows == "blank" and all(is_blank(asked, given, name, row[name]) for name in row)
 
 
 def same_cell(given: Given, cell: Any, value: Any) -> bool:
@@ -149,7 +149,7 @@ def _check_shown(asked: Asked, given: Given, number: int) -> None:
         if not same_cell(given, row[name], before[name]):
             raise Wrong(f"{name} shows another value than the record has")
     for name in asked.masked:
-        if not _blank(asked, given, name, row[name]):
+        if not is_blank(asked, given, name, row[name]):
             raise Wrong(f"{name} is not masked")
     for name, labels in asked.labels.items():
         if name in asked.aggregated:
@@ -175,7 +175,7 @@ def _check_hidden(asked: Asked, given: Given, number: int) -> None:
         if name == given.flag:
             continue
         if name in asked.known or name in asked.masked or asked.suppressed_rows == "blank":
-            if not _blank(asked, given, name, row[name]):
+            if not is_blank(asked, given, name, row[name]):
                 raise Wrong(f"a suppressed record shows {name}")
         elif not same_cell(given, row[name], before[name]):
             raise Wrong(f"{name} shows another value than the record has")
@@ -190,10 +190,15 @@ def check_forms(given: Given) -> None:
         known = [cell for cell in cells if not is_missing(cell) and not isinstance(cell, list | dict)]
         if len({type(cell) for cell in known}) > 1 and not given.loose:
             raise Wrong(f"{name} shows values of several types")
-        if not given.loose and len(set(known)) != len({str(cell) for cell in known}):
+        if not given.loose and len(set(map(_instant, known))) != len({str(cell) for cell in known}):
             raise Wrong(f"{name} shows one value in several forms")
         if len({str(cell) for cell in cells if is_missing(cell)}) > 1:
             raise Wrong(f"{name} shows nothing in several forms")
+
+
+def _instant(cell: Any) -> Any:
+    """A time in UTC: Python takes two of the hour in which clocks go back for one."""
+    return cell.astimezone(dt.UTC) if isinstance(cell, dt.datetime) and cell.tzinfo is not None else cell
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -229,7 +234,7 @@ def _check_models(asked: Asked, given: Given, shown: list[int], hidden: list[int
             if not isinstance(model, SampleModel) and oracle.rejects(model, problem, levels, cls):
                 raise Wrong(f"a class of {len(cls)} does not fulfil {model}")
     present = [cls for cls in classes.values() if oracle.members(problem, cls)]
-    sizes = sizes_of(problem, listed(problem, levels, present))
+    sizes = sizes_of(problem, present)
     for model in asked.models:
         if isinstance(model, SampleModel) and not oracle.fulfils(model, sizes):
             raise Wrong(f"classes of {sorted(sizes)} do not fulfil {model}")

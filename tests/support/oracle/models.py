@@ -86,6 +86,14 @@ class DeltaDisclosure:
 
 
 @dataclass(frozen=True)
+class RatioDistance:
+    """Every value of the table is in every class, with a frequency within a factor t of the table's."""
+
+    attribute: str
+    t: Number
+
+
+@dataclass(frozen=True)
 class BetaLikeness:
     """Relative gain of each value's frequency at most beta; enhanced: at most min(beta, -ln p)."""
 
@@ -199,6 +207,7 @@ Model = (
     | RecursiveCLDiversity
     | TCloseness
     | DeltaDisclosure
+    | RatioDistance
     | BetaLikeness
     | DeltaPresence
     | Inclusion

@@ -32,6 +32,7 @@ from .models import (
     Model,
     NoAttack,
     Profitability,
+    RatioDistance,
     RecursiveCLDiversity,
     SubsetKAnonymity,
     TCloseness,
@@ -72,6 +73,10 @@ def rejects(model: Model, problem: Problem, levels: Node, cls: Class) -> bool:
             return any(
                 discloses(lift, exact(model.delta)) for lift, _ in lifts(problem, model.attribute, cls)
             )
+        case RatioDistance():
+            found = lifts(problem, model.attribute, cls)
+            lacking = len(found) < len(+problem.baselines[model.attribute])
+            return lacking or any(max(lift, 1 / lift) > exact(model.t) for lift, _ in found)
         case BetaLikeness():
             return any(
                 exceeds_likeness(model, lift - 1, p) for lift, p in lifts(problem, model.attribute, cls)

@@ -11,15 +11,16 @@ whole epsilon. None of that holds: 40 points in a square are a counterexample wi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pydantic import Field
 
+from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.dp.neighbours import Neighbours
 from veil.dp.noise import Laplace
@@ -29,18 +30,20 @@ from veil.dp.private_table.columns import Categories, Column, Numbers
 from veil.dp.private_table.method import (
     Made,
     Method,
+    Shares,
+    Size,
     block_sizes,
-    check_k,
     require_epsilon,
     require_one_changed,
     shares_of,
 )
+from veil.dp.private_table.published import published_numbers
 from veil.errors import ParameterError
 
 _MOST_COLUMNS = 12
 
 
-@dataclass(frozen=True)
+@declared(kind_of=Method)
 class Corners(Method):
     """Records in clusters of k, cut off from the corners of the domain; each cluster becomes k times its noisy mean.
 
@@ -55,9 +58,12 @@ class Corners(Method):
         Noise for each record and column of scale range / (k epsilon), as in the thesis. That is NOT differentially private.
     """
 
-    k: int | Literal["auto"] = "auto"
-    shares: Mapping[str, Any] | None = None
-    as_published: bool = False
+    k: Size = "auto"
+    shares: Shares = None
+    as_published: Annotated[
+        bool, Field(description="noise as in the thesis: NOT differentially private, for comparisons")
+    ] = False
+    kind: Literal["Corners"] = Field(default="Corners", repr=False, kw_only=True)
 
     @property
     def name(self) -> str:
@@ -66,9 +72,6 @@ class Corners(Method):
     @property
     def is_sound(self) -> bool:
         return not self.as_published
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
 
     def check(self, columns: Sequence[Column], price: Price, neighbours: Neighbours) -> None:
         require_one_changed("Corners", neighbours)
@@ -103,7 +106,10 @@ class Corners(Method):
         k, records = self.size(numbers, price), len(numbers[0].steps)
         rows = clusters(numbers, k)
         if self.as_published:
-            values = published_values(numbers, rows, k, float(price.epsilon), randomness)
+            epsilon = float(price.epsilon)
+            values = np.column_stack(
+                [published_numbers(each, rows, k, epsilon, randomness) for each in numbers]
+            )
             proof = (
                 "NOT DIFFERENTIALLY PRIVATE. Noise is as published, for one cluster that changes by one record, for each record and "
                 "for each column. One record can change all clusters, noise averages out over the records of a cluster, and columns "
@@ -150,25 +156,6 @@ _TOO_SMALL: str = (
     "k = {k} is less than about {root}, the square root of the number of records: there are more clusters than records in "
     "one, and noise for all of them is more than that for single records would be. Choose a larger k, or IndividualRanking."
 )
-
-
-def published_values(
-    columns: Sequence[Numbers],
-    rows: Sequence[NDArray[np.int64]],
-    k: int,
-    epsilon: float,
-    randomness: Randomness,
-) -> NDArray[np.float64]:
-    """Return each record as the thesis releases it (algorithm 6.2), in the order of the input: not private."""
-    values = np.empty((len(columns[0].steps), len(columns)))
-    sums = cluster_sums(columns, rows)
-    for number, each in enumerate(rows):
-        values[each] = sums[number] / len(each)
-    for place, column in enumerate(columns):
-        size = -np.log1p(-randomness.uniform(len(values))) * column.reach / (k * epsilon)
-        sign = np.where(randomness.uniform(len(values)) < 0.5, -1, 1)
-        values[:, place] = column.values(values[:, place] + sign * size)
-    return values
 
 
 def _numbers(columns: Sequence[Column]) -> list[Numbers]:

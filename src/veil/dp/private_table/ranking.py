@@ -14,15 +14,16 @@ L = sum of max_c |δ(v_i, c) - δ(v_(i+1), c)|, and weights e^(-epsilon m / 2L) 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pydantic import Field
 
+from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.dp.mechanisms import ExponentialChoice
 from veil.dp.neighbours import Neighbours
@@ -32,18 +33,20 @@ from veil.dp.private_table.columns import Categories, Column, Numbers
 from veil.dp.private_table.method import (
     Made,
     Method,
+    Shares,
+    Size,
     block_sizes,
-    check_k,
     require_epsilon,
     require_one_changed,
     shares_of,
 )
+from veil.dp.private_table.published import published_concepts, published_numbers
 from veil.dp.private_table.taxonomy import Taxonomy
 from veil.dp.symbolic import Symbolic
 from veil.errors import ParameterError
 
 
-@dataclass(frozen=True)
+@declared(kind_of=Method)
 class IndividualRanking(Method):
     """Each column sorted and cut into blocks of k, each block replaced by one noisy mean, or by one drawn concept.
 
@@ -54,21 +57,32 @@ class IndividualRanking(Method):
         and `spread`, never from the data.
     shares
         What part of epsilon each column gets, in proportion; equal parts by default.
+    as_published
+        Noise for each record and column of scale range / (k epsilon); of categories, a draw for each record as if its
+        block were the only one, from algorithm 6.3 of the thesis. That is NOT differentially private.
     spread
         For k = "auto": a guess of the standard deviation of columns of numbers, from what is known without the data;
         by default that of numbers spread evenly between the bounds.
     """
 
-    k: int | Literal["auto"] = "auto"
-    shares: Mapping[str, Any] | None = None
-    spread: Mapping[str, float] | None = None
+    k: Size = "auto"
+    shares: Shares = None
+    spread: Annotated[
+        dict[str, float] | None,
+        Field(description="for k = auto: a public guess of the standard deviation of columns of numbers"),
+    ] = None
+    as_published: Annotated[
+        bool, Field(description="noise as in the thesis: NOT differentially private, for comparisons")
+    ] = False
+    kind: Literal["IndividualRanking"] = Field(default="IndividualRanking", repr=False, kw_only=True)
 
     @property
     def name(self) -> str:
-        return "individual ranking"
+        return "individual ranking, as published" if self.as_published else "individual ranking"
 
-    def __post_init__(self) -> None:
-        check_k(self.k)
+    @property
+    def is_sound(self) -> bool:
+        return not self.as_published
 
     def check(self, columns: Sequence[Column], price: Price, neighbours: Neighbours) -> None:
         require_one_changed("IndividualRanking", neighbours)
@@ -107,6 +121,8 @@ class IndividualRanking(Method):
     ) -> Made:
         k, shares = self.block(columns, price), self._shares(columns)
         sizes = block_sizes(_records(columns), k)
+        if self.as_published:
+            return _make_as_published(columns, sizes, k, float(price.epsilon), randomness)
         made: dict[str, pa.Array] = {}
         notes = [
             "Rows are not records: each column is in a random order of its own, and says nothing about another."
@@ -142,6 +158,38 @@ class IndividualRanking(Method):
         return shares_of(
             [column.name for column in columns], None if self.shares is None else dict(self.shares)
         )
+
+
+def _make_as_published(
+    columns: Sequence[Column], sizes: NDArray[np.int64], k: int, epsilon: float, randomness: Randomness
+) -> Made:
+    order = randomness.permutation(int(sizes.sum()))
+    made: dict[str, pa.Array] = {}
+    for column in columns:
+        if isinstance(column, Numbers):
+            blocks = blocks_of(column.steps, sizes)
+            values = published_numbers(column, blocks, k, epsilon, randomness)
+            made[column.name] = pa.array(values[order])
+            continue
+        taxonomy = taxonomy_of(column)
+        blocks = blocks_of(np.argsort(taxonomy.walk)[column.codes], sizes)
+        drawn = published_concepts(column, taxonomy, blocks, epsilon, randomness)
+        made[column.name] = pa.array(taxonomy.labels, pa.string()).take(pa.array(drawn[order]))
+    proof = (
+        "NOT DIFFERENTIALLY PRIVATE. Noise is as published: for each record, and for each column with the whole epsilon, as if "
+        "one record could change one block alone. It can change all of them, noise averages out over the records of a block, and "
+        "columns add up: a record's mean can move by .98 of the range where .2 is claimed."
+    )
+    return Made(pa.table(made), proof)
+
+
+def blocks_of(ranks: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the rows of each block of a column, sorted by what they are ranked by.
+
+    >>> [rows.tolist() for rows in blocks_of(np.array([5, 1, 4, 2]), np.array([2, 2]))]
+    [[1, 3], [2, 0]]
+    """
+    return np.split(np.argsort(ranks, kind="stable"), np.cumsum(sizes)[:-1])
 
 
 def noisy_means(

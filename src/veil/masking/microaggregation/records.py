@@ -158,3 +158,18 @@ def _levels(column: pa.ChunkedArray, builder: Any, name: str) -> list[NDArray[np
     made: Hierarchy = builder.build(values, np.bincount(rows, minlength=len(values)), name)
     leaves = made.encode(values, name)[rows]
     return [made.label_map(level)[leaves] for level in range(max(1, made.height))]
+
+
+def places_in_hierarchy(column: pa.ChunkedArray, builder: Any, name: str) -> NDArray[np.int64]:
+    """Place of each row's value on a walk through the leaves of a hierarchy, branch by branch; -1 where it is missing.
+
+    Branches come in the order in which the hierarchy names them, so that the walk depends on nothing else.
+    """
+    values, rows = encode_values(column)
+    made: Hierarchy = builder.build(values, np.bincount(rows, minlength=len(values)), name)
+    leaves = made.encode(values, name)
+    levels = [made.label_map(level)[leaves] for level in range(made.height + 1)]
+    place = np.empty(len(values), np.int64)
+    place[np.lexsort(levels)] = np.arange(len(values))  # the last level decides first
+    place[np.array(values.is_null(), np.bool_)] = -1
+    return place[rows]

@@ -123,7 +123,7 @@ class GuessableWarning(UserWarning):
 
 @declared(kind_of=Method)
 class UnkeyedHash(Pseudonyms):
-    """Each value becomes its SHA-256. This does not protect it.
+    """Each value becomes its SHA-256, or another digest that has to be matched. This does not protect it.
 
     Names, insurance numbers and dates of birth are few: anybody hashes all of them and looks up the results. It is
     here only for tables that have to match others made this way, and warns whenever it runs. Use `KeyedPseudonyms`.
@@ -133,6 +133,9 @@ class UnkeyedHash(Pseudonyms):
     although_values_can_be_guessed: Annotated[
         bool, Field(description="has to be true: you know that the values can be found out")
     ]
+    algorithm: Annotated[
+        Literal["sha256", "sha1", "md5"], Field(description="which hash; the last two for old tables only")
+    ] = "sha256"
     kind: Literal["UnkeyedHash"] = Field(default="UnkeyedHash", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ()
@@ -152,8 +155,11 @@ class UnkeyedHash(Pseudonyms):
             "KeyedPseudonyms"
         )
         warnings.warn(warning, GuessableWarning, stacklevel=2)
-        made = pseudonymize(table, self, lambda value: hashlib.sha256(value.encode()).hexdigest())
+        made = pseudonymize(table, self, self._digest)
         return dataclasses.replace(made, facts={**made.facts, "warning": warning})
+
+    def _digest(self, value: str) -> str:
+        return hashlib.new(self.algorithm, value.encode(), usedforsecurity=False).hexdigest()
 
 
 def start_hmac(key: bytes, *parts: str) -> hmac.HMAC:

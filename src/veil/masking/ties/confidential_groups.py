@@ -6,8 +6,9 @@ change places within groups that nobody gets to see (see `probabilistic`). Soria
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -19,14 +20,15 @@ from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, PlanError
 from veil.masking.microaggregation.distance import Measuring
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
-from veil.masking.microaggregation.records import check_size
+from veil.masking.microaggregation.records import check_size, places_in_hierarchy
 from veil.masking.microaggregation.univariate import from_both_ends
 from veil.masking.parameters import Columns, Names
 from veil.masking.ties.anatomy import GROUP, in_two_tables
 from veil.masking.ties.buckets import bucket_sizes, fitting_counts
 from veil.masking.ties.probabilistic import draw_swaps, verify_moves
+from veil.models import ratio_distance
 from veil.models.k_anonymity import KAnonymity
-from veil.outcome.aggregates import aggregate_groups, ordered_places
+from veil.outcome.aggregates import Aggregate, aggregate_groups, ordered_places
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding
@@ -97,7 +99,8 @@ class ConfidentialAttributePartitioning(Measuring):
 class BucketizedTCloseness(Measuring):
     """Groups in which a confidential attribute, coarsened to t + 1 buckets, is within a factor t of the whole.
 
-    Each bucket holds as many neighbouring values as the others and is shown as an interval. Every group takes more
+    Each bucket holds as many neighbouring values as the others and is shown as an interval. Nominal attributes take the
+    order of a hierarchy, from branch to branch, and their buckets are shown as sets. Every group takes more
     than its share of one bucket and less of the others, within a factor t (Soria-Comas 2013, section 7.2). Where
     the printed numbers do not add up, they are repaired, and the distance is checked again on what is published:
     the largest ratio, either way, between the share of a bucket in a group and in the table. Records are drawn into
@@ -121,11 +124,14 @@ class BucketizedTCloseness(Measuring):
     >>> table = pa.table({"age": list(range(12)), "income": list(range(100, 1300, 100))})
     >>> outcome = BucketizedTCloseness("income", 2, k=4).mask(table, Randomness())
     >>> print(outcome.verification.findings[1])
-    holds: largest ratio of shares of 'income' at most 2 (found: 3/2)
+    holds: ratio distance of 'income' at most 2 (not differential privacy: holds for somebody who knows no more than the distribution) (found: 3/2)
     """
 
     confidential: Annotated[
-        str, Field(description="confidential column of numbers, dates or ordered categories")
+        str,
+        Field(
+            description="confidential column of numbers, dates, ordered categories or what has a hierarchy"
+        ),
     ]
     t: Annotated[int, Field(ge=2, description="largest ratio of shares; the attribute gets t + 1 buckets")]
     k: Annotated[int, Field(ge=3, description="least number of records in a group, at least t + 1")]
@@ -149,10 +155,11 @@ class BucketizedTCloseness(Measuring):
         self.check_columns(table)
         times = self._times(table.num_rows)
         buckets = np.empty(table.num_rows, np.int64)
-        order = _sort_rows(table, self.confidential, randomness, self)
+        order = _sort_rows(table, self.confidential, randomness, self, self.hierarchies)
         buckets[order] = np.repeat(np.arange(self.t + 1), bucket_sizes(table.num_rows, self.t))
         groups = self._groups(table, buckets, times, randomness)
-        labels = aggregate_groups(table[self.confidential], buckets, "interval", self.confidential)
+        shown: Aggregate = "set" if self.confidential in self.hierarchies else "interval"
+        labels = aggregate_groups(table[self.confidential], buckets, shown, self.confidential)
         coarse = replace_column(table, self.confidential, labels.take(pa.array(buckets)))
         names = (self.confidential,)
         made = _release_groups(coarse, names, groups, self.k, self.release, self.group, randomness, self)
@@ -160,7 +167,7 @@ class BucketizedTCloseness(Measuring):
         published = np.array(second[self.group], dtype=np.int64) if made.apart else groups
         ratio = largest_ratio(second[self.confidential], published)
         close = Finding(
-            f"largest ratio of shares of {self.confidential!r} at most {self.t}",
+            f"ratio distance of {self.confidential!r} at most {self.t} ({ratio_distance.LABEL})",
             ratio is not None and ratio <= self.t,
             "a value that a group does not have" if ratio is None else str(ratio),
         )
@@ -186,7 +193,8 @@ class BucketizedTCloseness(Measuring):
     def _groups(self, table: pa.Table, buckets: Integers, times: int, randomness: Randomness) -> Groups:
         """Draw groups that have their number of records of each bucket, or make them without a look at buckets."""
         if self.quasi_identifiers:
-            groups = maximum_distance_to_average_vector(self.records(table, self.quasi_identifiers), self.k)
+            records = self.records(table, self.quasi_identifiers, [self.confidential])
+            groups = maximum_distance_to_average_vector(records, self.k)
             ratio = largest_ratio(pa.chunked_array([buckets]), groups)
             if ratio is None or ratio > self.t:
                 found = "a group without a bucket" if ratio is None else f"a ratio of {ratio}"
@@ -215,25 +223,22 @@ def largest_ratio(values: pa.ChunkedArray, groups: Groups) -> Fraction | None:
     >>> largest_ratio(pa.chunked_array([["low", "high", "low", "high", "low", "low"]]), np.array([1, 1, 2, 2, 1, 2]))
     Fraction(1, 1)
     """
-    shown = pa.table({"group": groups, "value": values})
-    published = Published(shown, ["group"], untouched=True)
-    number, value, count = published.histograms("value")
-    different, codes = published.encode("value")
-    if number.size < published.sizes.size * len(different):
-        return None
-    totals = dict(zip(different.to_pylist(), np.bincount(codes).tolist(), strict=True))
-    shares = {
-        Fraction(inside * groups.size, totals[each] * size)
-        for inside, each, size in zip(
-            count.tolist(), value.to_pylist(), published.sizes[number].tolist(), strict=True
-        )
-    }
-    return max(max(shares), 1 / min(shares))
+    published = Published(pa.table({"group": groups, "value": values}), ["group"], untouched=True)
+    return ratio_distance.largest_ratio(published, "value")
 
 
-def _sort_rows(table: pa.Table, name: str, randomness: Randomness, method: object) -> Integers:
+def _sort_rows(
+    table: pa.Table,
+    name: str,
+    randomness: Randomness,
+    method: object,
+    hierarchies: Mapping[str, Any] | None = None,
+) -> Integers:
     """Rows in the order of a column. Chance decides among equal values, as the order of rows is public."""
-    _, places = ordered_places(table[name], name)
+    if name in (hierarchies or {}):
+        places = places_in_hierarchy(table[name], (hierarchies or {})[name], name)
+    else:
+        _, places = ordered_places(table[name], name)
     missing = np.flatnonzero(places < 0)
     if missing.size:
         raise InputError(

@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
-from veil.errors import PlanError, VeilError, did_you_mean
-from veil.hierarchies import BUILDERS, AnyBuilder
+from veil.errors import PlanError
 from veil.hierarchies._labels import Text
+from veil.masking.parameters import OneHierarchy
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.plan.parameters import hierarchy_builder
 from veil.tables.columns import column_of, encode_values, numbers, replace_column, require_numbers, texts
 from veil.tables.text import canonical_text
-
-
-def _hierarchy(value: Any) -> Any:
-    if value is None:
-        return None
-    kind = value.get("kind") if isinstance(value, Mapping) else value
-    if isinstance(kind, str) and not re.search(r"[./]", kind) and kind not in BUILDERS:
-        raise ValueError(f"there is no kind of hierarchy {kind!r}.{did_you_mean(kind, BUILDERS)}")
-    try:
-        return hierarchy_builder(value)
-    except VeilError as error:
-        raise ValueError(str(error)) from None
 
 
 def _ascending(values: tuple[float, ...] | None) -> tuple[float, ...] | None:
@@ -59,11 +44,7 @@ class GlobalRecoding(Method):
     """
 
     column: Annotated[str, Field(description="column to recode")]
-    hierarchy: Annotated[
-        Any,
-        BeforeValidator(_hierarchy, json_schema_input_type=str | AnyBuilder | None),
-        Field(description="hierarchy that tells what values become"),
-    ] = None
+    hierarchy: Annotated[OneHierarchy, Field(description="hierarchy that tells what values become")] = None
     level: Annotated[int, Field(ge=0, description="level of the hierarchy")] = 1
     mapping: Annotated[
         dict[Text, Text] | None, Field(min_length=1, description="what values become, by value")

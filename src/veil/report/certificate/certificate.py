@@ -4,8 +4,8 @@ It names the promises, what was found on the table, and the fingerprint of its c
 check all of it again, without the original and without trusting who wrote the certificate: the fingerprint says that
 it is the same table, and every promise is verified on the table anew. Who wrote it is told by a signature alone.
 
-Nothing in it is computed from anything but the released table and the plan, apart from the counts of sensitive values
-that `input_counts` allows; and there is no fingerprint of anything that the table does not show, by which somebody who
+Nothing in it is computed from anything but the released table and the plan, apart from the number of records where
+`told_input` allows it; and there is no fingerprint of anything that the table does not show, by which somebody who
 knows most of it could confirm a guess about the rest.
 """
 
@@ -20,13 +20,14 @@ import pyarrow as pa
 
 from veil.base.version import __version__
 from veil.outcome.outcome import Outcome, require_outcome
+from veil.policy.account import Account
 from veil.published.finding import Finding
 from veil.published.flag import free_flag
-from veil.report.certificate.digest import column_digests, digest_of
-from veil.report.certificate.input_counts import spell_input, tellable_input
+from veil.report.certificate.digest import column_digests, digest_of, kind_of
 from veil.report.certificate.keys import AnyKey, PrivateKey
 from veil.report.certificate.promises import check_models, published_table
 from veil.report.certificate.signature import signed
+from veil.report.certificate.told_input import spell_input, tellable_input
 from veil.report.content.withheld import spell_models
 from veil.risk.concerns.look import acknowledged_by
 from veil.tables import atomic
@@ -65,6 +66,9 @@ def certificate_of(release: object, *, sign: PrivateKey | AnyKey | None = None) 
         "content": _content_of(outcome, table, flag),
         "acknowledged": acknowledged_by(outcome),
     }
+    if isinstance(outcome.account, Account):
+        # From the policy that was carried out to the oldest one under it, of everybody who asks for the same.
+        made["policies"] = sorted(list(chain) for chain, _ in outcome.account.digests)
     if further := {name: each for name, each in outcome.apart.items() if name not in outcome.secret}:
         made["apart"] = {name: _fingerprint(normalize(each)) for name, each in further.items()}
     return signed(made, sign)
@@ -159,7 +163,12 @@ def _fingerprint(table: pa.Table) -> dict[str, Any]:
         "sha256": digest_of(columns, table.num_rows),
         "rows": table.num_rows,
         "columns": [
-            {"name": name, "type": str(table[name].type), "sha256": digest}
+            {
+                "name": name,
+                "kind": kind_of(table[name].type),
+                "type": str(table[name].type),
+                "sha256": digest,
+            }
             for name, digest in columns.items()
         ],
     }

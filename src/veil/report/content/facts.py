@@ -18,6 +18,7 @@ from veil.outcome.generalize import Choice
 from veil.outcome.measures import measures_of
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.plan.plan import Plan
+from veil.policy.account import Account
 from veil.recipe.document import document_text
 from veil.report.certificate.certificate import certificate_of, roles_of
 from veil.report.certificate.digest import content_digest, file_digest
@@ -84,6 +85,7 @@ def collect_facts(
         "concerns": concerns,
         "summary": _summary(outcome, private, found.hides_search),
         "asked": _request(outcome),
+        "policies": None if private else _policies(outcome),
         "done": treatment_of_columns(outcome, private),
         "verification": _verification(outcome, certificate, private, exact),
         "risks": risks,
@@ -107,6 +109,11 @@ def collect_facts(
         "recipe_text": document_text(recipe),
         "certificate": certificate,
     }
+
+
+def _policies(outcome: Outcome) -> dict[str, Any] | None:
+    """What policies asked and how it was met: no names, keys or values of anybody."""
+    return outcome.account.as_data() if isinstance(outcome.account, Account) else None
 
 
 def _recipe(outcome: Outcome) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from veil.report.content.utility import Worth
 from veil.risk import RiskAnalysis, analyze
 from veil.tables.text import canonical_text
 from veil.utility import Comparison
+from veil.utility.comparison import has_values
 
 MOST_COLUMNS = 16
 """Columns whose associations are looked at: what fits on a page."""
@@ -145,7 +146,7 @@ class Findings:
     @functools.cached_property
     def worth(self) -> Worth:
         """What the release is still good for. Tables that an engine holds are not compared row by row."""
-        known = not self.private and not self.outcome.is_condensed
+        known = not self.private and not self.outcome.is_condensed and has_values(self.outcome)
         comparison = self.comparison if known else None
         return Worth(self.outcome, comparison, self.distributions, hides=self.hides)
 

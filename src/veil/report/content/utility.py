@@ -28,6 +28,7 @@ from veil.utility import (
     summary_statistics,
 )
 from veil.utility.attributes import ATTRIBUTE_MEASURES
+from veil.utility.comparison import has_values
 from veil.utility.numbers_kept import ColumnPreservation, numbers
 from veil.utility.quality import DATA_MEASURES
 from veil.utility.statistics import ColumnStatistics, Statistics
@@ -107,9 +108,10 @@ class Worth:
     def statistics(self) -> list[dict[str, Any]]:
         """Summary statistics of each column; of the input only what tells of nobody."""
         if self.comparison is None:
-            if self.outcome.is_condensed or not self.outcome.table.num_rows:
+            table = self.outcome.table
+            if self.outcome.is_condensed or not table.num_rows or not has_values(self.outcome):
                 return []
-            alone = Comparison(self.outcome.table, self.outcome.table, self.outcome.published.names)
+            alone = Comparison(table, table, self.outcome.published.names)
             return [
                 {"column": each.column, "before": None, "after": self._after(each)}
                 for each in summary_statistics(alone)

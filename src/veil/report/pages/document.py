@@ -7,7 +7,7 @@ from typing import Any
 
 from veil.base.wording import plural
 from veil.lattice.optimality import gap_in_words
-from veil.report.pages import measured, steps
+from veil.report.pages import measured, policies, steps
 from veil.report.pages.blocks import (
     Block,
     Cell,
@@ -44,6 +44,17 @@ def sections(facts: dict[str, Any]) -> list[Section]:
         Section("summary", "Summary", _summary(facts)),
         Section(
             "asked", "What was asked", steps.request(facts) if facts["asked"]["steps"] else _request(facts)
+        ),
+        *(
+            []
+            if facts["policies"] is None
+            else [
+                Section(
+                    "policies",
+                    "What each policy asked and how it was met",
+                    policies.asked_and_met(facts["policies"]),
+                )
+            ]
         ),
         Section("done", "What was done", _treatment(facts)),
         Section("guarantees", "Guarantees, and their verification", _guarantees(facts)),

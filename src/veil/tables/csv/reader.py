@@ -20,7 +20,9 @@ from veil.tables.reading import read_bytes
 _BLOCK = 1 << 22
 
 
-def read_csv(path: Path, format: Csv, *, as_text: bool = False) -> tuple[pa.Table, Csv]:
+def read_csv(
+    path: Path, format: Csv, *, as_text: bool = False, may_be_empty: bool = False
+) -> tuple[pa.Table, Csv]:
     """Read a CSV file; also return the format with everything that was detected filled in.
 
     With `as_text` no column gets a type, whatever the format says.
@@ -39,6 +41,8 @@ def read_csv(path: Path, format: Csv, *, as_text: bool = False) -> tuple[pa.Tabl
     names = column_names(header.fields, format, path)
     check_types(names, format, path)
     if re.compile(b"." if len(names) == 1 else b"[^\r\n]", re.DOTALL).search(data, header.body) is None:
+        if may_be_empty:
+            return pa.table({name: pa.array([], pa.string()) for name in names}), format
         raise InputError(f"{path}: a header but no rows. The table should hold at least one row")
     texts = _parse(data, header.body, len(names), quotes > 0, format, path)
     return (texts.rename_columns(names), format) if as_text else _convert_types(texts, names, format, path)

@@ -34,10 +34,6 @@ def spell_input(known: Input) -> dict[str, Any]:
     return {
         "whole": known.whole,
         "records": known.records,
-        "counts": {
-            name: {"values": list(counts), "records": list(counts.values())}
-            for name, counts in known.counts.items()
-        },
         "chosen": known.chosen,
     }
 
@@ -47,16 +43,11 @@ def read_input(spec: dict[str, Any], published: Published) -> Input:
 
     No table is whole that has suppressed records, and the input has as many records as the table at least.
     """
-    records, counts = spec["records"], {}
+    records = spec["records"]
     if records is not None and (not isinstance(records, int) or records < published.records):
         records = None
-    for name, told in spec["counts"].items():
-        found = dict(zip(told["values"], told["records"], strict=True))
-        if records is not None and sum(found.values()) == records:
-            counts[name] = found
     return Input(
         whole=spec["whole"] is True and not published.suppressed_records,
         records=records,
-        counts=counts,
         chosen=bool(spec["chosen"]),
     )

@@ -1,0 +1,362 @@
+"""Generalization of items: records that hold sets, such as purchases or diagnoses, become k^m-anonymous."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from veil.base.declare import declared
+from veil.base.exact import decimal_fraction
+from veil.base.randomness import Randomness
+from veil.errors import InputError, NoSolutionError, PlanError, did_you_mean
+from veil.hierarchies.hierarchy import Hierarchy
+from veil.masking.items.baskets import Baskets
+from veil.masking.items.parts import Part, Recoder
+from veil.masking.items.parts import Strategy as Strategy
+from veil.masking.items.problem import Problem
+from veil.masking.items.publishing import Shown
+from veil.masking.items.taxonomy import LEFT_OUT, Taxonomy
+from veil.masking.parameters import Names, OneHierarchy
+from veil.models.base import PrivacyModel
+from veil.models.item_sets import KMAnonymity
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.published.finding import Finding
+from veil.published.table import Published
+from veil.tables.columns import column_of, groups, is_text, replace_column
+
+Integers = NDArray[np.int64]
+
+
+@declared(kind_of=Method)
+class ItemGeneralization(Method):
+    """Items of sets become groups of a hierarchy or are left out, until any m of them are held by k records or none.
+
+    Published of a set is what its items become, each once. Which items become what is the same for all records
+    ("global"), or for all records of a part ("local"), where the parts are made so that less is lost. Within the parts,
+    every combination of at most m published items that some record has is had by at least k records. So it is if an
+    attacker knows the hierarchy, what each item has become, who is in which part, and up to m items of a person: the
+    person's record publishes what these have become, and as at least k records of the part do, it is one of those k.
+    Items that are left out do not tell anybody apart: an attacker who knows them is left with the records that have the
+    rest. What no record has may be learned: that nobody in the table holds a combination.
+
+    With `within`, an attacker knows those columns as well, and the promise holds among the records that agree in them:
+    (k, k^m)-anonymity. They have to be k-anonymous by then, as a first step or `veil.anonymize` makes them; rows that
+    show nothing at all, suppressed ones, go. Other columns are released as they are, and not counted among what is known.
+
+    Lost is the NCP: for each item of each record, the share of the domain that its group has; 0 for an item that stays,
+    1 for a group of everything, and `left_out` for an item that goes. "optimal" finds the least loss, however long it
+    takes; "apriori" is quick; "auto" tries to prove in a short time that the quick result is the best. Best is meant among
+    recodings that are the same for all records of a part. Terrovitis, Mamoulis and Kalnis (2008); with other columns:
+    Poulis et al. (2013).
+
+    The column holds lists or text with a separator, or, if `person` names the column that tells people apart, one item in each row.
+    Then people get random numbers, each of their items one row, and one row without an item if none is left; further columns have to be the
+    same in all rows of a person. A missing set is an empty one and published as such. Items are published in the order of
+    their names, as text if there is a hierarchy.
+
+    >>> from veil import hierarchies as h
+    >>> baskets = pa.table({"items": [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]})
+    >>> tree = h.table([["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"]])
+    >>> ItemGeneralization("items", 2, 2, tree).mask(baskets, Randomness()).table["items"].to_pylist()
+    [['A', 'b1', 'b2'], ['A', 'b1'], ['A', 'b1', 'b2'], ['A', 'b2']]
+    """
+
+    column: Annotated[
+        str, Field(description="column of items: lists, text with a separator, or one in each row")
+    ]
+    k: Annotated[int, Field(ge=2, description="least number of records to choose from; 5 to 20 is usual")]
+    m: Annotated[
+        int, Field(ge=1, le=20, description="number of items that an attacker may know; 1 to 3 is usual")
+    ]
+    hierarchy: Annotated[
+        OneHierarchy, Field(description="groups of items; without, items stay or are left out")
+    ] = None
+    within: Annotated[
+        Names, Field(description="further columns that an attacker may know, k-anonymous already")
+    ] = ()
+    person: Annotated[
+        str | None,
+        Field(min_length=1, description="column that tells people apart, if each row has one item"),
+    ] = None
+    recoding: Annotated[
+        Literal["global", "local"],
+        Field(description="whether items become the same everywhere, or part by part"),
+    ] = "global"
+    left_out: Annotated[
+        float | None,
+        Field(
+            ge=1,
+            le=1000,
+            description="what an item costs that is left out, 1 being a group of everything; none: no item is",
+        ),
+    ] = 2.0
+    strategy: Annotated[Strategy, Field(description="how hard to look for the least loss")] = "auto"
+    separator: Annotated[str, Field(min_length=1, description="what separates items in text")] = ","
+    kind: Literal["ItemGeneralization"] = Field(default="ItemGeneralization", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+    takes_rows_of_engines: ClassVar[bool] = True
+
+    @model_validator(mode="after")
+    def _different_columns(self) -> ItemGeneralization:
+        for name in (self.column, self.person):
+            if name in self.within:
+                raise ValueError(
+                    f"`within` of ItemGeneralization should not name {name!r}, which is published anew"
+                )
+        if self.person == self.column:
+            raise ValueError("`person` of ItemGeneralization should be another column than that of the items")
+        if self.hierarchy is None and self.left_out is None:
+            raise ValueError(
+                "ItemGeneralization needs a `hierarchy`, or to be allowed to leave items out: `left_out`"
+            )
+        return self
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return (self.column,) if self.person is None else (self.person, self.column)
+
+    @property
+    def known_columns(self) -> tuple[str, ...]:
+        """The items, and what is known beside them."""
+        return (*self.within, self.column)
+
+    @property
+    def privacy_models(self) -> tuple[PrivacyModel, ...]:
+        """k^m-anonymity, where a column holds the sets."""
+        return (self._model,) if self.person is None else ()
+
+    @property
+    def _model(self) -> KMAnonymity:
+        return KMAnonymity(self.column, self.k, self.m, self.separator)
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        self.check_columns(table)
+        for name in self.within:
+            if name not in table.column_names:
+                raise PlanError(
+                    f"{self}: the table has no column {name!r}.{did_you_mean(name, table.column_names)}"
+                )
+        records = _Records.of_people(table, self) if self.person else _Records.of_rows(table, self)
+        self._check_sizes(records)
+        baskets, hierarchy = records.baskets, self._built(records)
+        problem, pair_of = _problem(records, self)
+        recoder = Recoder(problem, self._grower(records, hierarchy), self.strategy, self.left_out is not None)
+        parts = recoder.whole() if self.recoding == "global" else recoder.each()
+        if parts is None:
+            raise NoSolutionError(
+                f"{self}: even as the widest groups of the hierarchy, items or combinations of them are held by fewer than "
+                f"{self.k} records. Let items be left out (`left_out`), or ask for a smaller `k` or `m`"
+            )
+        shown = Shown.of(problem, parts, baskets, hierarchy, self.column)
+        after, rows, part_of = self._published(table, records, shown, pair_of, randomness)
+        facts = _facts(problem, parts, records, proven=self.recoding == "global")
+        return self.outcome(table, after, rows=rows, findings=self._findings(after, part_of), facts=facts)
+
+    def _check_sizes(self, records: _Records) -> None:
+        """Refuse classes that are too small whatever becomes of the items."""
+        least = int(np.bincount(records.classes).min()) if records.classes.size else self.k
+        if least >= self.k:
+            return
+        if not self.within:
+            raise PlanError(f"{self}: the table has only {least} records. Ask for a `k` of at most that")
+        raise NoSolutionError(
+            f"{self}: only {least} records agree in {', '.join(map(repr, self.within))}, which tells them apart whatever "
+            f"becomes of their items. Make these columns {self.k}-anonymous first, for instance by Mondrian"
+        )
+
+    def _built(self, records: _Records) -> Hierarchy | None:
+        if self.hierarchy is None or not len(records.baskets.items):
+            return None
+        baskets = records.baskets
+        held = np.bincount(records.baskets.set_of, minlength=baskets.starts.size - 1)
+        counts = np.bincount(
+            baskets.codes, weights=np.repeat(held, np.diff(baskets.starts)), minlength=len(baskets.items)
+        )
+        made: Hierarchy = self.hierarchy.build(baskets.items, counts.astype(np.int64), self.column)
+        return made
+
+    def _grower(self, records: _Records, hierarchy: Hierarchy | None) -> Any:
+        cost = decimal_fraction(1 if self.left_out is None else self.left_out)
+        items, column = records.baskets.items, self.column
+
+        def grow(chosen: Integers) -> Taxonomy:
+            if hierarchy is None:
+                return Taxonomy.flat(chosen, cost)
+            return Taxonomy.of(hierarchy, items.take(pa.array(chosen)), column, cost)
+
+        return grow
+
+    def _published(
+        self,
+        table: pa.Table,
+        records: _Records,
+        shown: Shown,
+        pair_of: Integers,
+        randomness: Randomness,
+    ) -> tuple[pa.Table, Integers | None, Integers]:
+        """Return the table as it is published, the input row of each of its rows, and the part of each."""
+        if self.person is not None:
+            rows, items = shown.as_rows(pair_of, records.owners, records.baskets.item_of)
+            owners = records.owners[rows]
+            made = replace_column(table.take(pa.array(rows)), self.column, pa.chunked_array([items]))
+            pseudonyms = randomness.permutation(pair_of.size)[owners] + 1
+            return replace_column(made, self.person, pseudonyms), rows, shown.part_of[pair_of[owners]]
+        old = column_of(table, self.column, self)
+        if is_text(old.type):
+            made = shown.as_text(pair_of, self.separator, self.column)
+        else:
+            made = shown.as_lists(pair_of, old.type)
+        if records.rows.size == table.num_rows:
+            return replace_column(table, self.column, made), None, shown.part_of[pair_of]
+        kept = table.take(pa.array(records.rows))
+        return replace_column(kept, self.column, made), records.rows, shown.part_of[pair_of]
+
+    def _findings(self, after: pa.Table, part_of: Integers) -> list[Finding]:
+        """Check the promise on the table as it is published, and within the parts that only the data holder knows."""
+        number = after.num_rows
+        if self.person is not None:
+            after, part_of = _sets_of_people(after, self.person, self.column, self.within, part_of)
+        findings = [self._model.verify(Published(after, list(self.within), untouched=True))]
+        if self.within:
+            found = findings[0]
+            findings[0] = Finding(
+                f"{found.promise} among records that agree in {', '.join(map(repr, self.within))}",
+                found.holds,
+                found.measured,
+            )
+        if self.recoding == "local" and number:
+            name = _unused("part", after)
+            of_part = self._model.verify(
+                Published(after.append_column(name, pa.array(part_of)), [*self.within, name], untouched=True)
+            )
+            promise = f"{of_part.promise} within each part that is recoded on its own"
+            findings.append(Finding(promise, of_part.holds, of_part.measured))
+        return findings
+
+
+class _Records(NamedTuple):
+    """The people of a table: a row of each, their sets, and the class that an attacker knows them to be in.
+
+    `owners` tells whose each row is, where people have several.
+    """
+
+    rows: Integers
+    owners: Integers
+    baskets: Baskets
+    classes: Integers
+
+    @staticmethod
+    def of_rows(table: pa.Table, method: ItemGeneralization) -> _Records:
+        """One row is one person; of those that show nothing at all, there is nothing to protect or publish."""
+        rows = np.arange(table.num_rows)
+        if method.within:
+            rows = np.flatnonzero(~Published(table, list(method.within)).suppressed)
+        kept = table if rows.size == table.num_rows else table.take(pa.array(rows))
+        baskets = Baskets.of_column(column_of(kept, method.column, method), method.column, method.separator)
+        return _Records(rows, rows, baskets, groups(kept, method.within, method))
+
+    @staticmethod
+    def of_people(table: pa.Table, method: ItemGeneralization) -> _Records:
+        """The rows of a person are their items."""
+        assert method.person is not None
+        people = column_of(table, method.person, method)
+        if people.null_count:
+            missing = int(np.flatnonzero(np.array(people.is_null(), dtype=np.bool_))[0])
+            raise InputError(
+                f"{method}: column {method.person!r} has no value in row {missing + 1}, so that nobody knows whose item it "
+                "is. Fill it in, or drop such rows"
+            )
+        owners = groups(table, (method.person,), method)
+        rows = np.unique(owners, return_index=True)[1]
+        for name in table.column_names:
+            if name in method.column_names:
+                continue
+            if int(groups(table, (method.person, name), method).max(initial=-1)) + 1 > rows.size:
+                raise PlanError(
+                    f"{method}: column {name!r} differs between rows of the same {method.person!r}, and rows of items "
+                    "that become one cannot keep both. Drop it, or make it the same for each person"
+                )
+        baskets = Baskets.of_rows(owners, column_of(table, method.column, method), rows.size)
+        return _Records(rows, owners, baskets, groups(table.take(pa.array(rows)), method.within, method))
+
+
+def _problem(records: _Records, method: ItemGeneralization) -> tuple[Problem, Integers]:
+    """Return the different sets of each class, and which of them each person has."""
+    baskets = records.baskets
+    width = baskets.starts.size - 1
+    pairs, pair_of, counts = np.unique(
+        records.classes * width + baskets.set_of, return_inverse=True, return_counts=True
+    )
+    classes, sets = np.divmod(pairs, max(1, width))
+    lengths = np.diff(baskets.starts)[sets]
+    starts = np.append(0, np.cumsum(lengths))
+    place = np.arange(starts[-1]) + np.repeat(baskets.starts[:-1][sets] - starts[:-1], lengths)
+    flat = Taxonomy.flat(np.arange(len(baskets.items)))
+    made = Problem(flat, starts, baskets.codes[place], counts.astype(np.int64), classes, method.k, method.m)
+    return made, pair_of.astype(np.int64)
+
+
+def _facts(problem: Problem, parts: list[Part], records: _Records, *, proven: bool) -> dict[str, Any]:
+    """What a person wants to know about the run; no item is named."""
+    items = len(records.baskets.items)
+    generalized, shown = np.zeros(items, np.bool_), np.zeros(items, np.bool_)
+    gone = 0
+    for part in parts:
+        shown[part.items[part.recoding != LEFT_OUT]] = True
+        generalized[part.items[part.recoding >= part.taxonomy.items]] = True
+        held = np.zeros(items, np.bool_)
+        held[part.items[part.recoding == LEFT_OUT]] = True
+        mask = np.zeros(problem.records.size, np.bool_)
+        mask[part.sets] = True
+        owner = np.repeat(np.arange(problem.records.size), np.diff(problem.starts))
+        gone += int(problem.records[owner[held[problem.items] & mask[owner]]].sum())
+    loss, bound = sum(part.loss for part in parts), sum(part.bound for part in parts)
+    unit = parts[0].taxonomy.unit if parts else 1
+    everything = int(problem.occurrences.sum()) * unit
+    facts: dict[str, Any] = {
+        "loss": loss / everything if everything else 0.0,
+        "different items": items,
+        "items generalized": int(generalized.sum()),
+        "items left out everywhere": int((~shown).sum()),
+        "occurrences left out": gone,
+        "parts": len(parts),
+    }
+    if proven:
+        facts["optimum"] = (
+            "proven"
+            if bound == loss
+            else f"no less than {bound / everything:.6g}"
+            if bound
+            else "not looked for"
+        )
+    return facts
+
+
+def _sets_of_people(
+    table: pa.Table, person: str, column: str, within: tuple[str, ...], part_of: Integers
+) -> tuple[pa.Table, Integers]:
+    """Return the sets that a table with one item in each row shows, one row a person, and the part of each person."""
+    numbers = np.array(table[person].combine_chunks(), dtype=np.int64)
+    order = np.argsort(numbers, kind="stable")
+    first = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+    items = table[column].combine_chunks().take(pa.array(order))
+    there = np.array(pc.is_valid(items), dtype=np.bool_)
+    ends = np.append(0, np.cumsum(there))
+    starts = ends[np.append(first, there.size)]
+    sets = pa.LargeListArray.from_arrays(pa.array(starts), items.filter(pa.array(there)))
+    rows = order[first]
+    known = {name: table[name].take(pa.array(rows)) for name in within}
+    return pa.table({**known, column: sets}), part_of[rows]
+
+
+def _unused(name: str, table: pa.Table) -> str:
+    while name in table.column_names:
+        name += "_"
+    return name

@@ -1,0 +1,177 @@
+"""Sets of items that are to become k^m-anonymous: what a recoding of the items costs, and what it leaves too rare."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.errors import ParameterError
+from veil.masking.items.counting import count_rare, publish
+from veil.masking.items.taxonomy import LEFT_OUT, Taxonomy
+
+Integers = NDArray[np.int64]
+
+Recoding = NDArray[np.int64]
+"""The node that each item becomes, or `LEFT_OUT`: those that become a group are all the items of it, or left out."""
+
+_DENSE = 1 << 23
+"""Combinations that are counted in a plain table."""
+
+_LISTED = 1 << 20
+"""Rare combinations that are listed at a time."""
+
+_KEYS = 1 << 62
+
+
+class Rare(NamedTuple):
+    """Combinations of nodes, one a row, that too few records hold, and for each a set that has it."""
+
+    nodes: Integers
+    sets: Integers
+    number: int
+    """How many there are, also where not all are listed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Different sets, each with the number of records that hold it and with its part.
+
+    Set r has the items `items[starts[r] : starts[r + 1]]`. Every combination of at most m nodes that a record of a part
+    publishes is to be published by at least k records of that part.
+    """
+
+    taxonomy: Taxonomy
+    starts: Integers
+    items: Integers
+    records: Integers
+    parts: Integers
+    k: int
+    m: int
+
+    @functools.cached_property
+    def occurrences(self) -> Integers:
+        """In how many records each item occurs."""
+        counts = np.repeat(self.records, np.diff(self.starts))
+        found = np.zeros(self.taxonomy.items, np.int64)
+        np.add.at(found, self.items, counts)
+        return found
+
+    def costs(self, recoding: Recoding) -> Integers:
+        """What each occurrence of an item costs."""
+        tree = self.taxonomy
+        return np.where(recoding == LEFT_OUT, tree.gone, tree.cost[recoding])
+
+    def loss(self, recoding: Recoding) -> int:
+        """What a recoding costs, a whole number."""
+        return int(self.occurrences @ self.costs(recoding))
+
+    def share(self, loss: int) -> float:
+        """The normalized certainty penalty (NCP): 1 if every item became a group of the whole domain."""
+        everything = int(self.occurrences.sum()) * self.taxonomy.unit
+        return loss / everything if everything else 0.0
+
+    def start(self) -> Recoding:
+        """The recoding that leaves everything as it is."""
+        return np.arange(self.taxonomy.items)
+
+    # --- what is rare -----------------------------------------------------------------------------
+
+    def rare(self, recoding: Recoding, size: int) -> Rare:
+        """Return the combinations of so many nodes that too few records of a part hold."""
+        return next(self._looked_up(recoding, [size]))
+
+    def first_rare(self, recoding: Recoding) -> Rare | None:
+        """Return the smallest combinations that are rare; None if the recoding is fine."""
+        found = self._looked_up(recoding, range(1, self.m + 1))
+        return next((each for each in found if each.number), None)
+
+    def rare_with(self, recoding: Recoding, nodes: Sequence[int]) -> Rare | None:
+        """Return the smallest rare combinations with one of some nodes; None if there are none."""
+        found = self._looked_up(recoding, range(1, self.m + 1), nodes)
+        return next((each for each in found if each.number), None)
+
+    def _looked_up(
+        self, recoding: Recoding, sizes: Iterable[int], nodes: Sequence[int] | None = None
+    ) -> Iterator[Rare]:
+        """Yield what is rare, size by size: among all combinations, or those with one of some nodes."""
+        tree, sets = self.taxonomy, None
+        marked = np.ones(tree.nodes, np.bool_)
+        order = np.arange(tree.nodes)
+        starts, items, records, parts = self.starts, self.items, self.records, self.parts
+        if nodes is not None:
+            marked[:] = False
+            marked[nodes] = True
+            order[marked] -= tree.nodes
+            sets = self._sets_with(np.flatnonzero((recoding >= 0) & marked[recoding]))
+            place, starts = rows_of(starts, sets)
+            items, records, parts = items[place], records[sets], parts[sets]
+        made, lengths = np.empty(items.size, np.int64), np.zeros(records.size, np.int64)
+        publish(starts, items, recoding, order, made, lengths)
+        shown = np.zeros(tree.nodes, np.bool_)
+        shown[recoding[recoding >= 0]] = True
+        rank, width = np.cumsum(shown) - 1, max(1, int(shown.sum()))
+        number_of_parts = int(parts.max(initial=0)) + 1
+        for size in sizes:
+            space = number_of_parts * width**size
+            if space >= _KEYS:
+                raise ParameterError(
+                    f"`m` of ItemGeneralization should be less than {size}: there are too many combinations of {size} "
+                    f"out of {width} items"
+                )
+            dense = space if space <= min(_DENSE, 16 * max(1 << 10, items.size)) else 0
+            found, held, number = count_rare(
+                starts, made, lengths, records, parts, rank, width, dense, marked, size, self.k, _LISTED
+            )
+            yield Rare(found, held if sets is None else sets[held], number)
+
+    # --- where items are --------------------------------------------------------------------------
+
+    @functools.cached_property
+    def _holders(self) -> tuple[Integers, Integers]:
+        """For each item the sets that have it, one item after the other, and where those of each item begin."""
+        sets = np.repeat(np.arange(self.records.size), np.diff(self.starts))
+        order = np.argsort(self.items, kind="stable")
+        begins = np.searchsorted(self.items[order], np.arange(self.taxonomy.items + 1))
+        return sets[order], begins
+
+    def _sets_with(self, items: Integers) -> Integers:
+        """Return the sets that have one of some items."""
+        sets, begins = self._holders
+        marked = np.zeros(self.records.size, np.bool_)
+        for item in items.tolist():
+            marked[sets[begins[item] : begins[item + 1]]] = True
+        return np.flatnonzero(marked)
+
+
+def select(
+    problem: Problem, sets: Integers, grow: Callable[[Integers], Taxonomy]
+) -> tuple[Problem, Integers]:
+    """Return the problem of some of the sets, with items numbered anew, and which item each of these was.
+
+    `grow` makes the taxonomy of those items.
+    """
+    place, starts = rows_of(problem.starts, sets)
+    items, codes = np.unique(problem.items[place], return_inverse=True)
+    parts = np.unique(problem.parts[sets], return_inverse=True)[1]
+    made = Problem(
+        grow(items),
+        starts,
+        codes.astype(np.int64),
+        problem.records[sets],
+        parts.astype(np.int64),
+        problem.k,
+        problem.m,
+    )
+    return made, items
+
+
+def rows_of(starts: Integers, rows: Integers) -> tuple[Integers, Integers]:
+    """Return the places of some rows, one after the other, and where each of them begins then."""
+    lengths = starts[rows + 1] - starts[rows]
+    begins = np.append(0, np.cumsum(lengths))
+    return np.arange(begins[-1]) + np.repeat(starts[rows] - begins[:-1], lengths), begins

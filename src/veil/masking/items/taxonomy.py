@@ -1,0 +1,142 @@
+"""The tree above the items that occur: what an item may become, and what that costs."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.errors import HierarchyError
+from veil.hierarchies.hierarchy import Hierarchy
+
+Integers = NDArray[np.int64]
+
+LEFT_OUT = -1
+"""What an item becomes that is not published."""
+
+
+@dataclass(frozen=True, eq=False)
+class Taxonomy:
+    """Items that occur are the nodes 0 to `items` - 1; groups of them follow, each behind the groups below it.
+
+    Of groups that hold the same of the items that occur, only the smallest is a node: to publish a wider one would
+    cost more and hide nothing.
+
+    Attributes
+    ----------
+    parent
+        The next wider group of each node; -1 if there is none.
+    cost
+        What it costs to publish a node instead of an item: nothing for an item itself, and for a group the number
+        of values of the domain below it. By `unit`, this is the NCP of Terrovitis et al. (2008).
+    gone
+        What it costs to leave an item out.
+    unit
+        What a group of the whole domain costs.
+    places
+        Level and code of each node in the hierarchy.
+    """
+
+    items: int
+    parent: Integers
+    cost: Integers
+    gone: int
+    unit: int
+    places: tuple[tuple[int, int], ...]
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return self.parent.size
+
+    @functools.cached_property
+    def above(self) -> Integers:
+        """The nodes above each item, itself first; a row is filled up with -1."""
+        rows = [np.arange(self.items)]
+        while (rows[-1] >= 0).any():
+            rows.append(np.where(rows[-1] >= 0, self.parent[rows[-1]], -1))
+        return np.array(rows[:-1], np.int64).reshape(-1, self.items).T.copy()
+
+    @functools.cached_property
+    def below(self) -> NDArray[np.bool_]:
+        """`below[v, i]`: whether item i belongs to node v."""
+        made = np.zeros((self.nodes, self.items), np.bool_)
+        for column in self.above.T:
+            known = column >= 0
+            made[column[known], np.flatnonzero(known)] = True
+        return made
+
+    @staticmethod
+    def flat(items: Integers, left_out: Fraction = Fraction(1)) -> Taxonomy:
+        """A taxonomy without groups: items, given by number, are published or left out."""
+        return Taxonomy(
+            items.size,
+            np.full(items.size, -1, np.int64),
+            np.zeros(items.size, np.int64),
+            left_out.numerator,
+            left_out.denominator,
+            tuple((0, item) for item in items.tolist()),
+        )
+
+    @staticmethod
+    def of(hierarchy: Hierarchy, items: pa.Array, column: str, left_out: Fraction = Fraction(1)) -> Taxonomy:
+        """Return the taxonomy of some items of the domain of a hierarchy.
+
+        To leave an item out costs `left_out` times as much as to publish a group of the whole domain.
+
+        >>> hierarchy = Hierarchy.from_rows([["a1", "A"], ["a2", "A"], ["b1", "B"], ["b2", "B"]])
+        >>> tree = Taxonomy.of(hierarchy, pa.array(["a1", "a2", "b1"]), "items")
+        >>> tree.parent.tolist(), tree.cost.tolist(), tree.unit
+        ([3, 3, -1, -1], [0, 0, 0, 2], 4)
+        """
+        codes = hierarchy.encode(items, column)
+        places = [(0, int(code)) for code in codes]
+        parent, cost = [-1] * len(places), [0] * len(places)
+        node_of = {int(code): node for node, code in enumerate(codes)}
+        for level, map_ in enumerate(hierarchy.maps, start=1):
+            children: dict[int, list[int]] = {}
+            for code in node_of:
+                children.setdefault(int(map_[code]), []).append(code)
+            above = {}
+            for code, under in children.items():
+                if len(under) == 1:
+                    above[code] = node_of[under[0]]
+                    continue
+                above[code] = len(places)
+                for each in under:
+                    parent[node_of[each]] = len(places)
+                parent.append(-1)
+                cost.append(int(hierarchy.rows[level][code]))
+                places.append((level, code))
+            node_of = above
+        unit = hierarchy.size * left_out.denominator
+        made = Taxonomy(
+            len(codes),
+            np.array(parent, np.int64),
+            np.array(cost, np.int64) * left_out.denominator,
+            hierarchy.size * left_out.numerator,
+            unit,
+            tuple(places),
+        )
+        made._check_names(hierarchy, column)
+        return made
+
+    def _check_names(self, hierarchy: Hierarchy, column: str) -> None:
+        """Refuse a label for two groups: nobody could tell which of them a published one means."""
+        seen: dict[str, int] = {}
+        for node, (level, code) in enumerate(self.places):
+            label = hierarchy.labels[level][code]
+            if not label:
+                raise HierarchyError(
+                    f"column {column!r}: the hierarchy has a group or an item without a name on level {level}. Name it"
+                )
+            if label in seen:
+                raise HierarchyError(
+                    f"column {column!r}: the hierarchy has two groups or items called {label!r}, on level "
+                    f"{self.places[seen[label]][0]} and on level {level}. Give one of them another name"
+                )
+            seen[label] = node

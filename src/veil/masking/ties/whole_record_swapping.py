@@ -1,0 +1,101 @@
+"""Swapping against those who know no confidential value: whole confidential records change places."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field
+
+from veil.base.declare import declared
+from veil.base.randomness import Randomness
+from veil.errors import PlanError
+from veil.masking.microaggregation.distance import Measuring
+from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
+from veil.masking.microaggregation.records import check_size
+from veil.masking.parameters import Columns, Names
+from veil.masking.ties.probabilistic import draw_swaps
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.published.finding import Finding
+from veil.tables.columns import Groups, encode_values, replace_column
+
+
+@declared(kind_of=Method)
+class WholeRecordSwapping(Measuring):
+    """Confidential values change places together, as one record, among people who are alike in what is known of them.
+
+    MDAV groups the records by quasi-identifiers, and in each group one permutation, all equally likely, moves whatever
+    is confidential from one person to another. Whoever knows quasi-identifiers alone finds the confidential record of a
+    person only among those of the group, each with the same probability: 1/k at most. All relations among confidential
+    columns stay as they are, and so do those among the others. Who knows a confidential value of a person finds the rest
+    of the record with it: against such intruders, use `MaximumDistanceToAverageVectorSwapping`, which moves each column
+    by itself and loses what these have to do with each other. Soria-Comas (2013), section 3.3.
+
+    >>> table = pa.table({"age": [30, 31, 52, 53], "income": [900, 100, 5000, 7000], "tax": [9, 1, 50, 70]})
+    >>> masked = WholeRecordSwapping(["income", "tax"], 2, ["age"]).mask(table, Randomness()).table
+    >>> sorted(zip(masked["income"].to_pylist()[:2], masked["tax"].to_pylist()[:2]))
+    [(100, 1), (900, 9)]
+    """
+
+    columns: Annotated[Columns, Field(description="confidential columns, which change places together")]
+    k: Annotated[
+        int, Field(ge=1, description="least number of records among which a confidential record may move")
+    ]
+    quasi_identifiers: Annotated[
+        Names | None,
+        Field(description="columns that records are compared by; None: all that are not confidential"),
+    ] = None
+    kind: Literal["WholeRecordSwapping"] = Field(default="WholeRecordSwapping", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        self.check_columns(table)
+        check_size(self.k, table.num_rows, self)
+        groups = maximum_distance_to_average_vector(self.records(table, self._known(table)), self.k)
+        order = pa.array(draw_swaps(groups, randomness))
+        masked = table
+        for name in self.columns:
+            masked = replace_column(masked, name, table[name].take(order))
+        sizes = np.bincount(groups)
+        facts = {
+            "groups": int(sizes.size),
+            "smallest group": int(sizes.min()),
+            "largest group": int(sizes.max()),
+        }
+        return self.outcome(table, masked, findings=[self._verify(table, masked, groups)], facts=facts)
+
+    def _known(self, table: pa.Table) -> list[str]:
+        given = table.column_names if self.quasi_identifiers is None else self.quasi_identifiers
+        known = [name for name in given if name not in self.columns]
+        if self.quasi_identifiers is not None and len(known) < len(given):
+            raise PlanError(f"{self}: a column cannot be both confidential and a quasi-identifier")
+        if not known:
+            raise PlanError(
+                f"{self}: there is no column to compare records by: name fewer confidential columns"
+            )
+        return known
+
+    def _verify(self, before: pa.Table, after: pa.Table, groups: Groups) -> Finding:
+        """Check that groups are large enough and that each holds the confidential records that it held before."""
+        both = pa.concat_tables([before.select(self.columns), after.select(self.columns)])
+        code = np.zeros(both.num_rows, np.int64)
+        for name in self.columns:
+            values, rows = encode_values(both[name])
+            code = np.unique(code * len(values) + rows, return_inverse=True)[1]
+        old, new = code[: len(groups)], code[len(groups) :]
+        width = int(code.max(initial=0)) + 1
+        kept = np.array_equal(np.sort(groups * width + old), np.sort(groups * width + new))
+        smallest = int(np.bincount(groups).min())
+        return Finding(
+            f"probabilistic {self.k}-anonymity against those who know no confidential value: confidential records change "
+            f"places among at least {self.k}",
+            bool(kept and smallest >= self.k),
+            f"smallest group {smallest}" if kept else "records that were not in their group before",
+        )

@@ -1,0 +1,124 @@
+"""The ratio distance: t-closeness with the distance that makes it a promise like that of differential privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from veil.base.declare import declared
+from veil.base.exact import decimal_fraction, float_at_least, largest_fraction
+from veil.base.wording import beside, exactly
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable
+from veil.models.base import Beside, PrivacyModel, Strength
+from veil.models.shares import ShareLimits, shares
+from veil.models.value_counts import count
+from veil.published.finding import Finding
+from veil.published.table import Published
+
+LABEL = "not differential privacy: holds for somebody who knows no more than the distribution"
+
+
+@declared(kind_of=PrivacyModel)
+class RatioDistance(PrivacyModel):
+    """Each sensitive value is in every class at most t times as frequent as in the whole table, and at least 1/t times.
+
+    With its share q in a class and p in the table: max(q / p, p / q) <= t, for all values of the table. A value that a
+    class lacks is infinitely far away, so that every class has every value: of attributes with many values that takes
+    large classes, or fewer and coarser values (see `BucketizedTCloseness`). It is δ-disclosure privacy for δ = log2 t
+    as its authors define it, with <= for <; `DeltaDisclosure` does not judge values that a class lacks.
+
+    Somebody who knows who is in the table, and of the attribute no more than its distribution, learns at most a factor t
+    about a person, as with ln(t)-differential privacy. This is not differential privacy: who knows all values of a class
+    but one learns that one.
+
+    Monotone under generalization: the share in a union is a mean of the shares in its parts. Not monotone under
+    suppression: two classes that are too far away, on opposite sides, can be acceptable together. Soria-Comas (2013),
+    definition 15 and proposition 10.
+
+    >>> RatioDistance("disease", 2)
+    RatioDistance(attribute='disease', t=2.0)
+    """
+
+    attribute: Annotated[
+        str, Field(description="sensitive column whose values must keep their frequencies in each class")
+    ]
+    t: Annotated[
+        float,
+        Field(
+            ge=1,
+            allow_inf_nan=False,
+            description="largest ratio of shares, either way, less is safer; 1 is no difference at all, 2 to 5 is usual",
+        ),
+    ]
+    kind: Literal["RatioDistance"] = Field(default="RatioDistance", repr=False, kw_only=True)
+
+    monotone_generalization: ClassVar[bool] = True
+    attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """The sensitive attribute."""
+        return (self.attribute,)
+
+    @property
+    def compares_with(self) -> tuple[Beside, ...]:
+        """The distribution of the input."""
+        return ("distribution",)
+
+    def minimal_class_size(self, sample: Sample) -> int:
+        """Return the number of values: each occurs in every class."""
+        return max(1, int(np.count_nonzero(sample.distribution(self.attribute))))
+
+    def bind(self, sample: Sample) -> _Criterion:
+        """Turn the ratio allowed into limits of each value's share: p / t <= q <= p * t."""
+        return _Criterion(sample, self.attribute, self._limits)
+
+    def _limits(self, p: Fraction, records: int) -> tuple[Fraction, Fraction]:
+        t = decimal_fraction(self.t)
+        return largest_fraction(p * t, records), largest_fraction(p / t, records, below=True)
+
+    def verify(self, published: Published) -> Finding:
+        """Compare the extreme shares of each value in the classes with that in the table."""
+        promise = f"ratio distance of {self.attribute!r} at most {exactly(self.t)} ({LABEL})"
+        if not published.sizes.size:
+            return Finding(promise, True, "no class")
+        ratio = largest_ratio(published, self.attribute)
+        if ratio is None:
+            return Finding(promise, False, "a class that lacks a value, or has one that the input lacks")
+        return Finding(promise, ratio <= decimal_fraction(self.t), f"t = {beside(ratio, self.t)}")
+
+    @classmethod
+    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+        """Return the largest ratio, where every class has every value."""
+        strengths = []
+        for name in sensitive if published.sizes.size else ():
+            ratio = largest_ratio(published, name)
+            if ratio is not None:
+                strengths.append(Strength("RatioDistance", "t", float_at_least(ratio), name))
+        return strengths
+
+
+class _Criterion(ShareLimits):
+    """The share of each value lies between two limits, and no value is lacking."""
+
+    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+        super().reject(table, rejected)
+        histogram = self.sample.histogram(table, self.attribute)
+        there = np.bincount(histogram.classes, minlength=len(table))
+        rejected[there < np.count_nonzero(self.frequencies)] = 1
+
+
+def largest_ratio(published: Published, attribute: str) -> Fraction | None:
+    """Return the largest ratio of shares, either way, of all classes; None if it is infinite."""
+    found = count(published, attribute, ordered=False)
+    known = found.masses > 0
+    there = np.bincount(found.classes[known[found.codes]], minlength=len(found.sizes))
+    if not known[found.codes].all() or (there < known.sum()).any():
+        return None
+    return max(max(each.largest / each.p, each.p / each.smallest) for each in shares(published, attribute))

@@ -1,0 +1,62 @@
+"""Privacy policies that are carried out: what each person allowed, for which purpose and recipient.
+
+    from veil import policy
+
+    policy.read("alice.xml")                      # a Layered Privacy Language policy
+    policy.check(found)                           # what is wrong with it
+    policy.apply(table, "policies/", purpose="research", recipient="lab")
+
+`apply` is a verb and lives with the others, in `veil.api`; the package says who provides it.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from veil.base.provided import POLICIES_CARRIED_OUT
+
+if TYPE_CHECKING:  # names for editors and type checkers
+    from veil.policy.account import Account as Account
+    from veil.policy.checks import Problem as Problem
+    from veil.policy.checks import check as check
+    from veil.policy.documents import parse as parse
+    from veil.policy.documents import read as read
+    from veil.policy.documents import read_all as read_all
+    from veil.policy.documents import to_json as to_json
+    from veil.policy.documents import to_xml as to_xml
+    from veil.policy.documents import write as write
+    from veil.policy.elements import Policy as Policy
+    from veil.policy.form import digest as digest
+    from veil.policy.retention import Due as Due
+    from veil.policy.retention import due as due
+    from veil.policy.schema import json_schema as json_schema
+    from veil.policy.schema import xml_schema as xml_schema
+    from veil.policy.substitution import Distribution as Distribution
+    from veil.policy.substitution import Substitution as Substitution
+    from veil.policy.substitution import implied as implied
+    from veil.policy.substitution import weakest as weakest
+
+_HOMES = {
+    "account": ("Account",),
+    "checks": ("Problem", "check"),
+    "documents": ("parse", "read", "read_all", "to_json", "to_xml", "write"),
+    "elements": ("Policy",),
+    "form": ("digest",),
+    "retention": ("Due", "due"),
+    "schema": ("json_schema", "xml_schema"),
+    "substitution": ("Distribution", "Substitution", "implied", "weakest"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "apply":
+        return POLICIES_CARRIED_OUT.function()
+    for home, names in _HOMES.items():
+        if name in names:
+            found = getattr(importlib.import_module(f"veil.policy.{home}"), name)
+            globals()[name] = found
+            return found
+    raise AttributeError(f"module 'veil.policy' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(["apply", *(name for names in _HOMES.values() for name in names)])

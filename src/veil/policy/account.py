@@ -1,0 +1,141 @@
+"""What was asked by policies, and how it was met: figures for people, without values, names or keys of anybody."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.policy.elements import Policy, Purpose
+from veil.policy.form import digest
+
+
+@dataclass(frozen=True)
+class Account:
+    """How policies were carried out.
+
+    Attributes
+    ----------
+    purpose, recipient, on
+        Who asked for what, and when.
+    records, policies
+        How many records went in, and how many policies they are under.
+    left_out
+        How many records were left out, by reason.
+    asked
+        What the remaining policies ask together, each with the number of records whose policy asks it.
+    substituted
+        What was searched for instead, and how the rest follows.
+    columns
+        The role of each column and why.
+    coarser
+        How many records have cells that their own policy made coarser, by column.
+    notes
+        What else a person should know: names that were read one way, conflicts where privacy won.
+    digests
+        Digests of what the policies ask, without what they tell of a person, from the current one to the oldest, with the
+        number of records under each.
+    findings
+        What was found of each promise on the output.
+    rows
+        Which rows of the input were used, by which `release.key` counts. For the data holder; it is told nowhere.
+    """
+
+    purpose: str
+    recipient: str
+    on: date
+    records: int
+    policies: int
+    left_out: Mapping[str, int]
+    asked: tuple[tuple[str, int], ...] = ()
+    substituted: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    coarser: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    digests: tuple[tuple[tuple[str, ...], int], ...] = ()
+    findings: tuple[str, ...] = ()
+    rows: NDArray[np.int64] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def released(self) -> int:
+        """How many records could be used."""
+        return self.records - sum(self.left_out.values())
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON."""
+        data = {
+            each.name: getattr(self, each.name) for each in dataclasses.fields(self) if each.name != "rows"
+        }
+        data["on"] = self.on.isoformat()
+        data["used"] = self.released
+        return data
+
+    def __str__(self) -> str:
+        first = (
+            f"{self.recipient!r} asks for {self.purpose!r} on {self.on}: {self.released} of {self.records} records, under "
+            f"{self.policies} policies"
+        )
+        lines = [first]
+        lines += [f"left out: {count}, {reason}" for reason, count in self.left_out.items()]
+        lines += [f"asked by {count}: {what}" for what, count in self.asked]
+        lines += [f"column {name!r}: {role}" for name, role in self.columns.items()]
+        lines += [f"made coarser for {count}: {name!r}" for name, count in self.coarser.items()]
+        lines += [*self.substituted, *self.notes, *self.findings]
+        return "\n".join(lines)
+
+
+def public_digest(policy: Policy) -> str:
+    """Return the SHA-256 of what a policy asks, without what it tells of a person.
+
+    A digest of somebody's age can be found out by trying all ages. So names of people, credentials, points of acceptance
+    and lists of values are left out.
+    """
+    return digest(
+        dataclasses.replace(
+            policy,
+            name=None,
+            source=None,
+            purposes=tuple(_public(each) for each in policy.purposes),
+            underlying=(),
+            extra={},
+        )
+    )
+
+
+def _public(purpose: Purpose) -> Purpose:
+    return dataclasses.replace(
+        purpose,
+        point_of_acceptance=None,
+        recipients=tuple(
+            dataclasses.replace(each, auth_info=None, point_of_acceptance=None, extra={})
+            for each in purpose.recipients
+        ),
+        data=tuple(
+            dataclasses.replace(
+                each,
+                point_of_acceptance=None,
+                method=None
+                if each.method is None
+                else dataclasses.replace(each.method, entries=(), extra={}),
+                extra={},
+            )
+            for each in purpose.data
+        ),
+        pseudonymization=tuple(
+            dataclasses.replace(each, attributes=(), extra={}) for each in purpose.pseudonymization
+        ),
+        extra={},
+    )
+
+
+def digests_of(policy: Policy) -> tuple[str, ...]:
+    """Return the digests of a policy and of those under it, the current one first."""
+    found = [public_digest(policy)]
+    for under in policy.underlying:
+        found += digests_of(under)
+    return tuple(found)

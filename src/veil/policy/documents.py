@@ -1,0 +1,147 @@
+"""Policies as files: XML or JSON, one in a file, many in a folder or one in each line."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from veil.base.hostile import DUMP, MOST_BYTES, parse_json, parse_xml, write_xml
+from veil.errors import InputError, OutputError
+from veil.policy.elements import Policy
+from veil.policy.form import ROOT, from_tree, to_tree
+from veil.tables import atomic
+
+SUFFIXES = (".xml", ".json")
+
+
+def read(path: str | os.PathLike[str]) -> Policy:
+    """Read a policy from a file. Nothing that it points to is opened or fetched."""
+    return parse(_bytes(Path(path)), str(path))
+
+
+def parse(content: str | bytes, name: str = "policy") -> Policy:
+    """Read the text of a policy, XML or JSON; `name` begins the messages.
+
+    >>> parse('<layeredPrivacyPolicy name="clinic"><purposeList/></layeredPrivacyPolicy>').name
+    'clinic'
+    >>> parse('{"layeredPrivacyPolicy": {"name": "clinic"}}').name
+    'clinic'
+    """
+    content = content.encode() if isinstance(content, str) else content
+    start = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if start in (b"{", b"["):
+        return _located(parse_json(content, name), name)
+    root, tree = parse_xml(content, name)
+    if root not in (ROOT, DUMP):
+        raise InputError(
+            f"{name}: a policy begins with {ROOT!r}, not {root!r}. Is it another kind of document?"
+        )
+    return _located(tree, name)
+
+
+def _located(tree: Any, name: str) -> Policy:
+    try:
+        return from_tree(tree)
+    except InputError as error:
+        raise error.after(f"{name}: ") from None
+
+
+def read_all(path: str | os.PathLike[str]) -> dict[str, Policy]:
+    """Read many policies: the files of a folder, each by its name without the suffix; or the lines of a `.jsonl` file, or a
+    single policy, by the name it gives itself.
+    """
+    place = Path(path)
+    if not place.is_dir():
+        return _by_name(_lines(place) if place.suffix == ".jsonl" else [(str(place), read(place))])
+    made: dict[str, Policy] = {}
+    files: dict[str, Path] = {}
+    for file in sorted(each for each in place.iterdir() if each.suffix in SUFFIXES):
+        if file.stem in made:
+            raise InputError(
+                f"{file}: there is another policy with this id, {files[file.stem]}. Rename one of them"
+            )
+        made[file.stem], files[file.stem] = read(file), file
+    if not made:
+        raise InputError(f"{path}: holds no policy. Policies end in {' or '.join(SUFFIXES)}")
+    return made
+
+
+def _lines(path: Path) -> Iterator[tuple[str, Policy]]:
+    try:
+        with path.open("rb") as opened:
+            number = 0
+            while line := opened.readline(MOST_BYTES + 1):
+                number += 1
+                if line.strip():
+                    name = f"{path}, line {number}"
+                    yield name, parse(line, name)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _by_name(given: Any) -> dict[str, Policy]:
+    made: dict[str, Policy] = {}
+    for place, policy in given:
+        if not policy.name:
+            raise InputError(
+                f"{place}: the policy has no name, by which records could refer to it. Give it one"
+            )
+        if policy.name in made:
+            raise InputError(
+                f"{place}: there is another policy with the name {policy.name!r}. Rename one of them"
+            )
+        made[policy.name] = policy
+    return made
+
+
+def as_policies(given: Any) -> dict[str, Policy]:
+    """Return policies by their ids, from a mapping, a list of policies, one policy, or the path of a file or folder."""
+    if isinstance(given, Policy):
+        return _by_name([("the policy", given)])
+    if isinstance(given, str | os.PathLike):
+        return read_all(given)
+    if isinstance(given, Mapping):
+        for key, each in given.items():
+            if not isinstance(each, Policy):
+                raise InputError(f"policy {key!r} should be a Policy (see veil.policy.read), not {each!r}")
+        return {str(key): each for key, each in given.items()}
+    return _by_name((f"policy {at + 1}", each) for at, each in enumerate(given))
+
+
+def to_json(policy: Policy) -> str:
+    """Return a policy as JSON, in the canonical shape."""
+    return json.dumps({ROOT: to_tree(policy)}, indent=2, ensure_ascii=False) + "\n"
+
+
+def to_xml(policy: Policy) -> str:
+    """Return a policy as XML, in the canonical shape."""
+    return write_xml(ROOT, to_tree(policy))
+
+
+def write(policy: Policy, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a policy, as XML or JSON by the suffix: whole, or not at all."""
+    target = Path(path)
+    if target.suffix not in SUFFIXES:
+        raise OutputError(f"{path}: a policy is written as {' or '.join(SUFFIXES)}. Choose one of them")
+    if target.exists() and not overwrite:
+        raise OutputError(f"{path}: exists already. Choose another name, or say overwrite=True")
+    text = to_xml(policy) if target.suffix == ".xml" else to_json(policy)
+    with atomic(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as opened:
+            return opened.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file. Check the path of the policy") from None
+    except IsADirectoryError:
+        raise InputError(
+            f"{path}: is a folder. veil.policy.read_all reads the policies of a folder"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None

@@ -1,0 +1,262 @@
+"""What a Layered Privacy Language policy consists of.
+
+Each class is one element, and each of its fields says how documents spell it: that is the single source for readers,
+writers and both schemas. What a document has beyond that is kept in `extra` and written back.
+
+Elements that are no more than a name or a value (data categories, rights, entries of a hierarchy …) are text.
+"""
+
+# ruff: noqa: RUF009 (what is called here declares a field)
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+Kind = Literal["text", "flag", "one", "many", "texts"]
+
+
+class Spelled(NamedTuple):
+    """How documents spell a field."""
+
+    name: str
+    kind: Kind
+    aliases: tuple[str, ...] = ()
+    element: str = ""
+    """The class of an element, by its name; of texts, the attribute that holds the text."""
+    wrapped: bool = False
+    """Whether the canonical form has a list around the elements."""
+
+
+class Text(str):
+    """A name or value whose element has more to say."""
+
+    extra: dict[str, Any]
+    __slots__ = ("extra",)
+
+    def __new__(cls, text: str, extra: dict[str, Any]) -> Text:
+        """Return the text with what else its element says."""
+        made = super().__new__(cls, text)
+        made.extra = extra
+        return made
+
+
+def _text(name: str, *aliases: str) -> Any:
+    return dataclasses.field(default=None, metadata={"spelled": Spelled(name, "text", aliases)})
+
+
+def _flag(name: str, *aliases: str) -> Any:
+    return dataclasses.field(default=None, metadata={"spelled": Spelled(name, "flag", aliases)})
+
+
+def _one(element: str, name: str, *aliases: str) -> Any:
+    return dataclasses.field(default=None, metadata={"spelled": Spelled(name, "one", aliases, element)})
+
+
+def _many(element: str, name: str, *aliases: str, wrapped: bool = True) -> Any:
+    return dataclasses.field(
+        default=(), metadata={"spelled": Spelled(name, "many", aliases, element, wrapped)}
+    )
+
+
+def _texts(name: str, *aliases: str, key: str = "name", wrapped: bool = False) -> Any:
+    return dataclasses.field(default=(), metadata={"spelled": Spelled(name, "texts", aliases, key, wrapped)})
+
+
+def _extra() -> Any:
+    return dataclasses.field(default_factory=dict, hash=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Words for people in one language."""
+
+    lang: str | None = _text("lang")
+    value: str | None = _text("value")
+    extra: dict[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A parameter of a method or model."""
+
+    key: str | None = _text("key")
+    value: str | None = _text("value")
+    extra: dict[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Somebody: the data source, a recipient, a controller, a data protection officer or an authority."""
+
+    name: str | None = _text("name")
+    classification: str | None = _text("classification")
+    auth_info: str | None = _text("authInfo")
+    type: str | None = _text("type")
+    public_available: bool | None = _flag("publicAvailable")
+    required: bool | None = _flag("required")
+    point_of_acceptance: str | None = _text("pointOfAcceptance")
+    third_country_transfer: bool | None = _flag("thirdCountryTransfer")
+    country: str | None = _text("country")
+    adequacy_decision: bool | None = _flag("adequacyDecision")
+    first_name: str | None = _text("firstName")
+    last_name: str | None = _text("lastName")
+    address: str | None = _text("address")
+    phone_number: str | None = _text("phoneNumber")
+    email: str | None = _text("email")
+    header: tuple[Label, ...] = _many("Label", "header", "head")
+    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
+    safeguards: tuple[str, ...] = _texts("safeguard", wrapped=True)
+    extra: dict[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long data are kept: `indefinite`, `afterPurpose` with a duration, or `fixedDate` with a date."""
+
+    type: str | None = _text("type")
+    point_in_time: str | None = _text("pointInTime")
+    header: tuple[Label, ...] = _many("Label", "header", "head")
+    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
+    extra: dict[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyModel:
+    """A guarantee for the whole table."""
+
+    name: str | None = _text("name")
+    attributes: tuple[Attribute, ...] = _many(
+        "Attribute", "privacyModelAttribute", "attribute", wrapped=False
+    )
+    data: tuple[str, ...] = _texts("nameOfData")
+    header: tuple[Label, ...] = _many("Label", "header", "head")
+    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
+    extra: dict[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class PseudonymizationMethod:
+    """How names become pseudonyms; `attr_name` is the column that holds them."""
+
+    name: str | None = _text("name")
+    attr_name: str | None = _text("attrName")
+    attributes: tuple[Attribute, ...] = _many(
+        "Attribute", "pseudonymizationMethodAttribute", "attribute", wrapped=False
+    )
+    data: tuple[str, ...] = _texts("nameOfData")
+    header: tuple[Label, ...] = _many("Label", "header", "head")
+    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
+    extra: dict[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class AnonymizationMethod:
+    """How one value becomes coarser: entry 0 is the value, each further one a level."""
+
+    name: str | None = _text("name")
+    attributes: tuple[Attribute, ...] = _many(
+        "Attribute", "anonymizationMethodAttribute", "attribute", wrapped=False
+    )
+    entries: tuple[str, ...] = _texts(
+        "HierarchyEntry", "hierarchy", "hierarchyEntity", "hierarchyEntry", key="value"
+    )
+    header: tuple[Label, ...] = _many("Label", "header", "head")
+    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
+    extra: dict[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """One attribute of a person, for one purpose."""
+
+    name: str | None = _text("name")
+    data_type: str | None = _text("dataType")
+    privacy_group: str | None = _text("privacyGroup", "pGroup", "classification")
+    required: bool | None = _flag("required")
+    point_of_acceptance: str | None = _text("pointOfAcceptance")
+    accepted: bool | None = _flag("accepted")
+    header: tuple[Label, ...] = _many("Label", "header", "head")
+    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
+    groups: tuple[str, ...] = _texts("dataGroup", "dGroup")
+    categories: tuple[str, ...] = _texts("dataCategory")
+    method: AnonymizationMethod | None = _one("AnonymizationMethod", "anonymizationMethod")
+    extra: dict[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What data may be used for: which, by whom, how long and with which guarantees."""
+
+    name: str | None = _text("name")
+    opt_out: bool | None = _flag("optOut")
+    required: bool | None = _flag("required")
+    point_of_acceptance: str | None = _text("pointOfAcceptance")
+    accepted: bool | None = _flag("accepted")
+    header: tuple[Label, ...] = _many("Label", "header", "head")
+    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
+    recipients: tuple[Entity, ...] = _many("Entity", "dataRecipient")
+    retention: Retention | None = _one("Retention", "retention")
+    legal_bases: tuple[str, ...] = _texts("legalBasis", key="lbCategory", wrapped=True)
+    automated_decisions: tuple[str, ...] = _texts("automatedDecisionMaking", wrapped=True)
+    models: tuple[PrivacyModel, ...] = _many("PrivacyModel", "privacyModel")
+    pseudonymization: tuple[PseudonymizationMethod, ...] = _many(
+        "PseudonymizationMethod", "pseudonymizationMethod"
+    )
+    data: tuple[Data, ...] = _many("Data", "data")
+    extra: dict[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class SubPurpose:
+    """A purpose that is part of another one, or of a category."""
+
+    super_purpose: str | None = _text("superPurpose")
+    sub_purpose: str | None = _text("subPurpose")
+    extra: dict[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A Layered Privacy Language policy: what one person, or a template, allows."""
+
+    name: str | None = _text("name")
+    version: str | None = _text("version")
+    lang: str | None = _text("lang")
+    uri: str | None = _text("privacyPolicyUri")
+    header: tuple[Label, ...] = _many("Label", "header", "head")
+    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
+    source: Entity | None = _one("Entity", "dataSource")
+    controllers: tuple[Entity, ...] = _many("Entity", "controller")
+    officers: tuple[Entity, ...] = _many("Entity", "dataProtectionOfficer")
+    complaint: Entity | None = _one("Entity", "lodgeComplaint")
+    rights: tuple[str, ...] = _texts("dataSubjectRight", wrapped=True)
+    icons: tuple[str, ...] = _texts("icon", wrapped=True)
+    hierarchy: tuple[SubPurpose, ...] = _many("SubPurpose", "purposeHierarchy")
+    purposes: tuple[Purpose, ...] = _many("Purpose", "purpose")
+    underlying: tuple[Policy, ...] = _many(
+        "Policy", "underlyingPrivacyPolicy", "underlyingLayeredPrivacyPolicy", wrapped=False
+    )
+    extra: dict[str, Any] = _extra()
+
+    def purpose(self, name: str) -> Purpose | None:
+        """Return the purpose of a name, if the policy has it."""
+        return next((each for each in self.purposes if each.name == name), None)
+
+
+ELEMENTS: dict[str, type[Any]] = {
+    each.__name__: each
+    for each in (
+        *(Label, Attribute, Entity, Retention, PrivacyModel, PseudonymizationMethod, AnonymizationMethod),
+        *(Data, Purpose, SubPurpose, Policy),
+    )
+}
+
+
+def spelled(element: type[Any]) -> dict[str, Spelled]:
+    """Return how documents spell each field of an element."""
+    return {
+        each.name: each.metadata["spelled"]
+        for each in dataclasses.fields(element)
+        if "spelled" in each.metadata
+    }

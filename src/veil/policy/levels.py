@@ -1,0 +1,77 @@
+"""How coarse one person's value must be and may become, as the policy says it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from veil.errors import PlanError
+from veil.policy.elements import Data
+from veil.policy.names import plain
+
+
+class Levels(NamedTuple):
+    """The chain of one person's value, its least level and its greatest."""
+
+    chain: tuple[str, ...]
+    least: int
+    most: int | None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the policy says nothing."""
+        return not self.chain and self.least == 0 and self.most is None
+
+
+FREE = Levels((), 0, None)
+_LEAST, _MOST = ("min", "minimumlevel", "minlevel"), ("max", "maximumlevel", "maxlevel")
+REMOVING = ("deletion", "suppression")
+
+
+def levels_of(data: Data) -> Levels:
+    """Return the levels of a datum, checked.
+
+    Suppression and deletion without a list hide the value: its only level above the value itself is `*`.
+
+    >>> from veil.policy.elements import AnonymizationMethod, Attribute
+    >>> bounds = Attribute("min", "1"), Attribute("Maximum Level", "2")
+    >>> levels_of(Data("age", method=AnonymizationMethod("Generalization", bounds, ("25", "20-30", "<50"))))
+    Levels(chain=('25', '20-30', '<50'), least=1, most=2)
+    """
+    method = data.method
+    if method is None:
+        return FREE
+    given: dict[str, int] = {}
+    for each in method.attributes:
+        key = plain(each.key or "")
+        which = "min" if key in _LEAST else "max" if key in _MOST else None
+        if which is None:
+            continue
+        text = (each.value or "").strip()
+        if not (text.isascii() and text.isdigit() and len(text) < 10):
+            raise PlanError(
+                f"the level {each.key!r} of {data.name!r} should be a whole number from 0, not {each.value!r}"
+            )
+        if which in given and given[which] != int(text):
+            raise PlanError(f"the level {each.key!r} of {data.name!r} stands twice. Say it once")
+        given[which] = int(text)
+    chain = tuple(map(str, method.entries))
+    if not given:
+        if not chain and plain(method.name or "") in REMOVING:
+            return Levels((), 1, 1)
+        return Levels(chain, 0, None) if chain else FREE
+    if len(given) == 1:
+        there, other = ("min", "max") if "min" in given else ("max", "min")
+        raise PlanError(f"{data.name!r} has {there} without {other}. Give both levels")
+    least, most = given["min"], given["max"]
+    top = len(chain) - 1 if chain else None
+    if least > most:
+        raise PlanError(f"min {least} of {data.name!r} is above max {most}. Lower it, or raise max")
+    if top is not None and most > top:
+        raise PlanError(
+            f"max {most} of {data.name!r} is above the last entry of its list, {top} ({chain[-1]!r}). Lower it, or add entries"
+        )
+    if len(set(chain)) < len(chain):
+        raise PlanError(
+            f"the list of {data.name!r} has an entry twice: {' → '.join(chain)}. Each level needs its own"
+        )
+    return Levels(chain, least, most)

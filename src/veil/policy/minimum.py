@@ -1,0 +1,169 @@
+"""The personal minimum: each record's cells as coarse as its own policy asks, before anything else happens to them.
+
+This step looks at one record at a time and promises nothing by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.errors import HierarchyError
+from veil.hierarchies import Hierarchy, Suppression
+from veil.plan.parameters import hierarchy_builder
+from veil.policy.chains import HOLDER, Chain, Chains
+from veil.policy.levels import Levels
+from veil.tables.columns import encode_values
+from veil.tables.text import canonical_text
+
+TOP = "*"
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column after its cells have been made coarser.
+
+    Attributes
+    ----------
+    values
+        The new cells; None if none has changed.
+    hierarchy
+        The joint hierarchy of the column, of the values that are there now.
+    cap
+        The level that some policy allows at most; None if none says so.
+    coarser, above_cap
+        How many records were made coarser, and how many beyond what other policies allow.
+    floors
+        The least level of each row.
+    """
+
+    name: str
+    values: pa.Array | None
+    hierarchy: Any
+    cap: int | None
+    coarser: int
+    above_cap: int
+    floors: NDArray[np.int64]
+    chains: Chains | None = None
+
+    def too_fine(self, column: pa.ChunkedArray, rows: NDArray[np.int64], hidden: NDArray[np.bool_]) -> int:
+        """Count the cells of a release that are less coarse than their own policy asks."""
+        floors = self.floors[rows]
+        if self.chains is None or not floors.any():
+            return 0
+        values, codes = encode_values(column)
+        texts = canonical_text(values)
+        levels = np.array(
+            [self.chains.height if text is None else self.chains.level_of(text) for text in texts]
+        )
+        return int(np.count_nonzero((levels[codes] < floors) & ~hidden))
+
+
+def lift(
+    column: pa.ChunkedArray,
+    name: str,
+    levels: Sequence[Levels | None],
+    policies: Sequence[str],
+    codes: NDArray[np.int64],
+    given: Any = None,
+) -> Column:
+    """Make the cells of a column as coarse as each record's policy asks.
+
+    Parameters
+    ----------
+    levels, policies
+        What each policy says of the column, and what it is called.
+    codes
+        Which of the policies each row is under.
+    given
+        A hierarchy of the data holder, for values that no policy lists.
+    """
+    values, places = encode_values(column)
+    texts = canonical_text(values, column=name)
+    least = np.fromiter((0 if each is None else each.least for each in levels), np.int64, len(levels))
+    chains = _chains(name, levels, policies, given, values, texts, np.bincount(places, minlength=len(texts)))
+    if chains is None:  # nobody lists anything
+        return Column(
+            name,
+            None,
+            Suppression() if given is None else given,
+            _cap(levels, None),
+            0,
+            0,
+            np.zeros(len(codes), np.int64),
+        )
+    for text in texts:
+        if text is not None and text not in chains:
+            raise HierarchyError(
+                f"column {name!r}: no policy lists the value {text!r}. List it (HierarchyEntry), or give `hierarchies` for "
+                "the column"
+            )
+    floors = least[codes]
+    top = int(least.max(initial=0)) + 1
+    own_tops = np.fromiter(
+        (
+            each is not None and bool(each.chain) and each.least == len(each.chain) - 1 and each.least > 0
+            for each in levels
+        ),
+        np.bool_,
+        len(levels),
+    )[codes]
+    # The end of a shorter list is the top, wherever others have it.
+    floors = np.where(own_tops, chains.height, floors)
+    size = max(top, chains.height + 1)
+    pairs, where = np.unique(places.astype(np.int64) * size + floors, return_inverse=True)
+    labels: list[str | None] = []
+    for pair in pairs.tolist():
+        text = texts[pair // size]
+        labels.append(None if text is None else chains.at(text, pair % size))
+    new = pa.array(labels, pa.string()).take(pa.array(where))
+    present = [label for label in labels if label is not None]
+    cap = _cap(levels, chains)
+    missing = np.array([text is None for text in texts])[places]
+    lifted = (floors > 0) & ~missing
+    above = 0 if cap is None else int(np.count_nonzero(lifted & (floors > cap)))
+    hierarchy = chains.hierarchy(present) if present else Suppression()
+    return Column(name, new, hierarchy, cap, int(lifted.sum()), above, np.where(missing, 0, floors), chains)
+
+
+def _chains(
+    name: str,
+    levels: Sequence[Levels | None],
+    policies: Sequence[str],
+    given: Any,
+    values: pa.Array,
+    texts: Sequence[str | None],
+    counts: NDArray[np.int64],
+) -> Chains | None:
+    found: dict[Chain, str] = {}
+    hides = False
+    for each, policy in zip(levels, policies, strict=True):
+        if each is None:
+            continue
+        if each.chain:
+            found.setdefault(each.chain, policy)
+        elif each.least:
+            hides = True
+    if given is not None and (found or hides):
+        built: Hierarchy = hierarchy_builder(given).build(values, counts, name)
+        for row in built.to_rows():
+            if row[0] is not None:
+                found.setdefault(tuple("" if label is None else label for label in row), HOLDER)
+    if not found and hides:
+        found = {(text, TOP): HOLDER for text in texts if text is not None}
+    return Chains(name, found) if found else None
+
+
+def _cap(levels: Sequence[Levels | None], chains: Chains | None) -> int | None:
+    """Return the least of the greatest levels, in the joint hierarchy; None if nobody has one."""
+    caps = {
+        each.most if chains is None else chains.cap(each.most, each.chain)
+        for each in levels
+        if each is not None and each.most is not None
+    }
+    return min(caps, default=None)

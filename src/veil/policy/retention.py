@@ -1,0 +1,173 @@
+"""How long data may be kept: from what a policy says to a day."""
+
+from __future__ import annotations
+
+import calendar
+import functools
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
+
+from veil.errors import PlanError
+from veil.policy.elements import Policy, Purpose, Retention
+
+_DURATION = re.compile(
+    r"P(?=[0-9T])(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)W)?(?:([0-9]+)D)?"
+    r"(?:T(?=[0-9])(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+)S)?)?"
+)
+
+KINDS = ("indefinite", "afterpurpose", "fixeddate")
+
+
+class Duration(NamedTuple):
+    """A duration of the calendar: months do not have the same number of days."""
+
+    months: int
+    days: int
+
+    def after(self, start: date) -> date:
+        """Return the day that is this much later; the last day of a month where it has no such day.
+
+        >>> duration("P1M").after(date(2026, 1, 31))
+        datetime.date(2026, 2, 28)
+        """
+        years, month = divmod(start.year * 12 + start.month - 1 + self.months, 12)
+        if years > date.max.year:
+            return date.max
+        day = min(start.day, calendar.monthrange(years, month + 1)[1])
+        try:
+            return date(years, month + 1, day) + timedelta(days=self.days)
+        except OverflowError:
+            return date.max
+
+
+@functools.cache
+def duration(text: str) -> Duration:
+    """Read a duration of ISO 8601. Hours and less count as nothing: what is due during a day is due that day.
+
+    >>> duration("P2Y6M"), duration("P3W")
+    (Duration(months=30, days=0), Duration(months=0, days=21))
+    """
+    found = _DURATION.fullmatch(text.strip())
+    if found is None:
+        raise PlanError(
+            f"{text!r} is no duration. Write years, months and days as ISO 8601 does: P2Y, P18M, P30D"
+        )
+    if any(len(each) > 6 for each in found.groups(default="0")):
+        raise PlanError(f"{text!r} is longer than anything is kept. Say `indefinite` if it is meant so")
+    years, months, weeks, days, hours, *_ = (int(each) for each in found.groups(default="0"))
+    return Duration(12 * years + months, 7 * weeks + days + hours // 24)
+
+
+@functools.cache
+def day(text: str) -> date:
+    """Read a date: ISO 8601, or seconds since 1970 as points of acceptance are.
+
+    >>> day("2026-12-31"), day("1735689600")
+    (datetime.date(2026, 12, 31), datetime.date(2025, 1, 1))
+    """
+    text = text.strip()
+    try:
+        if text.isascii() and text.isdigit() and len(text) > 8:
+            seconds = int(text)
+            if seconds >= 10**11:  # milliseconds, as JavaScript has them
+                seconds //= 1000
+            return datetime.fromtimestamp(seconds, UTC).date()
+        return datetime.fromisoformat(text).date()
+    except (ValueError, OverflowError, OSError):
+        raise PlanError(f"{text!r} is no date. Write it as 2026-12-31") from None
+
+
+def kind_of(retention: Retention) -> str:
+    """Return the type of a retention, whatever case it is written in."""
+    return (retention.type or "").replace("_", "").replace("-", "").replace(" ", "").lower()
+
+
+def check_retention(retention: Retention) -> None:
+    """Refuse a retention that says no day."""
+    kind = kind_of(retention)
+    if kind not in KINDS:
+        raise PlanError(f"a retention is indefinite, afterPurpose or fixedDate, not {retention.type!r}")
+    if kind == "indefinite":
+        return
+    if not retention.point_in_time:
+        what = "a duration such as P2Y" if kind == "afterpurpose" else "a date such as 2026-12-31"
+        raise PlanError(f"a retention of the type {retention.type!r} needs {what}: add pointInTime")
+    duration(retention.point_in_time) if kind == "afterpurpose" else day(retention.point_in_time)
+
+
+def due_day(retention: Retention | None, ended: date | None) -> date | None:
+    """Return the day on which data must go; None if no day is known. `ended` is the day on which the purpose ended.
+
+    >>> due_day(Retention("afterPurpose", "P2Y"), date(2024, 12, 31))
+    datetime.date(2026, 12, 31)
+    >>> due_day(Retention("FIXEDDATE", "2026-12-31"), None)
+    datetime.date(2026, 12, 31)
+    """
+    if retention is None:
+        return None
+    check_retention(retention)
+    kind = kind_of(retention)
+    if kind == "fixeddate":
+        return day(str(retention.point_in_time))
+    if kind == "afterpurpose" and ended is not None:
+        return duration(str(retention.point_in_time)).after(ended)
+    return None
+
+
+class Due(NamedTuple):
+    """Data that must go."""
+
+    policy: str
+    purpose: str
+    since: date
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.policy}, purpose {self.purpose!r}: {self.reason} since {self.since}"
+
+
+def due(
+    policies: dict[str, Policy],
+    on: date,
+    *,
+    ended: dict[str, date] | None = None,
+    withdrawn: dict[str, date] | None = None,
+) -> list[Due]:
+    """List what must be gone on a day: retention that is over, and consent that was withdrawn.
+
+    Parameters
+    ----------
+    ended
+        The day on which each purpose ended, by its name. A purpose that goes on is not among them.
+    withdrawn
+        The day on which consent was withdrawn, by the id of the policy.
+
+    Releases that are out already stay out: nobody can take a record back from those who have it.
+    """
+    found: list[Due] = []
+    for name, policy in policies.items():
+        gone = (withdrawn or {}).get(name)
+        for purpose in policy.purposes:
+            if gone is not None and gone <= on:
+                found.append(Due(name, str(purpose.name), gone, "consent withdrawn"))
+                continue
+            since = due_day(purpose.retention, (ended or {}).get(str(purpose.name)))
+            if since is not None and since <= on:
+                found.append(Due(name, str(purpose.name), since, "retention over"))
+    return found
+
+
+def is_accepted(purpose: Purpose, on: date) -> bool:
+    """Whether somebody has agreed to a purpose by a day: said so, or not said no where that is asked for.
+
+    >>> is_accepted(Purpose("research", opt_out=False, point_of_acceptance="1735689600"), date(2026, 1, 1))
+    True
+    >>> is_accepted(Purpose("research", opt_out=False), date(2026, 1, 1))
+    False
+    """
+    if purpose.accepted is False:
+        return False
+    if purpose.point_of_acceptance:
+        return day(purpose.point_of_acceptance) <= on
+    return bool(purpose.accepted) or bool(purpose.opt_out)

@@ -1,0 +1,249 @@
+"""Rules about how far the frequencies of a class are from those of the table: t-closeness, β-likeness, δ-disclosure.
+
+q is the frequency of a value in a class and p in the table; p_1 is the largest, p_min the smallest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from veil.base.exact import ball, decimal_fraction, float_above, float_at_least, is_less, sign_of_logs
+from veil.models import (
+    BetaLikeness,
+    DeltaDisclosure,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    KAnonymity,
+    PrivacyModel,
+    TCloseness,
+)
+from veil.policy.substitution.known import Conclusion, Known, at_most, rule
+
+Facts = Sequence[PrivacyModel]
+
+
+def _equal(attribute: str, t: Fraction) -> TCloseness:
+    return TCloseness(attribute, min(1.0, float_at_least(t)))
+
+
+@rule
+def equal_distance_gives_the_others(facts: Facts, known: Known) -> Iterator[Conclusion]:
+    """t-closeness with the equal distance ⇒ with the ordered and with the hierarchical distance.
+
+    Moving mass costs at most 1 in either, which is what it costs in the equal distance.
+    """
+    for each in facts:
+        if isinstance(each, TCloseness) and each.distance == "equal":
+            for wish in known.wishes(TCloseness):
+                if wish.distance != "equal" and wish.attribute == each.attribute:
+                    yield Conclusion((each,), dataclasses.replace(wish, t=each.t))
+
+
+@rule
+def ordered_distance_gives_the_equal_one(facts: Facts, known: Known) -> Iterator[Conclusion]:
+    """t-closeness with the ordered distance ⇒ (m − 1)t with the equal one: no two values are closer than 1/(m − 1).
+
+    Data-dependent: m is the number of values of the input.
+    """
+    for each in facts:
+        if isinstance(each, TCloseness) and each.distance == "ordered":
+            found = known.of(each.attribute)
+            t = decimal_fraction(each.t)
+            if found is not None and (found.m - 1) * t < 1:
+                yield Conclusion((each,), _equal(each.attribute, (found.m - 1) * t))
+
+
+@rule
+def hierarchical_distance_gives_the_equal_one(facts: Facts, known: Known) -> Iterator[Conclusion]:
+    """t-closeness with the hierarchical distance ⇒ H·t with the equal one: no two values are closer than 1/H.
+
+    H is the height of the hierarchy, which has a single root.
+    """
+    for each in facts:
+        if isinstance(each, TCloseness) and each.distance == "hierarchical":
+            found = known.of(each.attribute)
+            t = decimal_fraction(each.t)
+            if found is not None and found.height is not None and found.height * t < 1:
+                yield Conclusion((each,), _equal(each.attribute, found.height * t))
+
+
+@rule
+def closeness_gives_diversity(facts: Facts, known: Known) -> Iterator[Conclusion]:
+    """Equal t-closeness ⇒ distinct j-diversity for the least j with p_1 + … + p_j ≥ 1 − t; ⇒ entropy 1/(p_1 + t).
+
+    Values that a class lacks make up at most t of the table, so that those it has make up at least 1 − t, which takes j.
+    And q ≤ p_1 + t for all values, so that the entropy is at least −ln(p_1 + t). Data-dependent.
+    """
+    for each in facts:
+        if isinstance(each, TCloseness) and each.distance == "equal":
+            found = known.of(each.attribute)
+            if found is not None:
+                t = decimal_fraction(each.t)
+                yield Conclusion((each,), DistinctLDiversity(each.attribute, found.values_for(1 - t)))
+                if found.p[0] + t < 1:
+                    yield Conclusion(
+                        (each,), EntropyLDiversity(each.attribute, at_most(1 / (found.p[0] + t)))
+                    )
+
+
+@rule
+def closeness_gives_likeness(facts: Facts, known: Known) -> Iterator[Conclusion]:
+    """Equal t-closeness ⇒ basic β-likeness with β = t/p_min: q − p ≤ t for every value. Data-dependent."""
+    for each in facts:
+        if isinstance(each, TCloseness) and each.distance == "equal":
+            found = known.of(each.attribute)
+            if found is not None:
+                beta = float_at_least(decimal_fraction(each.t) / found.p[-1])
+                yield Conclusion((each,), BetaLikeness(each.attribute, beta))
+
+
+@rule
+def closeness_gives_disclosure(facts: Facts, known: Known) -> Iterator[Conclusion]:
+    """Equal t-closeness with t < p_min ⇒ δ-disclosure privacy for every δ > −log2(1 − t/p_min).
+
+    |q − p| ≤ t, so that q/p ≥ 1 − t/p_min; and q/p ≤ 1 + t/p_min ≤ 1/(1 − t/p_min). Data-dependent.
+    """
+    for each in facts:
+        if isinstance(each, TCloseness) and each.distance == "equal":
+            found = known.of(each.attribute)
+            if found is None:
+                continue
+            left = 1 - decimal_fraction(each.t) / found.p[-1]
+            if left > 0:
+                delta = math.nextafter(-math.log2(left), math.inf) if left < 1 else float_above(Fraction(0))
+                # 2^-δ < left, decided without rounding.
+                while sign_of_logs([(-decimal_fraction(delta), 2), (-1, left)]) != -1:
+                    delta = math.nextafter(delta, math.inf)
+                yield Conclusion((each,), DeltaDisclosure(each.attribute, delta))
+
+
+@rule
+def enhanced_likeness_gives_basic(facts: Facts, known: Known) -> Iterator[Conclusion]:
+    """Enhanced β-likeness ⇒ basic β-likeness: min(β, −ln p) ≤ β."""
+    for each in facts:
+        if isinstance(each, BetaLikeness) and each.enhanced:
+            yield Conclusion((each,), BetaLikeness(each.attribute, each.beta))
+
+
+@rule
+def enhanced_likeness_gives_two_values(facts: Facts, known: Known) -> Iterator[Conclusion]:
+    """Enhanced β-likeness ⇒ distinct 2-diversity, if the table has at least two values.
+
+    q ≤ p (1 − ln p) < 1 for p < 1, so that no value has a class for itself. Data-dependent: there are two values.
+    """
+    for each in facts:
+        if isinstance(each, BetaLikeness) and each.enhanced:
+            found = known.of(each.attribute)
+            if found is not None and found.m >= 2:
+                yield Conclusion((each,), DistinctLDiversity(each.attribute, 2))
+
+
+@rule
+def basic_likeness_gives_enhanced(facts: Facts, known: Known) -> Iterator[Conclusion]:
+    """Basic β-likeness with β ≤ −ln p_1 ⇒ enhanced β-likeness: −ln p is smallest at p_1. Data-dependent."""
+    for each in facts:
+        if isinstance(each, BetaLikeness) and not each.enhanced:
+            found = known.of(each.attribute)
+            if found is not None and sign_of_logs([(1, found.p[0])], each.beta) in (-1, 0):
+                yield Conclusion((each,), BetaLikeness(each.attribute, each.beta, enhanced=True))
+
+
+@rule
+def likeness_gives_closeness(facts: Facts, known: Known) -> Iterator[Conclusion]:
+    """Basic β-likeness ⇒ equal t-closeness with t = β/(1 + β).
+
+    With A = {q > p} the distance is q(A) − p(A) ≤ min(β p(A), 1 − p(A)), and the smaller of the two is largest where they
+    are equal, at p(A) = 1/(1 + β).
+    """
+    for each in facts:
+        if isinstance(each, BetaLikeness) and not each.enhanced:
+            beta = decimal_fraction(each.beta)
+            yield Conclusion((each,), _equal(each.attribute, beta / (1 + beta)))
+
+
+@rule
+def likeness_gives_diversity(facts: Facts, known: Known) -> Iterator[Conclusion]:
+    """Basic β-likeness ⇒ distinct j for the least j with (1 + β)(p_1 + … + p_j) ≥ 1; ⇒ entropy 1/((1 + β) p_1).
+
+    q ≤ (1 + β) p, and the frequencies of the values that a class has add up to 1. No q is above (1 + β) p_1.
+    Data-dependent.
+    """
+    for each in facts:
+        if isinstance(each, BetaLikeness) and not each.enhanced:
+            found = known.of(each.attribute)
+            if found is not None:
+                more = 1 + decimal_fraction(each.beta)
+                yield Conclusion((each,), DistinctLDiversity(each.attribute, found.values_for(1 / more)))
+                if more * found.p[0] < 1:
+                    l = at_most(1 / (more * found.p[0]))
+                    yield Conclusion((each,), EntropyLDiversity(each.attribute, l))
+
+
+@rule
+def disclosure_gives_likeness(facts: Facts, known: Known) -> Iterator[Conclusion]:
+    """δ-disclosure privacy ⇒ basic β-likeness with β = 2^δ − 1: q/p < 2^δ, also of values that a class lacks.
+
+    By the rule for β-likeness, t = 1 − 2^−δ follows.
+    """
+    for each in facts:
+        if isinstance(each, DeltaDisclosure) and decimal_fraction(each.delta) < _LARGE:
+            yield Conclusion((each,), BetaLikeness(each.attribute, float_at_least(_power(each.delta) - 1)))
+
+
+@rule
+def disclosure_of_all_values_gives_closeness(facts: Facts, known: Known) -> Iterator[Conclusion]:
+    """δ-disclosure privacy of all m values (the textbook form) ⇒ equal t = (2^δ − 1)/(2^δ + 1).
+
+    Veil's δ-disclosure does not judge values that a class lacks; with distinct m-diversity no class lacks any. Then
+    p/b < q < p b for all values, with b = 2^δ. With A = {q > p}: D = q(A) − p(A) ≤ (b − 1) p(A), and D = p(A') − q(A') ≤
+    (1 − 1/b)(1 − p(A)). The smaller of the two is largest where they are equal, at p(A) = 1/(b + 1).
+    """
+    for each, distinct in _textbook(facts, known):
+        power = _power(each.delta)
+        yield Conclusion((each, distinct), _equal(each.attribute, (power - 1) / (power + 1)))
+
+
+@rule
+def disclosure_of_all_values_gives_sizes(facts: Facts, known: Known) -> Iterator[Conclusion]:
+    """δ-disclosure privacy of all m values (the textbook form) ⇒ k-anonymity with k = ⌊1/(p_min 2^δ)⌋ + 1.
+
+    The rarest value occurs in every class, and its frequency there, which is at least 1/n, is below p_min 2^δ.
+    Data-dependent.
+    """
+    for each, distinct in _textbook(facts, known):
+        found = known.of(each.attribute)
+        assert found is not None
+        k = math.floor(1 / (found.p[-1] * _power(each.delta))) + 1
+        yield Conclusion((each, distinct), KAnonymity(k))
+
+
+def _textbook(facts: Facts, known: Known) -> Iterator[tuple[DeltaDisclosure, DistinctLDiversity]]:
+    for each in facts:
+        if isinstance(each, DeltaDisclosure) and decimal_fraction(each.delta) < _LARGE:
+            found = known.of(each.attribute)
+            for other in facts:
+                if (
+                    found is not None
+                    and isinstance(other, DistinctLDiversity)
+                    and other.attribute == each.attribute
+                    and other.l >= found.m
+                ):
+                    yield each, other
+
+
+_LARGE = 64
+"""Beyond so many bits, δ-disclosure privacy says nothing about any table."""
+
+
+def _power(delta: float) -> Fraction:
+    """Return a rational number that is not below 2^δ; 2^δ itself where δ is whole."""
+    exponent = decimal_fraction(delta)
+    if exponent.denominator == 1:
+        return Fraction(2 ** int(exponent))
+    value = Fraction(2.0 ** float(exponent))
+    while not is_less(lambda bits: (ball(exponent) * ball(2).log()).exp(), value):
+        value *= Fraction(2**50 + 1, 2**50)
+    return value

@@ -1,0 +1,108 @@
+"""What rules may know beside the models: the distributions of sensitive columns, and what somebody wants to have proven."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from veil.base.exact import decimal_fraction
+from veil.models import PrivacyModel
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How often each value of a sensitive column occurs in the input, before anything is suppressed.
+
+    It has to be fixed before the release is made: rules that use it speak of that table and of no other.
+
+    >>> Distribution((2, 1, 1)).p
+    [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)]
+    """
+
+    counts: tuple[int, ...]
+    height: int | None = None
+    """The height of the hierarchy of the column, if it has one with a single root."""
+
+    def __post_init__(self) -> None:
+        if not self.counts or min(self.counts) < 1:
+            raise ValueError("a distribution has at least one value, and every value occurs")
+
+    @classmethod
+    def of(cls, values: Iterable[Any], height: int | None = None) -> Distribution:
+        """Count the values of a column.
+
+        >>> Distribution.of(["flu", "gout", "flu"]).counts
+        (2, 1)
+        """
+        from collections import Counter
+
+        return cls(tuple(Counter(values).values()), height)
+
+    @cached_property
+    def p(self) -> list[Fraction]:
+        """Frequencies, the largest first."""
+        total = sum(self.counts)
+        return [Fraction(each, total) for each in sorted(self.counts, reverse=True)]
+
+    @property
+    def m(self) -> int:
+        """How many values there are."""
+        return len(self.counts)
+
+    def values_for(self, share: Fraction) -> int:
+        """Return the least number of values that make up a share of the table."""
+        total = Fraction(0)
+        for number, each in enumerate(self.p, start=1):
+            total += each
+            if total >= share:
+                return number
+        return self.m
+
+
+@dataclass(frozen=True)
+class Known:
+    """What rules may use."""
+
+    distributions: Mapping[str, Distribution] = field(default_factory=dict)
+    wanted: Sequence[PrivacyModel] = ()
+
+    def of(self, attribute: str) -> Distribution | None:
+        """Return the distribution of a column, if it is known."""
+        return self.distributions.get(attribute)
+
+    def wishes(self, kind: type[Any]) -> Iterator[Any]:
+        """Return what somebody wants to have proven of one kind."""
+        return (each for each in self.wanted if isinstance(each, kind))
+
+
+class Conclusion(NamedTuple):
+    """A model that holds wherever some others do."""
+
+    premises: tuple[PrivacyModel, ...]
+    model: PrivacyModel
+
+
+Rule = Callable[[Sequence[PrivacyModel], Known], Iterable[Conclusion]]
+RULES: list[Rule] = []
+
+
+def rule(function: Rule) -> Rule:
+    """Enter a rule. Its docstring is its proof."""
+    RULES.append(function)
+    return function
+
+
+def at_most(bound: Fraction) -> float:
+    """Return a double next to a number, whose decimal text is not above it: for parameters of which more is stricter.
+
+    >>> decimal_fraction(at_most(Fraction(1, 3))) <= Fraction(1, 3)
+    True
+    """
+    value = float(bound)
+    while decimal_fraction(value) > bound:
+        value = math.nextafter(value, -math.inf)
+    return value

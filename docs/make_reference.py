@@ -15,6 +15,7 @@ from veil.models.base import monotonicity
 from veil.policy import schema as policy_schema
 from veil.recipe.asking import asking_schema
 from veil.recipe.masking import masking_schema
+from veil.recipe.policy import policy_recipe_schema
 
 PAGE = Path(__file__).parent / "reference.md"
 
@@ -88,6 +89,7 @@ if __name__ == "__main__":
         "masking": masking_schema(),
         "asking": asking_schema(),
         "policy": policy_schema.json_schema(),
+        "policy-recipe": policy_recipe_schema(),
     }
     for name, schema in schemas.items():
         made = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

@@ -15,6 +15,8 @@ import veil
 from support.engines.answers import Holder, compared
 from veil import DistinctLDiversity, KAnonymity
 from veil import hierarchies as h
+from veil.engines import relation_of
+from veil.engines.dialects import collect
 from veil.engines.lookups import Lookup
 from veil.engines.transform import Transform
 from veil.errors import PlanError, VerificationError
@@ -108,6 +110,43 @@ def test_what_is_written_keeps_the_promise(in_duckdb: Holder, tmp_path: Path, kn
     assert fewest(table, found, all_rows=knows == "all rows") >= 4
     assert written.verification is not None
     assert any("in people" in each.promise for each in written.verification.findings)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_what_is_written_to_a_database_keeps_the_promise(
+    in_a_folder: Holder, tmp_path: Path, kind: str
+) -> None:
+    table = visits()
+    made = veil.anonymize(in_a_folder(table), **plan(knows="all rows"))
+    made.save(f"{kind}://{tmp_path}/clinic.db#release")
+    relation = relation_of(f"{kind}://{tmp_path}/clinic.db#release")
+    assert relation is not None
+    found = collect(relation.backend, relation.table).to_pylist()
+    assert len(found) == table.num_rows
+    assert fewest(table, found, all_rows=True) >= 4
+
+
+def test_several_tables_come_from_a_database(in_duckdb: Holder) -> None:
+    table = visits()
+    people = pa.table({"patient": sorted(set(table["patient"].to_pylist()))})
+    people = people.append_column("sex", pa.array(["f", "m"] * (people.num_rows // 2)))
+    made: Any = veil.anonymize(
+        {"visits": in_duckdb(table), "people": people},
+        **plan(
+            quasi_identifiers={
+                "age": h.intervals(10, 20, 40),
+                "ward": h.suppression(),
+                "sex": h.suppression(),
+            },
+            maximum_levels={},
+        ),
+    )
+    whole: dict[str, list[str]] = defaultdict(list)
+    for name, known in (("visits", ("age", "ward")), ("people", ("sex",))):
+        for row in made.tables[name].to_pylist():
+            if row["patient"] != "*":
+                whole[row["patient"]].append(str([name, *(row[each] for each in known)]))
+    assert min(Counter(tuple(sorted(each)) for each in whole.values()).values()) >= 4
 
 
 @pytest.mark.parametrize("knows", ["one row", "all rows"])

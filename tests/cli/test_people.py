@@ -1,73 +1,40 @@
-"""The command line notices rows about the same people, and says both ways out in its own words."""
+"""People on the command line: the option, the recipe that is saved, and what is shown."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import pytest
+import pyarrow as pa
+from pyarrow import csv
 
 from support.cli import veil
 
-VISITS = "patient,age,diagnosis\n" + "".join(
-    f"P{i:02},{30 + i},{'flu' if i % 3 else 'gout'}\n" for i in range(20) for _ in range(6)
-)
-PLAN = [
-    "--qi",
-    "age=intervals:5,10,20",
-    "--sensitive",
-    "diagnosis",
-    "--model",
-    "k-anonymity:5",
-    "--others",
-    "drop",
-]
 
-
-@pytest.fixture(autouse=True)
-def visits(folder: Path) -> None:
-    (folder / "visits.csv").write_text(VISITS)
-
-
-def test_anonymize_refuses_and_names_both_ways_out(folder: Path) -> None:
-    ran = veil("anonymize", "visits.csv", "-o", "out.csv", *PLAN)
-    assert ran.code == 2
-    assert "column 'patient' has 20 different values in 120 rows" in ran.err
-    assert "--person patient" in ran.err
-    assert "--person null" in ran.err
-    assert not (folder / "out.csv").exists()
-
-
-def test_both_ways_out_work(folder: Path) -> None:
-    ran = veil("anonymize", "visits.csv", "-o", "out.csv", *PLAN, "--person", "patient")
-    assert ran.code == 0
-    ages = [line.rpartition(",")[0] for line in (folder / "out.csv").read_text().splitlines()[1:]]
-    assert min(ages.count(each) for each in ages) >= 5 * 6
-    ran = veil("anonymize", "visits.csv", "-o", "rows.csv", *PLAN, "--person", "null")
-    assert ran.code == 0
-    assert len(set((folder / "rows.csv").read_text().splitlines())) > 20
-
-
-def test_recipes_say_it_in_their_words(folder: Path) -> None:
-    (folder / "people.yaml").write_text(
-        "input: visits.csv\noutput: out.csv\nquasi_identifiers: {age: {kind: intervals, widths: [5]}}\n"
-        "identifying: [patient]\nothers: drop\nmodels: [{kind: KAnonymity, k: 5}]\n"
-    )
-    ran = veil("anonymize", "people.yaml")
-    assert "(person: patient)" in ran.err
-    assert "(person: null)" in ran.err
-
-
-def test_identify_says_so_and_proposes_the_column(folder: Path) -> None:
-    ran = veil("identify", "visits.csv")
-    assert "Rows seem to be about the same people: column 'patient'" in " ".join(ran.out.split())
-    assert "--person patient" in " ".join(ran.out.split())
-    found = json.loads(veil("identify", "visits.csv", "--json").out)
-    assert found["repeated"] == [{"columns": ["patient"], "people": 20, "rows": 120, "most": 6}]
-
-
-def test_assess_says_so(folder: Path) -> None:
-    ran = veil("assess", "visits.csv", "--qi", "age")
-    assert "rows were counted: column 'patient' has 20 different values" in " ".join(ran.out.split())
-    found = json.loads(veil("assess", "visits.csv", "--qi", "age", "--json").out)
-    assert found["repeated"][0]["people"] == 20
+def test_people_are_counted_and_shown(tmp_path: Path) -> None:
+    rows = [(f"P{i}", age, ward) for i, age in enumerate([23, 27, 31, 38, 61]) for ward in ("A", "B")]
+    columns = dict(zip(("patient", "age", "ward"), map(list, zip(*rows, strict=True)), strict=True))
+    csv.write_csv(pa.table(columns), tmp_path / "visits.csv")
+    asked = [
+        "--qi",
+        "age=intervals:10,40",
+        "--qi",
+        "ward=suppression",
+        "--model",
+        "k-anonymity:2",
+        "--person",
+        "patient",
+    ]
+    places = ["--output", str(tmp_path / "out.csv"), "--save-recipe", str(tmp_path / "recipe.yaml")]
+    done = veil("anonymize", str(tmp_path / "visits.csv"), *asked, "--suppression-limit", "0.2", *places)
+    assert done.code == 0, done.err
+    assert "2-anonymity, in people" in done.out
+    shown = " ".join(done.out.split())
+    assert "people 5" in shown
+    assert "people who lose a row 1 (20.00%; limit 20.00%)" in shown
+    assert "patient" not in (tmp_path / "out.csv").read_text().splitlines()[0]
+    assert "person: patient" in (tmp_path / "recipe.yaml").read_text()
+    checked = veil("verify", str(tmp_path / "out.csv"), "--recipe", str(tmp_path / "recipe.yaml"))
+    assert checked.code == 3
+    assert "NOT CHECKED: 2-anonymity, in people" in checked.out
+    found = veil("assess", str(tmp_path / "visits.csv"), "--qi", "age", "--person", "patient")
+    assert "k = 1" in found.out

@@ -7,7 +7,9 @@ workbooks the XML parser of Python. An error names the channel, and never what w
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,6 +26,9 @@ from veil.verification.workbook import in_workbook
 
 _BLOCK = 1 << 22
 """Bytes of a CSV file that are looked at together."""
+
+_WORTH_THREADS = 1 << 14
+"""Rows from which on columns are looked at by several threads."""
 
 
 def check_file(path: Path, format: Format, verified: pa.Table) -> None:
@@ -201,13 +206,18 @@ def _batches(names: list[str], batches: Iterable[Any], verified: pa.Table, look:
         yield "other columns than were verified"
         return
     at = 0
-    for batch in batches:
-        beside = verified.slice(at, batch.num_rows)
-        at += batch.num_rows
-        if beside.num_rows != batch.num_rows:
-            break
-        for number, name in enumerate(names):
-            if (said := look(number, batch.column(number), beside.column(number))) is not None:
-                yield f"{said} (column {name!r})"
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # Arrow lets other threads run while it computes
+        for batch in batches:
+            beside = verified.slice(at, batch.num_rows)
+            at += batch.num_rows
+            if beside.num_rows != batch.num_rows:
+                break
+            numbers = range(len(names))
+            found = (map if batch.num_rows < _WORTH_THREADS else pool.map)(
+                look, numbers, batch.columns, beside.columns
+            )
+            for number, said in zip(numbers, found, strict=True):
+                if said is not None:
+                    yield f"{said} (column {names[number]!r})"
     if at != verified.num_rows:
         yield "another number of rows than was verified"

@@ -11,7 +11,6 @@ import pytest
 from veil import KAnonymity, KMap, Plan, PopulationUniqueness, SampleUniqueness
 from veil import hierarchies as h
 from veil.cli.options import fields_of
-from veil.dp import SafePub
 from veil.errors import InputError, PlanError
 from veil.models import PrivacyModel, SubsetKAnonymity
 from veil.plan.people import number_people
@@ -64,7 +63,6 @@ def test_rows_in_the_order_of_the_input_belong_together() -> None:
         (SubsetKAnonymity(2, 1), "adds up the records of several classes"),
         (KMap(2, [0]), "its research subset chooses rows"),
         (PopulationUniqueness(0.1, 100), "several classes"),
-        (SafePub(1.0), "draws and protects rows"),
     ],
 )
 def test_models_that_cannot_count_people_say_why(model: PrivacyModel, reason: str) -> None:

@@ -209,6 +209,25 @@ def test_suppressed_people_who_are_shown_in_one_table_are_caught(monkeypatch: py
         veil.anonymize(tables(), **plan())
 
 
+def test_the_key_tells_which_row_is_which_and_the_report_can_be_written(tmp_path: Path) -> None:
+    before = tables()
+    made: Any = veil.anonymize(before, **plan())
+    for name, key in made.key.items():
+        again = before[name].take(key["input row"])
+        stay = "stay" if name == "visits" else None
+        if stay is not None:
+            pairs = zip(again[stay].to_pylist(), made.tables[name][stay].to_pylist(), strict=True)
+            assert all(after in (None, first) for first, after in pairs)
+        assert again.num_rows == made.tables[name].num_rows
+    text = made.report(tmp_path / "report.html").read_text()
+    assert "all tables together" in text
+    assert "Name 3" not in text
+    with pytest.raises(PlanError, match="about one table"):
+        made.certificate(tmp_path / "c.json")
+    with pytest.raises(PlanError, match="not recoded locally"):
+        made.local_recoding()
+
+
 # --- files --------------------------------------------------------------------------------------------
 
 

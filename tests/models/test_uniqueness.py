@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import veil
 from support import oracle, strategies
 from support.judging import publish, refused, table_of
-from support.oracle.suppression import listed, sizes_of
+from support.oracle.suppression import sizes_of
 from support.samples import E1, sample_of
 from support.whole_sample import (
     agrees,
@@ -149,7 +149,7 @@ def verify_agrees(data, problem, levels, theirs, ours):
     for hide in ([False] * len(found), [data.draw(st.booleans()) for _ in found]):
         kept = [cls for cls, gone in zip(found, hide, strict=True) if not gone]
         rows = {row for cls, gone in zip(found, hide, strict=True) if gone for row in cls}
-        sizes = [size for size in sizes_of(problem, listed(problem, levels, kept)) if size]
+        sizes = [size for size in sizes_of(problem, kept) if size]
         assert ours.verify(publish(problem, levels, rows)).holds == oracle.fulfils(theirs, sizes)
 
 
@@ -158,7 +158,7 @@ def verify_agrees(data, problem, levels, theirs, ours):
 def test_strongest_sample_uniqueness(data):
     problem = data.draw(problems())
     levels = data.draw(strategies.nodes(problem))
-    sizes = sizes_of(problem, listed(problem, levels, oracle.classes(problem, levels)))
+    sizes = sizes_of(problem, oracle.classes(problem, levels))
     (strength,) = SampleUniqueness.strongest(publish(problem, levels), [])
     assert oracle.fulfils(oracle.SampleUniqueness(strength.value), sizes)
     if strength.value:

@@ -82,7 +82,9 @@ def _key(outcome: Outcome) -> pa.Table:
         raise PlanError(
             "a differentially private release has no key: the promise rests on nobody knowing who was drawn. Leave `key` out"
         )
-    return pa.table({"release row": np.arange(outcome.table.num_rows), "input row": outcome.origins})
+    used = getattr(outcome.account, "rows", None)  # of those whose policies allow it
+    rows = outcome.origins if used is None else used[outcome.origins]
+    return pa.table({"release row": np.arange(outcome.table.num_rows), "input row": rows})
 
 
 def save(
@@ -107,6 +109,7 @@ def save(
             f"`{next(iter(options))}` is for tables that an engine writes, and this one is in memory: leave it out"
         )
     path = Path(target)
+    _check_files_apart(outcome, path)
     format = output_format(path, outcome.source.format)
     tables = dict(outcome.apart) if apart is not None else {}
     places = [] if apart is None else _places(outcome, Path(apart), path)
@@ -127,6 +130,16 @@ def save(
             write(outcome.table, made, format=format)
             check_file(made, format, outcome.table)
     return Written(str(path), apart=tuple(places), verification=outcome.verification)
+
+
+def _check_files_apart(outcome: Outcome, target: Path) -> None:
+    """Refuse to put a release beside what its methods keep for themselves."""
+    for method in outcome.methods:
+        for file in method.files_apart:
+            if Path(file).resolve().parent == target.resolve().parent:
+                raise OutputError(
+                    f"{target}: {file} is in the same folder, and must not go with the release. Choose another folder"
+                )
 
 
 def _places(outcome: Outcome, folder: Path, target: Path) -> list[Path]:

@@ -16,6 +16,7 @@ from veil.api.anonymize import anonymize
 from veil.api.deliver import check_key, file_name, refuse_key, write_key
 from veil.api.mask import mask
 from veil.api.open import Engine, Place, check_people, find_relation, place_of, target_place
+from veil.api.policy import apply
 from veil.api.release import Release
 from veil.api.targets import (
     Together,
@@ -38,7 +39,8 @@ from veil.recipe.base import Located
 from veil.recipe.document import document_text
 from veil.recipe.masking import MaskingRecipe, read_recipe
 from veil.recipe.places import CERTIFICATES, REPORTS
-from veil.tables import Format, output_format
+from veil.recipe.policy import PolicyRecipe
+from veil.tables import Format, output_format, read
 from veil.tables.formats import similar_format
 
 AnyPlace = str | os.PathLike[str] | Database
@@ -46,7 +48,7 @@ AnyPath = str | os.PathLike[str]
 
 
 def run(
-    recipe: Recipe | MaskingRecipe | AnyPath,
+    recipe: Recipe | MaskingRecipe | PolicyRecipe | AnyPath,
     *,
     input: AnyPlace | None = None,
     format: Format | None = None,
@@ -123,7 +125,7 @@ def _path(given: AnyPath | None) -> Path | None:
 class Job:
     """A recipe with all places settled."""
 
-    recipe: Recipe | MaskingRecipe
+    recipe: Recipe | MaskingRecipe | PolicyRecipe
     input: Place
     format: Format | None
     output: str | Database
@@ -168,7 +170,7 @@ class Done(NamedTuple):
 
 
 def settle(
-    recipe: Recipe | MaskingRecipe,
+    recipe: Recipe | MaskingRecipe | PolicyRecipe,
     *,
     input: Place | None = None,
     format: Format | None = None,
@@ -192,9 +194,11 @@ def settle(
         raise PlanError(
             f"{recipe.name} does not say where to write the {what}: add `output`, or give ", Say("output")
         )
-    if isinstance(recipe, MaskingRecipe):
+    if isinstance(recipe, MaskingRecipe | PolicyRecipe):
         if save_recipe is not None:
-            raise PlanError(Say("save_recipe"), " goes with recipes of a plan, not of masking methods")
+            raise PlanError(
+                Say("save_recipe"), " goes with recipes of a plan, not of masking methods or policies"
+            )
         apart = apart or recipe.apart_path
     else:
         if apart is not None and "pseudonym" not in recipe.plan().identifying.values():
@@ -246,6 +250,8 @@ def carry_out(
     with job.recipe.own_words():
         if isinstance(job.recipe, MaskingRecipe):
             made = _mask(job, job.recipe, progress, accountant)
+        elif isinstance(job.recipe, PolicyRecipe):
+            made = _by_policies(job, job.recipe, threads, progress)
         else:
             made = _anonymize(job, job.recipe, relation, threads, progress, accountant)
         if job.acknowledge:
@@ -296,6 +302,27 @@ def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike, accountant: A
     )
 
 
+def _by_policies(job: Job, recipe: PolicyRecipe, threads: int | None, progress: ProgressLike) -> Release:
+    asked = recipe.policy
+    variable = asked.credential_variable
+    return apply(
+        read(job.input, format=job.format) if isinstance(job.input, Path) else job.input,
+        recipe.locate(asked.policies),
+        purpose=asked.purpose,
+        recipient=asked.recipient,
+        link=asked.link,
+        credential=None if variable is None else os.environ.get(variable),
+        on=asked.on,
+        ended=asked.ended,
+        withdrawn=asked.withdrawn,
+        keys=recipe.keys,
+        if_impossible=asked.if_impossible,
+        suppression_limit=recipe.suppression_limit,
+        threads=threads,
+        progress=progress,
+    )
+
+
 # Where it may go
 
 
@@ -336,10 +363,12 @@ def _check(job: Job, relation: Relation | None) -> None:
         _check_apart(job, _keeping_apart(job.recipe))
 
 
-def _keeping_apart(recipe: Recipe | MaskingRecipe) -> list[str]:
+def _keeping_apart(recipe: Recipe | MaskingRecipe | PolicyRecipe) -> list[str]:
     """What makes a table that must not go with the release."""
     if isinstance(recipe, Recipe):
         return ["the plan"]
+    if isinstance(recipe, PolicyRecipe):
+        return ["the policy"]
     return [type(each).__name__ for each in recipe.steps if each.apart_is_secret]
 
 

@@ -66,7 +66,7 @@ def command(
 
             keywords = [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
             guarded.__signature__ = signature.replace(parameters=keywords)  # type: ignore[attr-defined]
-            to.command(called, help=_flowing(function.__doc__ or ""), rich_help_panel=panel)(guarded)
+            to.command(called, help=flowing(function.__doc__ or ""), rich_help_panel=panel)(guarded)
             return guarded
 
         def complete() -> Any:
@@ -89,7 +89,7 @@ def _panel(parameter: inspect.Parameter) -> str | None:
     return next((each.rich_help_panel for each in parameter.annotation.__metadata__), None)
 
 
-def _flowing(text: str) -> str:
+def flowing(text: str) -> str:
     """Join the lines of each paragraph, so that they fill whatever width the terminal has."""
     return re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(text))
 

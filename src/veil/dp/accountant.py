@@ -11,19 +11,18 @@ copy would make of it is another account with the same money in it, and is refus
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import re
 import threading
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from veil.base.turns import take_turn
 from veil.dp.composition import Amount, Composition, Entry, amount
 from veil.dp.neighbours import Neighbours, check_neighbours, convert_price
 from veil.dp.symbolic import Readable, Symbolic
@@ -32,8 +31,8 @@ from veil.tables import Source, atomic, read
 from veil.tables.source import file_digest
 
 _FORMAT = "veil-budget-1"
-_PATIENCE = 30.0
-"""Seconds to wait for another process; each holds the file for milliseconds."""
+LOST = "Nothing was spent"
+"""What an account says if it cannot be locked."""
 
 
 class Accountant:
@@ -115,7 +114,7 @@ class Accountant:
         made = cls(epsilon, delta, neighbours=neighbours, zcdp_delta=zcdp_delta)
         made._file = Path(os.path.realpath(file))
         made._fingerprint = _check_fingerprint(fingerprint)
-        with _turn(made._file):
+        with take_turn(made._file, LOST):
             if made._file.exists():
                 raise OutputError(
                     f"{file}: there is a budget already, and a new one would forget what was spent. Use "
@@ -251,7 +250,7 @@ class Accountant:
             with self._threads:
                 self._entries = self._extend(self._entries, entry)
             return entry
-        with _turn(self._file):
+        with take_turn(self._file, LOST):
             self._write(self._extend(self._reread(), entry))
         return entry
 
@@ -407,45 +406,3 @@ def _check_fingerprint(fingerprint: str) -> str:
     if not re.fullmatch("[0-9a-fA-F]{64}", fingerprint):
         raise ParameterError(f"`fingerprint` should be a SHA-256 in hexadecimal, not {fingerprint!r}")
     return fingerprint.lower()
-
-
-@contextlib.contextmanager
-def _turn(file: Path) -> Iterator[None]:
-    """Wait until no other process or thread is at work on the file.
-
-    The lock is on a file of its own, as the budget is replaced as a whole. The system gives it up when a
-    process ends, in whatever way; the lock file stays, since taking it away could hand the same turn to two.
-    """
-    path = file.with_name(f".{file.name}.lock")
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise OutputError(
-            f"{file}: cannot be locked: {path.name}: {error.strerror}. Nothing was spent"
-        ) from None
-    try:
-        deadline = time.monotonic() + _PATIENCE
-        while not _try_lock(descriptor):
-            if time.monotonic() > deadline:
-                raise OutputError(
-                    f"{file}: another process does not let go of it. Nothing was spent: try again"
-                )
-            time.sleep(0.005)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -35,6 +35,7 @@ METHODS = Family(
         "ConfidentialAttributePartitioning",
         "BucketizedTCloseness",
         "Anatomy",
+        "MInvariance",
         "IndividualRankingSwapping",
         "MaximumDistanceToAverageVectorSwapping",
         "WholeRecordSwapping",
@@ -86,6 +87,7 @@ if TYPE_CHECKING:  # names for editors and type checkers; what is not among them
     from veil.masking.ties.confidential_groups import (
         ConfidentialAttributePartitioning as ConfidentialAttributePartitioning,
     )
+    from veil.masking.ties.invariance import MInvariance as MInvariance
     from veil.masking.ties.probabilistic import IndividualRankingSwapping as IndividualRankingSwapping
     from veil.masking.ties.probabilistic import (
         MaximumDistanceToAverageVectorSwapping as MaximumDistanceToAverageVectorSwapping,

@@ -27,6 +27,9 @@ class Method:
     apart_is_secret: ClassVar[bool] = False
     """Whether the tables kept apart undo the masking, so that they must not go with the release."""
 
+    takes_rows_of_engines: ClassVar[bool] = False
+    """Whether all rows of a table that an engine holds are brought into memory for it."""
+
     shuffles: ClassVar[bool] = False
     """Whether the output is safe in a random order only."""
 
@@ -39,6 +42,11 @@ class Method:
     def known_columns(self) -> tuple[str, ...]:
         """Columns of the output by which an attacker may know people: those that are changed, unless said otherwise."""
         return self.column_names
+
+    @property
+    def files_apart(self) -> tuple[str, ...]:
+        """Files that the method keeps for itself, which do not belong into the folder of the release."""
+        return ()
 
     @property
     def privacy_models(self) -> tuple[PrivacyModel, ...]:

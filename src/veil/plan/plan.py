@@ -285,6 +285,15 @@ class Plan:
         if self.choose_by == "quasi-identifiers":
             self._check_blind()
         for model in self.models:
+            if model.absence_tells and self.suppressed_rows == "drop" and self.suppression_limit > 0:
+                raise PlanError(
+                    f"{model} promises a least chance to be in the release, and of people whose rows are dropped everybody "
+                    "sees that they are not. Leave these rows blank (",
+                    Say("suppressed_rows", "blank"),
+                    "), or let none be suppressed: a ",
+                    Say("suppression_limit"),
+                    " of 0",
+                )
             if self.microaggregated and (model.reads_labels or model.subset is not None):
                 raise PlanError(
                     f"{model} compares the labels of generalized values, which microaggregated columns do not show: "

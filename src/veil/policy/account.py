@@ -43,7 +43,7 @@ class Account:
     findings
         What was found of each promise on the output.
     rows
-        Which rows of the input were used: `release.key` counts among these. For the data holder; it is told nowhere.
+        Which rows of the input were used, by which `release.key` counts. For the data holder; it is told nowhere.
     """
 
     purpose: str

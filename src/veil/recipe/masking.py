@@ -26,6 +26,7 @@ from veil.recipe.base import Located, schema_of
 from veil.recipe.document import read_document
 from veil.recipe.parts import with_kind
 from veil.recipe.places import INPUTS, InputSpec
+from veil.recipe.policy import PolicyRecipe
 from veil.recipe.recipe import Recipe
 
 
@@ -98,11 +99,12 @@ def _relocate_method(method: Any, move: Callable[[str], str]) -> Any:
     return dataclasses.replace(method, **changes) if changes else method
 
 
-def read_recipe(path: str | PathLike[str]) -> Recipe | MaskingRecipe:
-    """Read a recipe of either kind: a plan, or masking methods, which it calls `steps`."""
+def read_recipe(path: str | PathLike[str]) -> Recipe | MaskingRecipe | PolicyRecipe:
+    """Read a recipe of any kind: a plan, or masking methods, which it calls `steps`, or policies, which it calls `policy`."""
     file = Path(path)
-    kind: type[Recipe] | type[MaskingRecipe] = (
-        MaskingRecipe if "steps" in read_document(file).data else Recipe
+    data = read_document(file).data
+    kind: type[Recipe] | type[MaskingRecipe] | type[PolicyRecipe] = (
+        MaskingRecipe if "steps" in data else PolicyRecipe if "policy" in data else Recipe
     )
     return kind.read(file)
 

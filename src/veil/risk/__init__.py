@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from veil.risk.column_sets import AttributeRisk, attribute_risks
     from veil.risk.concerns.concern import Concern
     from veil.risk.concerns.look import concerns_of
+    from veil.risk.difference import Changed, Differencing, differencing
     from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
     from veil.risk.identify.detection import Identifier, detect_identifiers
     from veil.risk.identify.repeats import Repeated, find_repeats
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from veil.risk.limits import risk_limits
     from veil.risk.linkage import Linkage, linkage_experiment
     from veil.risk.minimality import Transparency, transparency
+    from veil.risk.overlap import Intersection, Overlap, intersection
     from veil.risk.reidentification import Risk, sample_risk
     from veil.risk.special_uniques import Suda, suda
     from veil.risk.uniques import (
@@ -38,14 +40,18 @@ __all__ = [
     "Attack",
     "Attackers",
     "AttributeRisk",
+    "Changed",
     "ClassSizes",
     "Concern",
+    "Differencing",
     "Estimated",
     "HouseholdRisk",
     "Identifier",
     "IndividualRisk",
+    "Intersection",
     "Linkage",
     "Marketer",
+    "Overlap",
     "PopulationUniques",
     "Proposal",
     "Repeated",
@@ -62,9 +68,11 @@ __all__ = [
     "class_sizes",
     "concerns_of",
     "detect_identifiers",
+    "differencing",
     "find_repeats",
     "household_risk",
     "individual_risk",
+    "intersection",
     "linkage_experiment",
     "population_uniques",
     "propose_roles",
@@ -87,8 +95,10 @@ _HOMES = {
     "concerns.look": ("concerns_of",),
     "identify.detection": ("Identifier", "detect_identifiers"),
     "before_and_after": ("risks_of",),
+    "difference": ("Changed", "Differencing", "differencing"),
     "distribution": ("ClassSizes", "RiskBin", "class_sizes", "risk_distribution"),
     "individual": ("HouseholdRisk", "IndividualRisk", "household_risk", "individual_risk"),
+    "overlap": ("Intersection", "Overlap", "intersection"),
     "limits": ("risk_limits",),
     "linkage": ("Linkage", "linkage_experiment"),
     "identify.repeats": ("Repeated", "find_repeats"),

@@ -169,7 +169,7 @@ def show_budget(
 ) -> None:
     """Start the privacy budget of a table, or show what has been spent of it.
 
-    Every release by [cyan]--model safe-pub:EPSILON --budget FILE[/cyan] is entered before it is made, and refused if
+    Every release by [cyan]--model safe-pub:EPSILON,DELTA --budget FILE[/cyan] is entered before it is made, and refused if
     the budget does not suffice.
     """
     startup.quick()

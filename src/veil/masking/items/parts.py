@@ -21,8 +21,14 @@ Strategy = Literal["auto", "optimal", "apriori"]
 _WORK = 3_000_000
 """Items that are looked through for a proof, if nobody insists on one."""
 
+_WORTHWHILE = 20
+"""Recodings without which it is not worth while to begin with a proof."""
+
 _CUTS = 3
-"""Ways to divide a part that are tried."""
+"""Ways to divide a part that are tried; of a large one, where each takes a while, only the first."""
+
+_LARGE = 100_000
+"""Items of all different sets together from which on a part is large."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +87,8 @@ class Recoder:
         if known is None or self.strategy == "apriori":
             return Found(known, 0)
         most = None if self.strategy == "optimal" else _WORK // (1000 + part.items.size * part.m)
+        if most is not None and most < _WORTHWHILE:
+            return Found(known, 0)
         return best_recoding(part, leave_out=self.leave_out, known=known, most=most)
 
     def _divided(self, part: Part) -> list[Part]:
@@ -99,6 +107,7 @@ class Recoder:
         problem, _ = select(self.problem, part.sets, lambda _: part.taxonomy)
         everybody, k = int(problem.records.sum()), problem.k
         owner = np.repeat(np.arange(problem.records.size), np.diff(problem.starts))
+        number_of_cuts = _CUTS if problem.items.size < _LARGE else 1
         made: list[tuple[int, NDArray[np.bool_]]] = []
         for node in range(part.taxonomy.nodes):
             inside = np.zeros(problem.records.size, np.bool_)
@@ -106,7 +115,7 @@ class Recoder:
             number = int(problem.records[inside].sum())
             if k <= number <= everybody - k:
                 made.append((abs(2 * number - everybody), inside))
-        return [inside for _, inside in sorted(made, key=lambda each: each[0])[:_CUTS]]
+        return [inside for _, inside in sorted(made, key=lambda each: each[0])[:number_of_cuts]]
 
 
 def becomes(part: Part, items: int, names: dict[tuple[int, int], int]) -> Integers:

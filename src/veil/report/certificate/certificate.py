@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from veil.base.version import __version__
 from veil.outcome.outcome import Outcome, require_outcome
+from veil.policy.account import Account
 from veil.published.finding import Finding
 from veil.published.flag import free_flag
 from veil.report.certificate.digest import column_digests, digest_of, kind_of
@@ -65,6 +66,9 @@ def certificate_of(release: object, *, sign: PrivateKey | AnyKey | None = None) 
         "content": _content_of(outcome, table, flag),
         "acknowledged": acknowledged_by(outcome),
     }
+    if isinstance(outcome.account, Account):
+        # From the policy that was carried out to the oldest one under it, of everybody who asks for the same.
+        made["policies"] = sorted(list(chain) for chain, _ in outcome.account.digests)
     if further := {name: each for name, each in outcome.apart.items() if name not in outcome.secret}:
         made["apart"] = {name: _fingerprint(normalize(each)) for name, each in further.items()}
     return signed(made, sign)

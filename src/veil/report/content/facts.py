@@ -18,6 +18,7 @@ from veil.outcome.generalize import Choice
 from veil.outcome.measures import measures_of
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.plan.plan import Plan
+from veil.policy.account import Account
 from veil.recipe.document import document_text
 from veil.report.certificate.certificate import certificate_of, roles_of
 from veil.report.certificate.digest import content_digest, file_digest
@@ -84,6 +85,7 @@ def collect_facts(
         "concerns": concerns,
         "summary": _summary(outcome, private, found.hides_search),
         "asked": _request(outcome),
+        "policies": None if private else _policies(outcome),
         "done": treatment_of_columns(outcome, private),
         "verification": _verification(outcome, certificate, private, exact),
         "risks": risks,
@@ -109,6 +111,11 @@ def collect_facts(
     }
 
 
+def _policies(outcome: Outcome) -> dict[str, Any] | None:
+    """What policies asked and how it was met: no names, keys or values of anybody."""
+    return outcome.account.as_data() if isinstance(outcome.account, Account) else None
+
+
 def _recipe(outcome: Outcome) -> dict[str, Any]:
     path = None if outcome.source.path is None else str(outcome.source.path)
     recipe: dict[str, Any]
@@ -125,13 +132,16 @@ def _recipe(outcome: Outcome) -> dict[str, Any]:
 
 
 def _summary(outcome: Outcome, private: bool, hides_search: bool) -> dict[str, Any]:
-    sizes = outcome.published.sizes
+    sizes = outcome.attacked.sizes
     made: dict[str, Any] = {
         "released_rows": outcome.published.records,
         "classes": int(sizes.size),
         "smallest_class": int(sizes.min()) if sizes.size else None,
         "holds": outcome.verification.holds,
     }
+    if outcome.persons is not None:
+        lost = 0 if outcome.hidden is None else outcome.persons.lost(outcome.hidden)
+        made["people"] = {"all": outcome.persons.number, "lose_a_row": lost}
     if private:
         return made
     prepared, story = outcome.prepared, outcome.story
@@ -192,6 +202,8 @@ def _request_of_plan(plan: Plan) -> dict[str, Any]:
         "suppressed_rows": plan.suppressed_rows,
         "order": plan.order,
         "choose_by": plan.choose_by,
+        "person": plan.person_column,
+        "knows": plan.knows,
         "strategy": str(getattr(plan.strategy, "kind", type(plan.strategy).__name__)),
         "time_limit": plan.time_limit,
         "check_limit": plan.check_limit,

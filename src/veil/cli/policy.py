@@ -1,0 +1,185 @@
+"""`veil policy`: policies from files, checked, explained, carried out and compared."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from veil.cli import failures, show
+from veil.errors import OutputError, PlanError
+from veil.policy.checks import check
+from veil.policy.documents import read, read_all
+from veil.policy.explain import explain
+from veil.policy.passing_on import check_chain, widened
+from veil.policy.retention import due
+
+
+def _day(text: str | None) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise PlanError(f"{text!r} is no date. Write it as 2026-12-31") from None
+
+
+def _pairs(given: Sequence[str], what: str) -> dict[str, str]:
+    made = {}
+    for each in given:
+        name, sign, value = each.partition("=")
+        if not sign or not name or not value:
+            raise PlanError(f"{each!r} should be {what}")
+        made[name] = value
+    return made
+
+
+def _days(given: Sequence[str], what: str) -> dict[str, date]:
+    return {name: day for name, text in _pairs(given, what).items() if (day := _day(text)) is not None}
+
+
+def _print(lines: Sequence[str]) -> None:
+    console = show.output()
+    for line in lines:
+        console.print(show.printable(line), markup=False, highlight=False, soft_wrap=True)
+
+
+def check_and_show(policies: Path, under: Path | None, allow_secrets: bool, as_json: bool) -> None:
+    """Show what is wrong with policies."""
+    below = None if under is None else read(under)
+    found = {
+        name: [
+            *check(each, secrets=allow_secrets),
+            *check_chain(each),
+            *(widened(each, below) if below is not None else ()),
+        ]
+        for name, each in read_all(policies).items()
+    }
+    if as_json:
+        data = {name: [each._asdict() for each in problems] for name, problems in found.items()}
+        typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
+    else:
+        for name, problems in found.items():
+            _print([f"{name}: {'nothing is wrong' if not problems else ''}".rstrip(": ")])
+            _print([f"  {'wrong' if each.grave else 'gap  '}  {each}" for each in problems])
+    if any(each.grave for problems in found.values() for each in problems):
+        raise typer.Exit(failures.BROKEN)
+
+
+def explain_and_show(policies: Path) -> None:
+    """Show what policies mean."""
+    for number, each in enumerate(read_all(policies).values()):
+        _print(["", *explain(each)] if number else explain(each))
+
+
+def apply_and_show(
+    table: Path,
+    policies: Path,
+    *,
+    output: Path | None,
+    on: str | None,
+    ended: str | None,
+    withdrawn: Sequence[str],
+    keys: Sequence[str],
+    credential_variable: str | None,
+    if_impossible: str,
+    apart: Path | None,
+    report: Path | None,
+    certificate: Path | None,
+    overwrite: bool,
+    quiet: bool,
+    **asked: Any,
+) -> None:
+    """Release a table as policies ask, and show how it was met."""
+    from veil.api.run import carry_out, settle
+    from veil.recipe.policy import KeyPlace, PolicyRecipe, PolicySpec
+
+    if output is None:
+        raise OutputError("say where to write the release: --output release.csv")
+    limit = asked.pop("suppression_limit")
+    places = {
+        name: KeyPlace(key_variable=place.removeprefix("env:"))
+        if place.startswith("env:")
+        else KeyPlace(key_file=place)
+        for name, place in _pairs(keys, "NAME=PLACE").items()
+    }
+    spec = PolicySpec(
+        policies=str(policies),
+        on=_day(on),
+        ended=_day(ended),
+        withdrawn=_days(withdrawn, "POLICY=DATE"),
+        keys=places,
+        credential_variable=credential_variable,
+        if_impossible=if_impossible.replace("-", " "),  # type: ignore[arg-type]
+        **asked,
+    )
+    if credential_variable is not None and credential_variable not in os.environ:
+        raise PlanError(f"the environment variable {credential_variable} holds no credential")
+    job = settle(
+        PolicyRecipe(policy=spec, suppression_limit=limit),
+        input=table,
+        output=str(output),
+        apart=apart,
+        report=report,
+        certificate=certificate,
+        overwrite=overwrite,
+    )
+    done = carry_out(job, progress=False if quiet else None)
+    if not quiet:
+        console = show.output()
+        _print(str(done.release.account).splitlines())
+        show.files(console, [*job.targets.items(), *(("apart", path) for path in done.apart)])
+
+
+def due_and_show(
+    policies: Path, on: str | None, ended: Sequence[str], withdrawn: Sequence[str], as_json: bool
+) -> None:
+    """Show what must be gone."""
+    found = due(
+        read_all(policies),
+        _day(on) or date.today(),
+        ended=_days(ended, "PURPOSE=DATE"),
+        withdrawn=_days(withdrawn, "POLICY=DATE"),
+    )
+    if as_json:
+        data = [{**each._asdict(), "since": each.since.isoformat()} for each in found]
+        typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        return
+    _print([str(each) for each in found] or ["nothing is due"])
+    if found:
+        _print(
+            ["releases that are out already stay out: nobody can take a record back from those who have it"]
+        )
+
+
+def compare_and_show(one: Path, other: Path) -> None:
+    """Show whether one policy is at least as strict as another."""
+    if _is_layered(one) and _is_layered(other):
+        problems = widened(read(one), read(other))
+        _print(
+            [f"{one} is at least as strict as {other}"] if not problems else [str(each) for each in problems]
+        )
+        if problems:
+            raise typer.Exit(failures.BROKEN)
+        return
+    from veil.policy.special import complies
+    from veil.policy.special import parse as parse_usage
+
+    if complies(parse_usage(one.read_bytes(), str(one)), parse_usage(other.read_bytes(), str(other))):
+        _print([f"{one} complies with {other}"])
+        return
+    _print([f"{one} allows something that {other} does not"])
+    raise typer.Exit(failures.BROKEN)
+
+
+def _is_layered(path: Path) -> bool:
+    """Whether a file holds a policy of LPL, and not a usage policy."""
+    if not path.exists():
+        read(path)  # which says so
+    content = path.read_bytes()[:4000]
+    return b"layeredPrivacyPolicy" in content or content.lstrip()[:1] in (b"{", b"[")

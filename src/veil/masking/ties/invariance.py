@@ -1,0 +1,225 @@
+"""m-invariance: releases of a table that changes, where nobody is found out by comparing them.
+
+Xiao and Tao (2007). Two tables are released, tied by groups as in Anatomy: one with generalized quasi-identifiers, one with
+the sensitive values of each group, and how many of them are counterfeit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from veil.base.declare import declared
+from veil.base.randomness import Randomness
+from veil.base.turns import take_turn
+from veil.errors import InputError, PlanError
+from veil.masking.parameters import Columns
+from veil.masking.ties.history import History
+from veil.masking.ties.signatures import Group, count_values, invariant_groups
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.published.finding import Finding
+from veil.tables.columns import column_of, is_number, ranks, replace_column
+from veil.tables.text import canonical_text
+
+GROUP = "group"
+
+
+@declared(kind_of=Method)
+class MInvariance(Method):
+    """Every group has at least m records with different sensitive values, and a person's group the same values in every release.
+
+    Where somebody has left and nobody new has the value, a counterfeit record fills up; the table `counterfeits` tells how
+    many a group has, not which. The sensitive values of each group are the table `confidential`, sorted. Both are to be
+    released with the first one, in which quasi-identifiers become intervals, or sets of values, of their group.
+
+    The history holds everybody's set of values. It is written before anything is handed out: who was in a release that
+    nobody got keeps the set all the same, which does no harm. Feasible if no value makes up more than 1/m of the new
+    records. Against somebody who knows the values of others in a group it does not help. Xiao and Tao (2007).
+    """
+
+    attribute: Annotated[str, Field(description="sensitive column")]
+    m: Annotated[
+        int, Field(ge=2, description="least number of different values in a group; 2 to 10 is usual")
+    ]
+    quasi_identifiers: Annotated[Columns, Field(description="columns that an attacker may know")]
+    person: Annotated[
+        str, Field(description="column that tells who is who from release to release; it is removed")
+    ]
+    history: Annotated[
+        str, Field(min_length=1, description="file with the sets of earlier releases, away from them")
+    ]
+    kind: Literal["MInvariance"] = Field(default="MInvariance", repr=False, kw_only=True)
+
+    attacks: ClassVar[tuple[str, ...]] = ("attribute linkage",)
+
+    @model_validator(mode="after")
+    def _different(self) -> MInvariance:
+        names = [self.attribute, self.person, *self.quasi_identifiers]
+        if len(set(names)) < len(names):
+            raise ValueError(
+                "`attribute`, `person` and `quasi_identifiers` of MInvariance should be different columns"
+            )
+        return self
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return (*self.quasi_identifiers, self.attribute, self.person)
+
+    @property
+    def known_columns(self) -> tuple[str, ...]:
+        """The quasi-identifiers, as the rest is not in the first table."""
+        return self.quasi_identifiers
+
+    @property
+    def files_apart(self) -> tuple[str, ...]:
+        """The history."""
+        return (self.history,)
+
+    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        self.check_columns(table)
+        if GROUP in table.column_names:
+            raise PlanError(f"{self}: the table has a column {GROUP!r} already. Rename it")
+        people = _texts(table, self.person, self)
+        if len(set(people)) < len(people):
+            twice = next(each for each in people if people.count(each) > 1)
+            raise InputError(
+                f"column {self.person!r}: {twice!r} stands twice. A person has one record in a release"
+            )
+        values = _texts(table, self.attribute, self)
+        path = Path(self.history)
+        with take_turn(path, "Nothing was released"):
+            history = History.read(path, self.attribute, self.m)
+            order = np.lexsort([_place(table, name) for name in reversed(self.quasi_identifiers)])
+            before = history.known([people[row] for row in order])
+            self._check_values(order, values, before)
+            groups = invariant_groups([values[row] for row in order], before, self.m)
+            made = self._publish(table, values, order, groups, randomness)
+            findings = self._findings(groups, [values[row] for row in order], before)
+            history.add({people[order[each]]: group.signature for group in groups for each in group.members})
+        first, second, third, counterfeits = made
+        facts = {
+            "groups": len(groups),
+            "counterfeits": counterfeits,
+            "release": history.releases,
+            "people who were in earlier releases": len(before),
+        }
+        return self.outcome(
+            table,
+            first,
+            apart={"confidential": second, "counterfeits": third},
+            findings=findings,
+            facts=facts,
+        )
+
+    def _check_values(
+        self, order: NDArray[np.int64], values: Sequence[str], before: dict[int, frozenset[str]]
+    ) -> None:
+        for at, signature in before.items():
+            if values[order[at]] not in signature:
+                raise InputError(
+                    f"column {self.attribute!r}, row {int(order[at]) + 1}: the value is not among those that the person's "
+                    "groups have had, so that the change would show. Leave the record out, or give the person a new id"
+                )
+
+    def _findings(
+        self, groups: Sequence[Group], values: Sequence[str], before: dict[int, frozenset[str]]
+    ) -> list[Finding]:
+        counts = [count_values(group, values) for group in groups]
+        fewest = min(map(len, counts), default=self.m)
+        diverse = all(len(each) >= self.m and max(each.values()) == 1 for each in counts)
+        moved = sum(
+            set(count) != before[record]
+            for group, count in zip(groups, counts, strict=True)
+            for record in group.members
+            if record in before
+        )
+        return [
+            Finding(
+                f"every group has at least {self.m} values, all different", diverse, f"at least {fewest}"
+            ),
+            Finding(
+                "everybody's group has the values of earlier releases", moved == 0, f"{moved} have others"
+            ),
+        ]
+
+    def _publish(
+        self,
+        table: pa.Table,
+        values: Sequence[str],
+        order: NDArray[np.int64],
+        groups: Sequence[Group],
+        randomness: Randomness,
+    ) -> tuple[pa.Table, pa.Table, pa.Table, int]:
+        """Return the three tables, and how many counterfeits there are. Groups are numbered at random."""
+        numbers = randomness.permutation(len(groups)) + 1
+        number = np.empty(table.num_rows, np.int64)
+        for group, shown in zip(groups, numbers.tolist(), strict=True):
+            number[order[list(group.members)]] = shown
+        first = table.drop_columns([self.person, self.attribute])
+        for name in self.quasi_identifiers:
+            first = replace_column(first, name, _labels(table[name], number))
+        first = first.append_column(GROUP, pa.array(number))
+        shown_values = sorted(
+            (shown, value)
+            for group, shown in zip(groups, numbers.tolist(), strict=True)
+            for value in group.signature
+        )
+        second = pa.table(
+            {GROUP: [each[0] for each in shown_values], self.attribute: [each[1] for each in shown_values]}
+        )
+        filled = sorted(
+            (shown, len(group.counterfeits))
+            for group, shown in zip(groups, numbers.tolist(), strict=True)
+            if group.counterfeits
+        )
+        third = pa.table(
+            {
+                GROUP: pa.array([each[0] for each in filled], pa.int64()),
+                "counterfeits": pa.array([each[1] for each in filled], pa.int64()),
+            }
+        )
+        return first, second, third, sum(each[1] for each in filled)
+
+
+def _texts(table: pa.Table, name: str, method: object) -> list[str]:
+    found = canonical_text(column_of(table, name, method), column=name)
+    for row, each in enumerate(found, start=1):
+        if each is None:
+            raise InputError(
+                f"column {name!r}, row {row}: the value is missing. Fill it in, or leave the record out"
+            )
+    return [str(each) for each in found]
+
+
+def _place(table: pa.Table, name: str) -> NDArray[np.int64]:
+    column = table[name]
+    return ranks(column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column)[0]
+
+
+def _labels(column: pa.ChunkedArray, numbers: NDArray[np.int64]) -> pa.Array:
+    """Return what each group has in common: an interval of numbers, or a set of values; a single value as it is."""
+    texts = canonical_text(column)
+    numeric = is_number(column.type)
+    held: dict[int, list[Any]] = {}
+    plain = column.to_pylist()
+    for row, number in enumerate(numbers.tolist()):
+        held.setdefault(number, []).append((plain[row], texts[row]))
+    label: dict[int, str | None] = {}
+    for number, members in held.items():
+        different = sorted({text for _, text in members if text is not None})
+        missing = any(text is None for _, text in members)
+        if len(different) + missing <= 1:
+            label[number] = different[0] if different else None
+        elif numeric and not missing:
+            least, most = min(members, key=lambda each: each[0]), max(members, key=lambda each: each[0])
+            label[number] = f"[{least[1]}, {most[1]}]"
+        else:
+            label[number] = "{" + ", ".join([*different, *(["NULL"] if missing else [])]) + "}"
+    return pa.array([label[number] for number in numbers.tolist()], pa.string())

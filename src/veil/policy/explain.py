@@ -1,0 +1,114 @@
+"""A policy in plain words: what it allows, to whom, for how long, and what Veil makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from veil.errors import VeilError
+from veil.policy.checks import check, group_of, sensitive_names
+from veil.policy.elements import Policy, Purpose
+from veil.policy.form import digest
+from veil.policy.levels import levels_of
+from veil.policy.names import requirements, title_of
+from veil.policy.passing_on import check_chain
+from veil.policy.pseudonyms import title_of as title_of_method
+from veil.policy.retention import kind_of
+from veil.policy.substitution import weakest
+
+_GROUPS = {
+    "EI": "names a person: removed, unless it becomes a pseudonym",
+    "QID": "may be known to an attacker: generalized",
+    "SD": "sensitive: protected by the models",
+    "NSD": "not sensitive: released as it is",
+}
+
+
+def explain(policy: Policy) -> list[str]:
+    """Say what a policy means, line by line. What is wrong with it comes last."""
+    lines = [f"policy {policy.name!r}, version {policy.version}, SHA-256 {digest(policy)[:16]}…"]
+    if policy.source is not None and policy.source.name:
+        lines.append(f"given by {policy.source.name!r}")
+    for purpose in policy.purposes:
+        lines += ["", *_purpose(purpose)]
+    for depth, under in enumerate(_chain(policy), start=1):
+        lines.append(f"under policy {under.name!r} ({depth} below)")
+    found = [*check(policy), *check_chain(policy)]
+    if found:
+        lines += ["", "what is wrong:"]
+        lines += [f"  {'' if each.grave else '(a gap) '}{each}" for each in found]
+    return lines
+
+
+def _chain(policy: Policy) -> Iterator[Policy]:
+    for under in policy.underlying:
+        yield under
+        yield from _chain(under)
+
+
+def _purpose(purpose: Purpose) -> Iterator[str]:
+    accepted = (
+        "refused"
+        if purpose.accepted is False
+        else "accepted"
+        if purpose.accepted or purpose.point_of_acceptance
+        else "accepted unless refused"
+        if purpose.opt_out
+        else "not accepted"
+    )
+    yield f"purpose {purpose.name!r}: {accepted}"
+    for each in purpose.recipients:
+        secret = ", who has to show a credential" if each.auth_info else ""
+        yield f"  recipient {each.name!r}{secret}"
+    if purpose.retention is not None:
+        kind, point = kind_of(purpose.retention), purpose.retention.point_in_time
+        told = {"afterpurpose": f"until {point} after the purpose has ended", "fixeddate": f"until {point}"}
+        yield f"  kept {told.get(kind, 'without an end')}"
+    for data in purpose.data:
+        try:
+            group, levels = group_of(data), levels_of(data)
+        except VeilError as error:
+            yield f"  {data.name!r}: {error}"
+            continue
+        own = f"; at least level {levels.least}" if levels.least else ""
+        most = f"; at most level {levels.most}" if levels.most is not None else ""
+        yield f"  {data.name!r}: {group}, {_GROUPS[group]}{own}{most}"
+    for method in purpose.pseudonymization:
+        kept = (
+            f"published as {method.attr_name!r}"
+            if method.attr_name
+            else "not published where models are asked for"
+        )
+        try:
+            yield f"  pseudonyms of {', '.join(map(repr, map(str, method.data)))} by {title_of_method(method)}: {kept}"
+        except VeilError as error:
+            yield f"  {error}"
+    yield from _models(purpose)
+
+
+def _models(purpose: Purpose) -> Iterator[str]:
+    models = []
+    for each in purpose.models:
+        try:
+            asked = requirements(each, sensitive_names(purpose))
+        except VeilError as error:
+            yield f"  {error}"
+            continue
+        for one in asked:
+            given = ", ".join(f"{key} = {value}" for key, value in one.parameters)
+            of = "" if one.attribute is None else f" of {one.attribute!r}"
+            yield f"  model {title_of(each.name or '')}{of}" + (f" ({given})" if given else "")
+            if one.note:
+                yield f"    {one.note}"
+            try:
+                model = one.model()
+            except VeilError:
+                continue
+            models.append(model)
+            if model.attacks:
+                yield f"    defends against {', '.join(model.attacks)}"
+    if len(models) > 1:
+        found = weakest(models)
+        for model, steps in found.proofs:
+            yield f"  {model} follows from the others:"
+            for step in steps:
+                yield f"    {step}"

@@ -1,0 +1,6 @@
+"""Usage policies of SPECIAL: read, and compared."""
+
+from veil.policy.special.compliance import complies as complies
+from veil.policy.special.concepts import Concept as Concept
+from veil.policy.special.concepts import Knowledge as Knowledge
+from veil.policy.special.documents import parse as parse

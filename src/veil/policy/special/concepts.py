@@ -1,0 +1,144 @@
+"""Usage policies of SPECIAL as concepts: what a class of operations is made of.
+
+A policy is a union of authorizations, each an intersection of what the data, the purpose, the processing, the storage and
+the recipient are: `∃hasData.Location ⊓ ∃hasStorage.(∃hasLocation.EU ⊓ ∃durationInDays.[0, 30])`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple, Union
+
+
+class Named(NamedTuple):
+    """A class, by its name."""
+
+    name: str
+
+
+class Nothing(NamedTuple):
+    """The class without members."""
+
+
+class And(NamedTuple):
+    """What is in all of some classes; of none, everything."""
+
+    parts: tuple[Concept, ...]
+
+
+class Or(NamedTuple):
+    """What is in one of some classes."""
+
+    parts: tuple[Concept, ...]
+
+
+class Some(NamedTuple):
+    """What is related to a member of a class."""
+
+    role: str
+    of: Concept
+
+
+class Within(NamedTuple):
+    """What has a whole number in an interval."""
+
+    feature: str
+    low: float
+    high: float
+
+
+Concept = Union[Named, Nothing, And, Or, Some, Within]  # noqa: UP007 (it refers to itself)
+
+EVERYTHING = And(())
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What is known of names: subclasses, classes without common members, and where roles lead to.
+
+    Every role and every number is functional: an operation has one purpose, one recipient and so on, each described by
+    as many classes as one likes.
+    """
+
+    above: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The direct superclasses of each class."""
+    disjoint: frozenset[frozenset[str]] = frozenset()
+    ranges: dict[str, str] = field(default_factory=dict)
+
+    def all_above(self, name: str) -> frozenset[str]:
+        """Return a class and all its superclasses."""
+        found, open_ = {name}, [name]
+        while open_:
+            for each in self.above.get(open_.pop(), ()):
+                if each not in found:
+                    found.add(each)
+                    open_.append(each)
+        return frozenset(found)
+
+
+_PURPOSES = (
+    "Account",
+    "Admin",
+    "AnyContact",
+    "Arts",
+    "AuxPurpose",
+    "Browsing",
+    "Charity",
+    "Communicate",
+    "Custom",
+)
+_PROCESSING = ("Aggregate", "Anonymize", "Collect", "Copy", "Derive", "Move", "Query", "Transfer")
+_DURATIONS = ("BusinessPractices", "Indefinitely", "LegalRequirement", "StatedPurpose")
+_RECIPIENTS = ("Delivery", "OtherRecipient", "Ours", "Public", "Same", "Unrelated")
+_DATA = (
+    *(
+        "Activity",
+        "Anonymized",
+        "AudiovisualActivity",
+        "Computer",
+        "Content",
+        "Demographic",
+        "Derived",
+        "Financial",
+    ),
+    *(
+        "Government",
+        "Health",
+        "Interactive",
+        "Judicial",
+        "Location",
+        "Navigation",
+        "Online",
+        "OnlineActivity",
+    ),
+    *("Physical", "PhysicalActivity", "Political", "Preference", "Profile", "Purchase", "Social", "State"),
+    *("Statistical", "TelecomActivity", "UniqueId"),
+)
+
+VOCABULARY = Knowledge(
+    above={
+        **{each: frozenset({"AnyData"}) for each in _DATA},
+        **{each: frozenset({"AnyPurpose"}) for each in _PURPOSES},
+        **{each: frozenset({"AnyProcessing"}) for each in _PROCESSING},
+        **{each: frozenset({"AnyDuration"}) for each in _DURATIONS},
+        **{each: frozenset({"AnyRecipient"}) for each in _RECIPIENTS},
+        "Analyze": frozenset({"Derive"}),
+        "EU": frozenset({"EULike"}),
+        "EULike": frozenset({"AnyLocation"}),
+        "ThirdCountries": frozenset({"AnyLocation"}),
+    },
+    disjoint=frozenset(frozenset({one, other}) for one in _DURATIONS for other in _DURATIONS if one < other),
+    ranges={
+        "hasData": "AnyData",
+        "hasPurpose": "AnyPurpose",
+        "hasProcessing": "AnyProcessing",
+        "hasRecipient": "AnyRecipient",
+        "hasStorage": "AnyStorage",
+        "hasLocation": "AnyLocation",
+        "hasDuration": "AnyDuration",
+    },
+)
+"""The names of SPECIAL's vocabularies, as far as policies need them."""
+
+INFINITE = math.inf

@@ -1,0 +1,114 @@
+"""Recipes of policies: what is released is what the policies of the people in the table ask for.
+
+    input: patients.csv
+    output: release.csv
+    policy: {policies: policies/, purpose: research, recipient: lab}
+
+Relative paths start at the folder of the recipe, also those of keys.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from veil.recipe.base import Located, schema_of
+from veil.recipe.places import InputSpec
+
+
+class KeyPlace(BaseModel):
+    """Where a key is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    key_file: Annotated[str | None, Field(description="file with the key, in hexadecimal text")] = None
+    key_variable: Annotated[str | None, Field(description="environment variable with the key")] = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> KeyPlace:
+        if (self.key_file is None) == (self.key_variable is None):
+            raise ValueError("a key has a `key_file` or a `key_variable`, one of the two")
+        return self
+
+
+class PolicySpec(BaseModel):
+    """Who asks for what, and where the policies are."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    policies: Annotated[
+        str,
+        Field(
+            min_length=1,
+            description="folder of policies, or a file with one, or a .jsonl file with one in each line",
+        ),
+    ]
+    purpose: Annotated[str, Field(min_length=1, description="what the table is for")]
+    recipient: Annotated[str, Field(min_length=1, description="who gets it")]
+    link: Annotated[str, Field(description="column with the id of each record's policy")] = "policy_id"
+    on: Annotated[date | None, Field(description="the day; by default today")] = None
+    ended: Annotated[
+        date | None, Field(description="the day on which the purpose ended; by default it goes on")
+    ] = None
+    withdrawn: Annotated[
+        dict[str, date], Field(description="policies whose consent was withdrawn, each with the day")
+    ] = Field(default_factory=dict)
+    keys: Annotated[
+        dict[str, KeyPlace], Field(description="where the keys are that policies name (keyRef)")
+    ] = Field(default_factory=dict)
+    credential_variable: Annotated[
+        str | None,
+        Field(description="environment variable with what shows that it is the recipient who asks"),
+    ] = None
+    if_impossible: Annotated[
+        Literal["stop", "leave out"],
+        Field(
+            description="if not all policies can be met: stop, or leave out the records of those who ask for most"
+        ),
+    ] = "stop"
+
+
+class PolicyRecipe(Located):
+    """Policies together with the files they are for.
+
+    >>> spec = {"policies": "policies/", "purpose": "research", "recipient": "lab"}
+    >>> PolicyRecipe(policy=spec).policy.link
+    'policy_id'
+    """
+
+    model_config = ConfigDict(title="Veil policy recipe")
+
+    input: Annotated[InputSpec | None, Field(description="the table to release")] = None
+    output: Annotated[str | None, Field(min_length=1, description="where the release is written to")] = None
+    apart: Annotated[
+        str | None,
+        Field(min_length=1, description="folder for what does not go with the release, as pseudonyms"),
+    ] = None
+    overwrite: Annotated[bool, Field(description="whether existing files may be replaced")] = False
+    policy: Annotated[PolicySpec, Field(description="who asks for what, and where the policies are")]
+    suppression_limit: Annotated[
+        float, Field(ge=0, le=1, description="largest share of records that may be suppressed")
+    ] = 0.0
+
+    own: ClassVar[tuple[str, ...]] = ("suppression_limit",)
+
+    @property
+    def apart_path(self) -> Path | None:
+        """The folder for tables that do not go with the release."""
+        return None if self.apart is None else self.locate(self.apart)
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """Where keys are, as `veil.policy.apply` takes them."""
+        return {
+            name: f"env:{each.key_variable}" if each.key_file is None else str(self.locate(each.key_file))
+            for name, each in self.policy.keys.items()
+        }
+
+
+def policy_recipe_schema() -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of policy recipes."""
+    return schema_of(PolicyRecipe)

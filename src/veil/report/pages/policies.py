@@ -1,0 +1,54 @@
+"""The section about privacy policies: what they asked together, who was left out, and how it was met."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from veil.report.pages.blocks import Block, Cell, Grid, Heading, Text, cut, note_on, number
+
+
+def asked_and_met(account: dict[str, Any]) -> tuple[Block, ...]:
+    """Put the account of policies into words."""
+    blocks: list[Block] = [
+        Text(
+            f"{account['recipient']} asked for the purpose “{account['purpose']}” on {account['on']}. "
+            f"{number(account['used'])} of {number(account['records'])} records could be used, under "
+            f"{number(account['policies'])} policies. Everything that any of them asks was checked on the released table."
+        )
+    ]
+    if account["left_out"]:
+        blocks += [Heading("Records that were left out")]
+        blocks += _grid(
+            ("Reason", "Records"), [(why, number(count)) for why, count in account["left_out"].items()]
+        )
+    if account["asked"]:
+        blocks += [Heading("What was asked")]
+        blocks += _grid(
+            ("Requirement", "Records whose policy asks it"),
+            [(what, number(n)) for what, n in account["asked"]],
+        )
+    if account["coarser"]:
+        blocks += [Heading("Cells that a person's own policy made coarser")]
+        blocks += _grid(("Column", "Records"), [(name, number(n)) for name, n in account["coarser"].items()])
+    if account["substituted"]:
+        blocks += [
+            Heading("What was searched for"),
+            Text("A smallest set of requirements, from which the others are proven to follow:"),
+            *(Text(line.strip()) for line in account["substituted"]),
+        ]
+    blocks += [Text(note) for note in account["notes"]]
+    blocks += [
+        Heading("Digests"),
+        Text(
+            "SHA-256 of what policies ask, without what they tell of a person; from the policy that was carried out to the "
+            "oldest one under it."
+        ),
+    ]
+    blocks += _grid(
+        ("Policies", "Records"), [(" ← ".join(chain), number(count)) for chain, count in account["digests"]]
+    )
+    return tuple(blocks)
+
+
+def _grid(headings: tuple[str, ...], rows: list[tuple[str | Cell, ...]]) -> list[Block]:
+    return [Grid(headings, cut(rows)), *note_on(rows)]

@@ -1,0 +1,108 @@
+"""What the difference of two releases of one table tells.
+
+If somebody withdraws and the table is anonymized again, a class loses one record, and its sensitive values tell which value
+that person had. Somebody new shows in the same way. Such a class is safe only if at least m records differ.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from veil.errors import ParameterError
+from veil.published.table import Published
+from veil.risk.overlap import see_release
+from veil.tables.text import canonical_text
+
+
+class Changed(NamedTuple):
+    """A class whose sensitive values are not the same in both releases."""
+
+    labels: dict[str, str | None]
+    gone: dict[str | None, int]
+    new: dict[str | None, int]
+
+    @property
+    def records(self) -> int:
+        """By how many records it differs."""
+        return sum(self.gone.values()) + sum(self.new.values())
+
+
+@dataclass(frozen=True)
+class Differencing:
+    """The classes that differ.
+
+    Attributes
+    ----------
+    m
+        As few records must not differ.
+    changed
+        Classes that differ, the fewest records first.
+    unmatched
+        How many classes only one release has.
+    """
+
+    m: int
+    changed: tuple[Changed, ...]
+    unmatched: int
+
+    @property
+    def exposed(self) -> tuple[Changed, ...]:
+        """Classes that differ by fewer than m records."""
+        return tuple(each for each in self.changed if each.records < self.m)
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.exposed)} of {len(self.changed)} classes that differ do so by fewer than {self.m} records; "
+            f"{self.unmatched} classes are in one release only"
+        )
+
+
+def differencing(
+    first: Any, second: Any, *, sensitive: str, m: int = 2, quasi_identifiers: Sequence[str] | None = None
+) -> Differencing:
+    """Compare the sensitive values of each class in two releases of one table.
+
+    Parameters
+    ----------
+    first, second
+        Releases, or their tables.
+    sensitive
+        The column whose values are at stake.
+    m
+        Classes that differ by fewer records tell who has left, or come.
+    quasi_identifiers
+        As for `intersection`.
+
+    >>> import pyarrow as pa
+    >>> first = pa.table({"age": ["2*", "2*", "2*"], "ill": ["flu", "gout", "cold"]})
+    >>> found = differencing(first, first.slice(1), sensitive="ill")
+    >>> found.exposed[0].gone
+    {'flu': 1}
+    """
+    if m < 1:
+        raise ParameterError(f"`m` should be at least 1, not {m}")
+    before, after = (
+        _counts(see_release(each, sensitive, quasi_identifiers).published, sensitive)
+        for each in (first, second)
+    )
+    changed = []
+    for labels, values in before.items():
+        if labels in after and values != after[labels]:
+            changed.append(Changed(dict(labels), dict(values - after[labels]), dict(after[labels] - values)))
+    return Differencing(
+        m, tuple(sorted(changed, key=lambda each: each.records)), len(before.keys() ^ after.keys())
+    )
+
+
+def _counts(
+    published: Published, sensitive: str
+) -> dict[tuple[tuple[str, str | None], ...], Counter[str | None]]:
+    number, values, count = published.histograms(sensitive)
+    columns = {name: canonical_text(published.labels[name]) for name in sorted(published.names)}
+    made: dict[int, Counter[str | None]] = {}
+    for at, value, times in zip(number.tolist(), canonical_text(values), count.tolist(), strict=True):
+        made.setdefault(at, Counter())[value] += times
+    return {tuple((name, texts[at]) for name, texts in columns.items()): each for at, each in made.items()}

@@ -1,0 +1,130 @@
+"""`veil policy`, on files, as a person runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import veil
+from support.policies import PEOPLE, datum, lecture, model, policy
+from veil.cli.app import app
+from veil.policy import write
+from veil.policy.elements import Retention
+
+
+def run(*words: str | Path) -> tuple[int, str]:
+    found = CliRunner().invoke(app, list(map(str, words)))
+    return found.exit_code, found.output
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Path:
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "secret").mkdir()
+    for name, each in lecture().items():
+        write(each, tmp_path / "policies" / f"{name}.xml")
+    lines = [f"{name},{age},{code},{ill},{name}" for name, (age, code, ill) in PEOPLE.items()]
+    (tmp_path / "patients.csv").write_text("\n".join(["Name,Age,Zipcode,Disease,policy_id", *lines]) + "\n")
+    return tmp_path
+
+
+def test_check(clinic: Path) -> None:
+    code, told = run("policy", "check", clinic / "policies")
+    assert code == 0
+    assert "gap" in told
+    broken = policy("broken", (datum("age", "XX"),))
+    write(broken, clinic / "broken.json")
+    code, told = run("policy", "check", clinic / "broken.json", "--json")
+    assert code == 1
+    assert any("XX" in each["text"] for each in json.loads(told)["broken"])
+    code, told = run("policy", "check", clinic / "nothing.xml")
+    assert (code, "no such file" in told) == (2, True)
+
+
+def test_check_under(clinic: Path) -> None:
+    wider = policy("wider", (datum("Age", "QID"), datum("Job", "NSD")), (model("k-Anonymity", k=2),))
+    write(wider, clinic / "wider.xml")
+    code, told = run("policy", "check", clinic / "wider.xml", "--under", clinic / "policies" / "Bob.xml")
+    assert code == 1
+    assert "has no datum 'Job'" in told
+
+
+def test_explain(clinic: Path) -> None:
+    data = (datum("age", "QID"), datum("ill", "SD"))
+    write(policy("p", data, (model("l-Diversity", l=4), model("k-Anonymity", k=3))), clinic / "p.xml")
+    code, told = run("policy", "explain", clinic / "p.xml")
+    assert code == 0
+    assert "bare l-diversity is read as distinct l-diversity" in told
+    assert "KAnonymity(k=3) follows from the others" in told
+    assert "defends against record linkage" in told
+
+
+def test_apply(clinic: Path) -> None:
+    asked = ("--purpose", "research", "--recipient", "lab")
+    output, secret = clinic / "out" / "release.csv", clinic / "secret"
+    code, told = run(
+        "policy", "apply", clinic / "patients.csv", clinic / "policies", *asked, "-o", output, "--apart", secret,
+        "--report", clinic / "out" / "report.html", "--certificate", clinic / "out" / "certificate.json",
+    )  # fmt: skip
+    assert code == 0, told
+    assert set(output.read_text().splitlines()) == {
+        "Age,Zipcode,Disease", "20-30,537**,Flu", "20-30,537**,Hepatitis", "20-30,537**,Bronchitis",
+    }  # fmt: skip
+    assert "Alice" in (secret / "pseudonyms.csv").read_text()
+    page = (clinic / "out" / "report.html").read_text()
+    assert "What each policy asked and how it was met" in page
+    assert "Alice" not in page
+    certificate = json.loads((clinic / "out" / "certificate.json").read_text())
+    assert all(len(digest) == 64 for chain in certificate["policies"] for digest in chain)
+    assert veil.verify(output, certificate=clinic / "out" / "certificate.json").broken == ()
+    code, told = run("policy", "apply", clinic / "patients.csv", clinic / "policies", *asked, "-o", output)
+    assert (code, "exists already" in told) == (2, True)
+
+
+def test_a_recipe_spells_the_same(clinic: Path) -> None:
+    (clinic / "recipe.yaml").write_text(
+        "input: patients.csv\noutput: out/release.csv\napart: secret\n"
+        "policy: {policies: policies, purpose: research, recipient: lab}\n"
+    )
+    release = veil.run(clinic / "recipe.yaml")
+    assert release.transformation == {"Age": 1, "Zipcode": 2}
+    assert (clinic / "out" / "release.csv").exists()
+    (clinic / "wrong.yaml").write_text(
+        "input: patients.csv\noutput: o.csv\npolicy: {policies: policies, purpse: research, recipient: lab}\n"
+    )
+    with pytest.raises(veil.VeilError, match="purpse"):
+        veil.run(clinic / "wrong.yaml")
+
+
+def test_due(clinic: Path) -> None:
+    data = (datum("age", "QID"),)
+    folder = clinic / "kept"
+    folder.mkdir()
+    write(policy("Ada", data, retention=Retention("fixedDate", "2026-12-31")), folder / "Ada.xml")
+    write(policy("Bob", data, retention=Retention("afterPurpose", "P2Y")), folder / "Bob.xml")
+    code, told = run("policy", "due", folder, "--on", "2026-12-30")
+    assert (code, told.strip()) == (0, "nothing is due")
+    code, told = run(
+        "policy", "due", folder, "--on", "2026-12-31", "--ended", "research=2024-12-31", "--json"
+    )
+    assert [each["policy"] for each in json.loads(told)] == ["Ada", "Bob"]
+    code, told = run("policy", "due", folder, "--on", "2026-01-01", "--withdrawn", "Bob=2025-12-01")
+    assert "consent withdrawn since 2025-12-01" in told
+    assert "nobody can take a record back" in told
+    assert run("policy", "due", folder, "--on", "soon")[0] == 2
+    assert run("policy", "due", folder, "--ended", "research")[0] == 2
+
+
+def test_compare(clinic: Path) -> None:
+    bob, alice = clinic / "policies" / "Bob.xml", clinic / "policies" / "Alice.xml"
+    assert run("policy", "compare", bob, bob)[0] == 0
+    code, told = run("policy", "compare", bob, alice)
+    assert (code, "min of 'Age' is 0, below the 1" in told) == (1, True)
+    (clinic / "controller.owl").write_text("ObjectSomeValuesFrom(spl:hasData svd:Health)")
+    (clinic / "consent.owl").write_text("ObjectSomeValuesFrom(spl:hasData svd:AnyData)")
+    assert run("policy", "compare", clinic / "controller.owl", clinic / "consent.owl")[0] == 0
+    assert run("policy", "compare", clinic / "consent.owl", clinic / "controller.owl")[0] == 1

@@ -1,0 +1,218 @@
+"""Compliance of usage policies, against an enumeration of all models."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from veil.errors import InputError
+from veil.policy.special import complies, parse
+from veil.policy.special.compliance import counterexamples
+from veil.policy.special.concepts import And, Concept, Knowledge, Named, Nothing, Or, Some, Within
+
+
+def storage(place: str) -> Concept:
+    return Some("hasStorage", Some("hasLocation", Named(place)))
+
+
+def data(name: str) -> Concept:
+    return Some("hasData", Named(name))
+
+
+def test_intervals_are_split() -> None:
+    assert complies(Within("d", 0, 30), Or((Within("d", 0, 10), Within("d", 11, 30))))
+    assert not complies(Within("d", 0, 30), Or((Within("d", 0, 10), Within("d", 12, 30))))
+    (left,) = counterexamples(Within("d", 0, 30), Or((Within("d", 0, 10), Within("d", 12, 30))))
+    assert left.numbers == {"d": (11, 11)}
+
+
+def test_the_controller_and_the_subject() -> None:
+    subject = Or((And((data("Anonymized"), storage("AnyLocation"))), And((data("AnyData"), storage("EU")))))
+    assert complies(And((data("Anonymized"), storage("EULike"))), subject)
+    assert not complies(And((data("Health"), storage("EULike"))), subject)
+    assert complies(And((data("Health"), storage("EU"))), subject)
+
+
+def test_a_larger_k_complies_with_at_least_and_not_with_exactly() -> None:
+    def anonymous(low: float, high: float) -> Concept:
+        return Some("hasData", And((Named("Demographic"), Named("kAnonymous"), Within("has_k", low, high))))
+
+    assert complies(anonymous(20, 20), anonymous(10, math.inf))
+    assert not complies(anonymous(20, 20), anonymous(10, 10))
+
+
+def test_the_example_of_the_digest() -> None:
+    def policy(what: str, days: int) -> str:
+        return (
+            f"ObjectIntersectionOf(ObjectSomeValuesFrom(spl:hasData svd:{what}) ObjectSomeValuesFrom(spl:hasStorage "
+            "ObjectIntersectionOf(ObjectSomeValuesFrom(spl:hasLocation svl:EU) DataSomeValuesFrom(spl:durationInDays "
+            f'DatatypeRestriction(xsd:integer xsd:minInclusive "0"^^xsd:integer xsd:maxInclusive "{days}"^^xsd:integer)))))'
+        )
+
+    assert complies(parse(policy("Location", 30)), parse(policy("AnyData", 365)))
+    assert not complies(parse(policy("Location", 30)), parse(policy("AnyData", 14)))
+
+
+def test_what_is_missing_on_the_left_fails_and_what_is_empty_complies() -> None:
+    assert not complies(data("Health"), And((data("Health"), Some("hasPurpose", Named("AnyPurpose")))))
+    assert complies(
+        And((data("Health"), Some("hasPurpose", And(())))), Some("hasPurpose", Named("AnyPurpose"))
+    )
+    both = Some("hasStorage", Some("hasDuration", And((Named("StatedPurpose"), Named("Indefinitely")))))
+    assert complies(both, Nothing())
+    assert not complies(data("Health"), Nothing())
+
+
+# All models of a small world
+
+KNOWN = Knowledge({"A": frozenset({"B"})}, frozenset({frozenset({"B", "C"})}), {"R": "B"})
+NUMBERS = (None, 0, 1, 2, 3)
+
+
+class Node(NamedTuple):
+    atoms: frozenset[str]
+    number: int | None
+    successor: Any
+
+
+def atom_sets() -> list[frozenset[str]]:
+    every = (frozenset(each) for size in range(4) for each in itertools.combinations("ABC", size))
+    return [each for each in every if not ({"A"} <= each and "B" not in each) and not {"B", "C"} <= each]
+
+
+LEAVES = [Node(atoms, number, None) for atoms in atom_sets() for number in NUMBERS]
+# What the role leads to is a B.
+WORLD = LEAVES + [
+    Node(atoms, number, leaf)
+    for atoms in atom_sets()
+    for number in NUMBERS
+    for leaf in LEAVES
+    if "B" in leaf.atoms
+]
+
+
+def member(node: Node, concept: Concept) -> bool:
+    match concept:
+        case Named(name):
+            return name in node.atoms
+        case Nothing():
+            return False
+        case And(parts):
+            return all(member(node, each) for each in parts)
+        case Or(parts):
+            return any(member(node, each) for each in parts)
+        case Some(_, of):
+            return node.successor is not None and member(node.successor, of)
+        case Within(_, low, high):
+            return node.number is not None and low <= node.number <= high
+    raise AssertionError
+
+
+def concepts(depth: int) -> st.SearchStrategy[Concept]:
+    ends = st.tuples(st.integers(0, 3), st.integers(0, 3)).map(lambda each: Within("f", each[0], each[1]))
+    simple: st.SearchStrategy[Any] = (
+        st.sampled_from([Named("A"), Named("B"), Named("C")]) | ends | st.just(Nothing())
+    )
+    parts = st.lists(concepts(depth - 1) if depth else simple, min_size=1, max_size=3).map(tuple)
+    inner = [simple, parts.map(And), parts.map(Or)]
+    if depth:
+        inner.append(st.recursive(simple, lambda each: st.lists(each, min_size=1, max_size=2).map(lambda p: And(tuple(p))), max_leaves=3).map(lambda each: Some("R", each)))  # fmt: skip
+        inner.append(st.lists(simple, min_size=2, max_size=3).map(lambda each: Some("R", Or(tuple(each)))))
+    return st.one_of(inner)
+
+
+@settings(max_examples=250, deadline=None)
+@given(concepts(2), concepts(2))
+def test_compliance_agrees_with_all_models(left: Concept, right: Concept) -> None:
+    expected = all(member(node, right) for node in WORLD if member(node, left))
+    assert complies(left, right, KNOWN) == expected
+
+
+# Documents
+
+
+# ruff: noqa: ISC004
+SPELLINGS = [
+    "ObjectIntersectionOf(ObjectSomeValuesFrom(spl:hasProcessing svpr:Analyse) ObjectSomeValuesFrom(spl:hasLocation svl:EU))",
+    "ObjectIntersectionOf(ObjectSomeValuesFrom(spl:has_processing <https://www.specialprivacy.eu/vocabs/processing#Analyze>) "
+    "ObjectSomeValuesFrom(spl:hasStorage ObjectSomeValuesFrom(spl:hasLocation <http://www.specialprivacy.eu/vocabs/locations#EU>)))",
+    """<?xml version="1.0"?><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:owl="http://www.w3.org/2002/07/owl#">
+    <owl:Class rdf:about="http://example.org/p"><owl:equivalentClass><owl:Class><owl:intersectionOf rdf:parseType="Collection">
+    <owl:Restriction><owl:onProperty rdf:resource="http://www.specialprivacy.eu/langs/usage-policy#hasProcessing"/>
+    <owl:someValuesFrom rdf:resource="http://www.specialprivacy.eu/vocabs/processing#Analyse"/></owl:Restriction>
+    <owl:Restriction><owl:onProperty rdf:resource="http://www.specialprivacy.eu/langs/usage-policy#hasLocation"/>
+    <owl:someValuesFrom rdf:resource="https://www.specialprivacy.eu/vocabs/locationsEU"/></owl:Restriction>
+    </owl:intersectionOf></owl:Class></owl:equivalentClass></owl:Class></rdf:RDF>""",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.product(range(3), range(3))))
+def test_spellings_are_one(one: int, other: int) -> None:
+    assert complies(parse(SPELLINGS[one]), parse(SPELLINGS[other]))
+
+
+def days(inner: str) -> Concept:
+    return parse(f"ObjectSomeValuesFrom(spl:hasStorage {inner})")
+
+
+BOUNDS = (
+    'DatatypeRestriction(xsd:integer xsd:minInclusive "0"^^xsd:integer xsd:maxExclusive "31"^^xsd:integer)'
+)
+
+
+def test_days_are_one_wherever_they_stand() -> None:
+    forms = [
+        days(f"DataSomeValuesFrom(spl:durationInDays {BOUNDS})"),
+        days(f"DataSomeValuesFrom(spl:has_duration {BOUNDS})"),
+        days(f"ObjectSomeValuesFrom(spl:hasDuration DataSomeValuesFrom(spl:durationInDays {BOUNDS}))"),
+        parse(f"ObjectSomeValuesFrom(spl:hasDuration DataSomeValuesFrom(spl:durationInDays {BOUNDS}))"),
+    ]
+    expected = Some("hasStorage", Within("durationInDays", 0, 30))
+    assert all(form == expected for form in forms)
+
+
+RDF_DAYS = """<rdf:RDF xmlns:rdf="r" xmlns:owl="o" xmlns:xsd="x"><owl:Class><owl:unionOf rdf:parseType="Collection">
+<owl:Restriction><owl:onProperty rdf:resource="http://x#durationInDays"/><owl:someValuesFrom><rdfs:Datatype xmlns:rdfs="s">
+<owl:onDatatype rdf:resource="xsd:integer"/><owl:withRestrictions rdf:parseType="Collection">
+<rdf:Description><xsd:minInclusive>0</xsd:minInclusive></rdf:Description>
+<rdf:Description><xsd:maxInclusive>30</xsd:maxInclusive></rdf:Description></owl:withRestrictions></rdfs:Datatype>
+</owl:someValuesFrom></owl:Restriction><rdf:Description rdf:about="http://x#Null"/></owl:unionOf></owl:Class></rdf:RDF>"""
+
+
+def test_intervals_of_rdf_are_read() -> None:
+    assert parse(RDF_DAYS) == Or((Some("hasStorage", Within("durationInDays", 0, 30)), Named("Null")))
+
+
+def test_the_lecture_writes_a_value() -> None:
+    found = parse('ObjectIntersectionOf(Demographic kAnonymous DataSomeValueFrom(has_k "10"/xsd:integer))')
+    assert found == And((Named("Demographic"), Named("kAnonymous"), Within("has_k", 10, 10)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "ObjectIntersectionOf(",
+        "ObjectSomeValuesFrom(a b c)",
+        "ObjectAllValuesFrom(a b)",
+        'DataSomeValuesFrom(f "many")',
+        "ObjectUnionOf(" * 200,
+        '<!DOCTYPE rdf:RDF [<!ENTITY a "b">]><rdf:RDF/>',
+        "<rdf:RDF xmlns:rdf='r'/>",
+    ],
+    ids=range(8),
+)
+def test_what_is_no_usage_policy_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        parse(text)
+
+
+def test_too_many_cases_are_refused() -> None:
+    union = Or(tuple(Named(f"N{at}") for at in range(10)))
+    with pytest.raises(InputError, match="make 1000000 cases"):
+        complies(And((union,) * 6), Named("A"))

@@ -1,0 +1,199 @@
+"""Several releases together: the lecture's John, Adult, and what a slow twin finds."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import veil
+from support.realdata import QUASI_IDENTIFIERS, hierarchies, needs_data, source
+from veil import DistinctLDiversity, KAnonymity, TCloseness
+from veil.errors import InputError, ParameterError, PlanError
+from veil.hierarchies import Hierarchy
+from veil.published.table import Published
+from veil.risk import differencing, intersection
+
+FIRST = pa.table(
+    {
+        "zip": ["940**"] * 9,
+        "age": ["<30"] * 3 + ["3*"] * 3 + [">39"] * 3,
+        "ill": ["HIV", "Heart disease", "Cancer", "Cancer", "Lung oedema", "Pelvic fracture", "HIV", "Hepatitis", "Common cold"],
+    }
+)  # fmt: skip
+SECOND = pa.table(
+    {
+        "zip": ["940**"] * 10,
+        "age": ["<40"] * 5 + ["4*"] * 5,
+        "ill": ["HIV", "Common cold", "Lung oedema", "Common cold", "Lung oedema", "Irritation", "Pelvic fracture", "HIV",
+                "Common cold", "Common cold"],
+    }
+)  # fmt: skip
+
+
+def test_john() -> None:
+    found = intersection(FIRST, SECOND, sensitive="ill")
+    told = {
+        tuple(labels["age"] for labels in overlap.classes): overlap.candidates for overlap in found.overlaps
+    }
+    assert told == {
+        ("<30", "<40"): ("HIV",),
+        ("3*", "<40"): ("Lung oedema",),
+        (">39", "4*"): ("Common cold", "HIV"),
+    }
+    assert found.worst == 1
+    assert found.counts == {1: 2, 2: 1}
+    assert found.people is None
+
+
+def strongest(table: pa.Table, model: type[Any]) -> dict[str, float]:
+    published = Published(table, ["zip", "age"])
+    return {each.parameter: each.value for each in model.strongest(published, ["ill"])}
+
+
+def test_the_lecture_says_4_diverse_and_the_table_is_3_diverse() -> None:
+    assert strongest(FIRST, DistinctLDiversity)["l"] == 3
+    assert strongest(SECOND, DistinctLDiversity)["l"] == 3
+    assert strongest(SECOND, KAnonymity)["k"] == 5
+
+
+def test_closeness_does_not_help_john() -> None:
+    for table, t in ((FIRST, 0.556), (SECOND, 0.2)):
+        found = TCloseness("ill", t).verify(Published(table, ["zip", "age"]))
+        assert found.holds
+        assert not TCloseness("ill", t - 0.01).verify(Published(table, ["zip", "age"])).holds
+
+
+@needs_data
+def test_adult() -> None:
+    names = QUASI_IDENTIFIERS["adult"]
+    table = source("adult").table.select([*names, "occupation"])
+    releases = []
+    for levels, suppressed in (((0, 4, 0, 1, 0, 1, 1, 0), 1367), ((0, 2, 0, 0, 3, 1, 1, 0), 1247)):
+        at = dict(zip(names, levels, strict=True))
+        release = veil.anonymize(
+            table,
+            quasi_identifiers=hierarchies("adult", names),
+            sensitive=["occupation"],
+            models=[KAnonymity(5), DistinctLDiversity("occupation", 3)],
+            minimum_levels=at,
+            maximum_levels=at,
+            suppression_limit=1.0,
+        )
+        assert release.suppressed == suppressed
+        releases.append(release)
+    found = intersection(*releases, sensitive="occupation")
+    assert found.people == 28_171
+    assert found.worst == 1
+    assert (found.counts[1], found.counts[2]) == (9, 118)
+    assert sum(found.counts.values()) == 28_171
+    # Without the key, the tables alone show the same worst case.
+    blind = intersection(
+        *(each.arrow for each in releases),
+        sensitive="occupation",
+        quasi_identifiers=names,
+        hierarchies=hierarchies("adult", names),
+    )
+    assert blind.worst == 1
+
+
+A_RELEASE = st.lists(
+    st.tuples(st.sampled_from(["1*", "2*", "**", "<15", ">=15", "12", "21"]), st.sampled_from("xyz"), st.sampled_from("abc")),
+    min_size=1,
+    max_size=6,
+)  # fmt: skip
+
+MEANING = {
+    "1*": set(range(10, 20)), "2*": set(range(20, 30)), "**": set(range(10, 30)), "<15": set(range(10, 15)),
+    ">=15": set(range(15, 30)), "12": {12}, "21": {21},
+}  # fmt: skip
+
+
+def slow(releases: list[list[tuple[str, str, str]]]) -> dict[int, int]:
+    """Every combination of classes, by the sets that labels mean."""
+    classes = [
+        {key: {row[2] for row in rows if row[:2] == key} for key in {row[:2] for row in rows}}
+        for rows in releases
+    ]
+    counts: dict[int, int] = {}
+    for keys in itertools.product(*classes):
+        ages = all(MEANING[a[0]] & MEANING[b[0]] for a, b in itertools.combinations(keys, 2))
+        if ages and len({key[1] for key in keys}) == 1:
+            left = set.intersection(*(held[key] for held, key in zip(classes, keys, strict=True)))
+            if left:
+                counts[len(left)] = counts.get(len(left), 0) + 1
+    return counts
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(A_RELEASE, min_size=2, max_size=3))
+def test_tables_agree_with_the_slow_twin(releases: list[list[tuple[str, str, str]]]) -> None:
+    tables = [
+        pa.table({"age": [r[0] for r in rows], "sex": [r[1] for r in rows], "ill": [r[2] for r in rows]})
+        for rows in releases
+    ]
+    assert intersection(*tables, sensitive="ill", quasi_identifiers=["age", "sex"]).counts == slow(releases)
+
+
+def test_hierarchies_say_what_labels_cover() -> None:
+    job = Hierarchy.from_rows([["nurse", "health", "*"], ["vet", "health", "*"], ["clerk", "office", "*"]])
+    first = pa.table({"job": ["health", "office"], "ill": ["flu", "gout"]})
+    second = pa.table({"job": ["nurse", "clerk"], "ill": ["flu", "flu"]})
+    found = intersection(first, second, sensitive="ill", hierarchies={"job": job})
+    assert [[each["job"] for each in overlap.classes] for overlap in found.overlaps] == [["health", "nurse"]]
+
+
+def test_columns_that_only_one_release_has_exclude_nobody() -> None:
+    found = intersection(FIRST.drop_columns("zip"), SECOND, sensitive="ill")
+    assert found.counts == {1: 2, 2: 1}
+    with pytest.raises(PlanError, match="no column 'il'"):
+        intersection(FIRST, SECOND, sensitive="il")
+    with pytest.raises(InputError, match="goes with releases"):
+        intersection(FIRST, SECOND, sensitive="ill", person="name")
+
+
+def released(table: pa.Table, k: int = 2) -> Any:
+    return veil.anonymize(
+        table,
+        quasi_identifiers={"age": veil.hierarchies.intervals(10, 20)},
+        sensitive=["ill"],
+        identifying=["who"],
+        models=[KAnonymity(k)],
+    )
+
+
+def test_people_are_followed_through_releases_of_different_tables() -> None:
+    first = pa.table({"who": list("ABCD"), "age": [21, 22, 23, 24], "ill": ["flu", "gout", "flu", "cold"]})
+    second = pa.table({"who": list("ADX"), "age": [21, 24, 25], "ill": ["flu", "cold", "gout"]})
+    found = intersection(released(first), released(second), sensitive="ill", person="who")
+    assert (found.people, found.counts) == (2, {3: 2})
+
+
+# The difference of two releases
+
+
+def test_who_withdraws_shows_in_a_plain_rerun() -> None:
+    table = pa.table({"who": list("ABCDEF"), "age": [21, 22, 23, 31, 32, 33], "ill": list("xyzxyz")})
+    before, after = released(table), released(table.slice(1))
+    found = differencing(before, after, sensitive="ill", m=3)
+    (only,) = found.exposed
+    assert (only.gone, only.new, only.records) == ({"x": 1}, {}, 1)
+    assert "1 of 1 classes" in str(found)
+    assert differencing(before, before, sensitive="ill").changed == ()
+    assert len(differencing(before, after, sensitive="ill", m=1).exposed) == 0
+    with pytest.raises(ParameterError):
+        differencing(before, after, sensitive="ill", m=0)
+
+
+def test_classes_that_differ_by_many_are_changed_and_not_exposed() -> None:
+    first = pa.table({"age": ["2*"] * 6, "ill": list("xxyyzz")})
+    second = pa.table({"age": ["2*"] * 6 + ["3*"], "ill": [*list("yyzzww"), "x"]})
+    found = differencing(first, second, sensitive="ill", m=3)
+    assert found.changed[0].records == 4
+    assert (found.exposed, found.unmatched) == ((), 1)
+    assert dataclasses.is_dataclass(found)

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from veil.errors import VerificationError
 from veil.tables import Csv, Excel, Format, Parquet
 from veil.tables.columns import is_text
+from veil.tables.csv.text import spell
 from veil.tables.formats import is_gzip
 from veil.verification.delivered import SPELLED_TWICE, different_cells, has_metadata
 from veil.verification.memory import hidden_in, unused_in
@@ -115,12 +116,21 @@ def _different_texts(
         return different_cells(cells, verified.cast(pa.string()))
     except pa.ArrowInvalid:
         return "values of another type than was verified"
-    # Instants as numbers: Python takes two of the hour in which clocks go back for one.
-    keys = values.cast(pa.int64()) if pa.types.is_timestamp(kind) else values
-    for text, value in zip(texts.to_pylist(), keys.to_pylist(), strict=True):
-        if spellings.setdefault(value, text) != text:
-            return SPELLED_TWICE
+    if not _are_spelled_so(texts, values, format):
+        # Instants as numbers: Python takes two of the hour in which clocks go back for one.
+        keys = values.cast(pa.int64()) if pa.types.is_timestamp(kind) else values
+        for text, value in zip(texts.to_pylist(), keys.to_pylist(), strict=True):
+            if spellings.setdefault(value, text) != text:
+                return SPELLED_TWICE
     return different_cells(values.take(coded.indices), verified)
+
+
+def _are_spelled_so(texts: pa.Array, values: pa.Array, format: Csv) -> bool:
+    """Whether each text is what its value is spelled like by itself, so that no value has two."""
+    again = spell(
+        pa.chunked_array([values]), "", decimal=format.decimal, time_separator=format.time_separator or "T"
+    )
+    return bool(again.equals(pa.chunked_array([texts])))
 
 
 # --- Parquet and Arrow IPC ------------------------------------------------------------------------

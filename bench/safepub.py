@@ -122,7 +122,7 @@ def measure_time(name: str, source: Source, hierarchies: dict[str, h.Hierarchy],
     response = next(reversed(CLASSES[name]))
     for label, quality in [*MEASURES.items(), ("classification", q.Classification([response]))]:
         fixed = {response: 0} if label == "classification" else {}
-        plan = Plan(hierarchies, SafePub(1.0), quality=quality, maximum_levels=fixed)
+        plan = Plan(hierarchies, SafePub(1.0, 1e-4), quality=quality, maximum_levels=fixed)
         publish(source, plan)  # compile
         times, looked_at = [], []
         for _ in range(runs):
@@ -223,7 +223,7 @@ class Losses:
 def measure_loss(name: str, prepared: Prepared, runs: int) -> None:
     """Print Figure 13."""
     losses = Losses(prepared)
-    model = SafePub(1.0).for_records(losses.records)
+    model = SafePub(1.0, 1e-4)
     parameters = model.parameters()
     randomness = Randomness()
     few = min(3, runs)
@@ -246,7 +246,7 @@ def measure_loss(name: str, prepared: Prepared, runs: int) -> None:
             f"{statistics.fmean(each[measure] for each in part):12.1f}" for part in (sampled, both, optimum)
         ]
         for final in ("private", "as_published"):
-            made = mechanism(prepared, SafePub(1.0, final=final).for_records(losses.records), quality)
+            made = mechanism(prepared, SafePub(1.0, 1e-4, final=final), quality)
             found = []
             for _ in range(runs):
                 rows, levels, _ = made.run(randomness)
@@ -268,7 +268,7 @@ def measure_split(name: str, prepared: Prepared, runs: int) -> None:
     for measure, quality in MEASURES.items():
         row = []
         for share in SHARES:
-            made = mechanism(prepared, SafePub(1.0).for_records(losses.records), quality, final_share=share)
+            made = mechanism(prepared, SafePub(1.0, 1e-4), quality, final_share=share)
             found = []
             for _ in range(runs):
                 rows, levels, _ = made.run(randomness)
@@ -309,7 +309,7 @@ def measure_accuracy(name: str, source: Source, hierarchies: dict[str, h.Hierarc
                 inputs.append(full)
                 guesses.append(guess)
                 for final, relative in found.items():
-                    model = SafePub(1.0, final=final).for_records(len(split.codes))
+                    model = SafePub(1.0, 1e-4, final=final)
                     rows, levels, _ = (made := mechanism(prepared, model, quality)).run(Randomness())
                     accuracy = split.after_release(classifier, rows, levels, made.smallest)
                     relative.append(100 * (accuracy - guess) / (full - guess))

@@ -11,11 +11,13 @@ from typing import Any
 from veil import hierarchies, lattice, masking, models, quality, recipe
 from veil.base.describe import parameters
 from veil.dp import SafePub
+from veil.dp.private_table import METHODS as PRIVATE_TABLES
 from veil.models.base import monotonicity
 from veil.policy import schema as policy_schema
 from veil.recipe.asking import asking_schema
 from veil.recipe.masking import masking_schema
 from veil.recipe.policy import policy_recipe_schema
+from veil.recipe.private_table import private_table_schema
 
 PAGE = Path(__file__).parent / "reference.md"
 
@@ -27,7 +29,7 @@ def text() -> str:
         "",
         (
             "Made from the declarations by `docs/make_reference.py`. In Python, the names below are classes of "
-            "`veil.models`, `veil.quality`, `veil.lattice`, `veil.masking` and `veil.hierarchies`; in a recipe, `kind` tells them apart. "
+            "`veil.models`, `veil.quality`, `veil.lattice`, `veil.masking`, `veil.dp` and `veil.hierarchies`; in a recipe, `kind` tells them apart. "
             "The fields of a "
             "recipe are described by [recipe.schema.json](recipe.schema.json)."
         ),
@@ -46,6 +48,9 @@ def text() -> str:
     parts += ["## Masking methods", ""]
     for method in masking.METHODS.values():
         parts += section(method)
+    parts += ["## Private tables", ""]
+    for way in PRIVATE_TABLES.values():
+        parts += section(way)
     parts += ["## Hierarchies", ""]
     for builder in hierarchies.BUILDERS.values():
         parts += section(builder)
@@ -88,6 +93,7 @@ if __name__ == "__main__":
         "recipe": recipe.schema(),
         "masking": masking_schema(),
         "asking": asking_schema(),
+        "private-table": private_table_schema(),
         "policy": policy_schema.json_schema(),
         "policy-recipe": policy_recipe_schema(),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from veil.base.provided import TABLE_OF_ENGINE
+from veil.base.provided import POLICIES_CARRIED_OUT, REPORT_OF_PRIVATE_TABLE, TABLE_OF_ENGINE
 from veil.base.version import __version__ as __version__
 
 if TYPE_CHECKING:  # names for editors and type checkers
@@ -51,6 +51,8 @@ if TYPE_CHECKING:  # names for editors and type checkers
 
 # What a room asks of one above it, which it must not know (see `veil.base.provided`).
 TABLE_OF_ENGINE.by("veil.engines.questions:hold_relation")
+POLICIES_CARRIED_OUT.by("veil.api.policy:apply")
+REPORT_OF_PRIVATE_TABLE.by("veil.report.private_table:write_private_report")
 
 # Names are fetched from their homes when first used: `veil --help` should not wait for the engine. Besides these, every
 # privacy model is one of them.

@@ -246,7 +246,7 @@ def test_the_risk_of_a_private_release_is_its_epsilon():
     """By the sizes of classes, ε = 2 was called best: it samples more people, into larger classes."""
     people = pa.table({"age": [age for age in range(20, 60) for _ in range(60)]})
     tens = h.table([[str(age), str(age // 10), "*"] for age in range(20, 60)])
-    plan = Plan({"age": tens}, SafePub(1.0, generalization={"age": 1}))
+    plan = Plan({"age": tens}, SafePub(1.0, 1e-4, generalization={"age": 1}))
     found = frontier(people, plan, over={"epsilon": [2.0, "ln(2)", 0.5]})
     assert found.risk == "epsilon"
     assert [point.risks["epsilon"] for point in found.points] == pytest.approx([2.0, 0.693147, 0.5])

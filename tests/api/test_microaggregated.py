@@ -181,3 +181,41 @@ def test_errors() -> None:
             release(models=[model])
     plan = Plan(HIERARCHIES, KAnonymity(2), microaggregated={"A": "mean"})
     assert dataclasses.replace(plan, suppression_limit=0.5).aggregated == ("A",)
+
+
+@pytest.mark.parametrize("how", ["mean", "median", "mode", "interval", "set", "geometric mean"])
+def test_an_aggregate_of_one_known_value_is_not_published(how: str) -> None:
+    """Of five people of a class four have no value: the mean of the class would be that of the fifth."""
+    table = pa.table(
+        {"G": ["f"] * 5 + ["m"] * 5, "pay": [None, None, 7777, None, None, 1, 2, None, 2, 1], "S": ["a"] * 10}
+    )
+    made = veil.anonymize(
+        table,
+        quasi_identifiers={"G": "identity"},
+        microaggregated={"pay": how},
+        sensitive=["S"],
+        models=KAnonymity(5),
+    )
+    shown = {(row["G"], row["pay"]) for row in made.table.to_pylist()}
+    assert ("f", None) in shown
+    assert len(shown) == 2
+    assert all(pay is not None for sex, pay in shown if sex == "m")
+    assert "7777" not in str(made.table.to_pydict())
+
+
+def test_the_verifier_finds_an_aggregate_of_one_known_value() -> None:
+    table = pa.table({"G": ["f"] * 3, "pay": [None, 7777, None]})
+    plan = Plan({"G": "identity"}, KAnonymity(3), microaggregated={"pay": "mean"})
+    made = veil.anonymize(table, plan)
+    leaking = made.arrow.set_column(1, "pay", pa.array([7777] * 3))
+    found = verify_release(
+        table,
+        leaking,
+        plan,
+        made.outcome.levels,
+        made.outcome.hierarchies,
+        rows=made.outcome.rows,
+        hidden=pc.is_null(leaking["G"]).to_numpy(),
+        flag=None,
+    )
+    assert [each.promise for each in found.broken] == ["column 'pay' holds the mean of its class"]

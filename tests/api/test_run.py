@@ -20,7 +20,7 @@ from veil.recipe import Recipe
 from veil.recipe.masking import MaskingRecipe
 
 ALL = {"report": "report.json", "certificate": "certificate.json", "save_recipe": "saved.yaml"}
-STEPS = "input: patients.csv\noutput: masked.csv\napart: secret\nsteps:\n  - {kind: RandomPseudonyms, columns: name}\n"
+STEPS = "input: patients.csv\noutput: out/masked.csv\napart: secret\nsteps:\n  - {kind: RandomPseudonyms, columns: name}\n"
 
 
 @pytest.fixture
@@ -30,6 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "recipe.yaml").write_text(RECIPE)
     (tmp_path / "steps.yaml").write_text(STEPS)
     (tmp_path / "secret").mkdir()
+    (tmp_path / "out").mkdir()
     monkeypatch.chdir(tmp_path)
 
     def report(made: object, path: Path, **_: object) -> Path:
@@ -90,8 +91,8 @@ def test_masking_methods(folder: Path) -> None:
     (folder / "steps.yaml").write_text(STEPS + "report: report.html\ncertificate: certificate.json\n")
     masked = veil.run("steps.yaml", progress=False)
     assert (folder / "report.html").read_text() == "the report"
-    assert not veil.report.check_certificate("certificate.json", "masked.csv").broken
-    assert "Ada" not in (folder / "masked.csv").read_text()
+    assert not veil.report.check_certificate("certificate.json", "out/masked.csv").broken
+    assert "Ada" not in (folder / "out" / "masked.csv").read_text()
     mapping = folder / "secret" / "pseudonyms.csv"
     assert mapping.read_text().startswith("value,pseudonym\nAda,")
     assert stat.S_IMODE(mapping.stat().st_mode) == 0o600

@@ -38,7 +38,7 @@ from veil.recipe import Recipe
 ENDLESS = {("Plan", "time_limit")}
 """Where infinity means something: a search without an end."""
 
-OTHERS: dict[str, dict[str, Any]] = {"SafePub": {"epsilon": 1}}
+OTHERS: dict[str, dict[str, Any]] = {"SafePub": {"epsilon": 1, "delta": 1e-6}}
 """What has to be given along, where a class reads its numbers only when it has all of them."""
 
 LOWER = (annotated_types.Ge, annotated_types.Gt)

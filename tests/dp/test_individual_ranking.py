@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sqlite3
 from fractions import Fraction
 from typing import Any
 
@@ -453,3 +454,27 @@ def test_it_is_paid_before_it_is_drawn_and_refused_when_the_budget_is_used_up() 
         make(accountant=budget)
     with pytest.raises(PlanError, match="one more or less"):
         make(accountant=Accountant(5))
+
+
+def test_a_table_that_an_engine_holds_becomes_private_like_any_other(tmp_path: Any) -> None:
+    """With a large budget, what leaves is what the records say, wherever they are."""
+    pytest.importorskip("ibis")
+    sources: list[Any] = [PEOPLE]
+    database = sqlite3.connect(tmp_path / "clinic.db")
+    database.execute("create table people (age integer, sport text)")
+    database.executemany(
+        "insert into people values (?, ?)", list(zip(*PEOPLE.to_pydict().values(), strict=True))
+    )
+    database.commit()
+    database.close()
+    sources.append(f"sqlite:///{tmp_path}/clinic.db#people")
+    duckdb = pytest.importorskip("duckdb")
+    relation = duckdb.connect()
+    relation.register("people", PEOPLE)
+    sources.append(relation.sql("select * from people"))
+    for each in sources:
+        made = make(each, epsilon=10**9, method=IndividualRanking(2))
+        assert sorted(made.table["age"].to_pylist()) == pytest.approx(
+            [29.5, 29.5, 57.5, 57.5, 95.5, 95.5], abs=0.01
+        )
+        assert made.is_private

@@ -56,7 +56,7 @@ def people(rows: int = 3000) -> pa.Table:
 
 
 def plan_with(*models: Any, **options: Any) -> Plan:
-    return Plan({"age": AGE, "sex": SEX}, models or (SafePub(1.0),), **options)
+    return Plan({"age": AGE, "sex": SEX}, models or (SafePub(1.0, 1e-4),), **options)
 
 
 def released(table: Any, *models: Any, seed: int | None = 3, **options: Any) -> Release:
@@ -86,12 +86,14 @@ def test_rows_come_in_random_order_and_without_an_index():
     """Otherwise the place of a row would tell who it is."""
     frame = people().to_pandas().sort_values(["age", "sex"])
     assert not frame.index.equals(pd.RangeIndex(len(frame)))
-    release = released(frame, SafePub(1.0, generalization={"age": 1, "sex": 0}))
+    release = released(frame, SafePub(1.0, 1e-4, generalization={"age": 1, "sex": 0}))
     assert isinstance(release.table, pd.DataFrame)
     assert release.table.index.equals(pd.RangeIndex(len(release.table)))
     shown = release.table["age"].tolist()
     assert shown != sorted(shown)
-    again = released(frame, SafePub(1.0, generalization={"age": 1, "sex": 0}), seed=4).table["age"].tolist()
+    again = (
+        released(frame, SafePub(1.0, 1e-4, generalization={"age": 1, "sex": 0}), seed=4).table["age"].tolist()
+    )
     assert again[:100] != shown[:100]
 
 
@@ -106,7 +108,7 @@ def test_the_release_is_the_kind_of_table_that_came_in(kind, tmp_path):
     elif kind == "file":
         given = tmp_path / "people.csv"
         pl.from_arrow(table).write_csv(given)  # type: ignore[union-attr]
-    release = released(given, SafePub(1.0, generalization={"age": 1, "sex": 0}))
+    release = released(given, SafePub(1.0, 1e-4, generalization={"age": 1, "sex": 0}))
     expected = {"pandas": pd.DataFrame, "polars": pl.DataFrame}.get(kind, pa.Table)
     assert isinstance(release.table, expected)
     assert len(release.table) == release.arrow.num_rows
@@ -123,7 +125,7 @@ def test_categories_that_are_not_released_do_not_show():
     frame = pd.DataFrame({"sex": pd.Categorical(rare)})
     polars = pl.DataFrame({"sex": pl.Series(rare, dtype=pl.Categorical)})
     arrow = pa.table({"sex": pa.array(rare).dictionary_encode()})
-    plan = Plan({"sex": sex}, SafePub(1.0, generalization={"sex": 0}))
+    plan = Plan({"sex": sex}, SafePub(1.0, 1e-4, generalization={"sex": 0}))
     for each in (frame, polars, arrow):
         shown = publish(read(each), plan, randomness=SEED(1)).table
         assert "x" not in repr(getattr(shown["sex"], "dtype", getattr(shown["sex"], "type", "")))
@@ -133,7 +135,9 @@ def test_categories_that_are_not_released_do_not_show():
 
 def test_suppressed_rows_go_whatever_the_plan_says():
     """Blank rows would tell how many records were drawn."""
-    release = released(people(), SafePub(1.0, generalization={"age": 0, "sex": 0}), suppressed_rows="blank")
+    release = released(
+        people(), SafePub(1.0, 1e-4, generalization={"age": 0, "sex": 0}), suppressed_rows="blank"
+    )
     assert release.suppressed > 0
     assert release.arrow.num_rows == release.records - release.suppressed
     assert release.arrow.column_names == ["age", "sex"]
@@ -156,7 +160,7 @@ def test_a_table_of_which_nothing_can_be_shown_gives_an_empty_release():
 
 
 def test_everything_suppressed_is_still_a_release():
-    release = released(people(), SafePub(1.0, generalization={"age": 2, "sex": 1}))
+    release = released(people(), SafePub(1.0, 1e-4, generalization={"age": 2, "sex": 1}))
     assert set(release.arrow["age"].to_pylist()) == {"*"}
     assert release.arrow.num_rows == release.records
     assert release.verification.holds
@@ -176,11 +180,11 @@ def test_a_seed_marks_the_release_as_not_private():
     private = released(people(), seed=None)
     assert private.is_private
     assert private.statement == SafePub(1.0, 1e-4).statement()
-    published = released(people(), SafePub(1.0, final="as_published"), seed=None)
+    published = released(people(), SafePub(1.0, 1e-4, final="as_published"), seed=None)
     assert not published.is_private
     assert "NOT PROVEN" in published.statement
     fixed = released(
-        people(), SafePub(1.0, generalization={"age": 1, "sex": 0}, final="as_published"), seed=None
+        people(), SafePub(1.0, 1e-4, generalization={"age": 1, "sex": 0}, final="as_published"), seed=None
     )
     assert fixed.is_private
     assert fixed.search.walk is None
@@ -188,15 +192,15 @@ def test_a_seed_marks_the_release_as_not_private():
 
 def test_an_accountant_pays_before_anything_is_drawn():
     account = Accountant(1.5, 1e-3)
-    plan, table = plan_with(SafePub(1.0)), read(people())
+    plan, table = plan_with(SafePub(1.0, 1e-4)), read(people())
     publish(table, plan, accountant=account)
     assert str(account.remaining) == "epsilon = 0.5, delta = 0.0009"
     with pytest.raises(BudgetError, match="would cost epsilon = 1"):
         publish(table, plan, accountant=account)
     with pytest.raises(PlanError, match="nobody knows what a search as published costs"):
-        publish(table, plan_with(SafePub(0.2, final="as_published")), accountant=account)
+        publish(table, plan_with(SafePub(0.2, 1e-4, final="as_published")), accountant=account)
     with pytest.raises(PlanError, match="no score function"):
-        publish(table, plan_with(SafePub(0.2), quality="height"), accountant=account)
+        publish(table, plan_with(SafePub(0.2, 1e-4), quality="height"), accountant=account)
     assert len(account.ledger) == 1
 
 
@@ -261,10 +265,11 @@ def test_there_is_no_order_of_the_input_and_no_key(tmp_path):
     release = released(people())
     with pytest.raises(PlanError, match="a differentially private release has no key"):
         _ = release.key
-    (tmp_path / "apart").mkdir()
+    for folder in ("apart", "published"):
+        (tmp_path / folder).mkdir()
     with pytest.raises(PlanError, match="a differentially private release has no key"):
-        release.save(tmp_path / "release.csv", key=tmp_path / "apart" / "key.csv")
-    assert not (tmp_path / "release.csv").exists()
+        release.save(tmp_path / "published" / "release.csv", key=tmp_path / "apart" / "key.csv")
+    assert not (tmp_path / "published" / "release.csv").exists()
 
 
 def test_the_transformation_cannot_be_changed_afterwards():
@@ -277,7 +282,7 @@ def test_the_transformation_cannot_be_changed_afterwards():
 
 def test_microaggregated_columns_are_refused():
     """Their cells are means of the exact values of a class."""
-    plan = Plan({"sex": SEX}, SafePub(1.0), microaggregated={"age": "mean"})
+    plan = Plan({"sex": SEX}, SafePub(1.0, 1e-4), microaggregated={"age": "mean"})
     with pytest.raises(PlanError, match="column 'age' is microaggregated: SafePub proves nothing"):
         publish(read(people()), plan)
 
@@ -288,7 +293,7 @@ def test_bounds_on_levels_hold():
 
 
 def test_k_anonymity_can_be_asked_for_as_well():
-    release = released(people(), SafePub(1.0), KAnonymity(150))
+    release = released(people(), SafePub(1.0, 1e-4), KAnonymity(150))
     times = Counter(zip(*(column.to_pylist() for column in release.arrow.columns), strict=True))
     assert min(times.values()) >= 150
 
@@ -305,10 +310,10 @@ def test_models_that_do_not_go_together_are_refused():
     with pytest.raises(
         PlanError, match="draws its own random sample and cannot be combined with DeltaPresence"
     ):
-        safepub_of(plan_with(SafePub(1.0), subset))
+        safepub_of(plan_with(SafePub(1.0, 1e-4), subset))
     with pytest.raises(PlanError, match="one SafePub model at most"):
-        safepub_of(plan_with(SafePub(1.0), SafePub(2.0)))
-    diverse = Plan({"age": AGE}, (SafePub(1.0), DistinctLDiversity("sex", 2)), sensitive=["sex"])
+        safepub_of(plan_with(SafePub(1.0, 1e-4), SafePub(2.0, 1e-4)))
+    diverse = Plan({"age": AGE}, (SafePub(1.0, 1e-4), DistinctLDiversity("sex", 2)), sensitive=["sex"])
     with pytest.raises(PlanError, match="cannot be combined with DistinctLDiversity"):
         safepub_of(diverse)
     assert safepub_of(plan_with(KAnonymity(2))) is None
@@ -318,11 +323,11 @@ def test_models_that_do_not_go_together_are_refused():
 
 @pytest.mark.parametrize("role", [{"sensitive": ["sex"]}, {"insensitive": ["sex"]}, {"others": "keep"}])
 def test_columns_without_a_hierarchy_are_refused(role):
-    plan = Plan({"age": AGE}, SafePub(1.0), **role)
+    plan = Plan({"age": AGE}, SafePub(1.0, 1e-4), **role)
     with pytest.raises(PlanError, match="column 'sex' would be published as it is"):
         publish(read(people()), plan)
     with pytest.raises(HierarchyError, match="a quasi-identifier needs a hierarchy, not None"):
-        Plan({"age": None}, SafePub(1.0))
+        Plan({"age": None}, SafePub(1.0, 1e-4))
 
 
 @pytest.mark.parametrize(
@@ -332,7 +337,7 @@ def test_columns_without_a_hierarchy_are_refused(role):
     ids=lambda each: type(each).__name__,
 )  # fmt: skip
 def test_hierarchies_that_are_made_from_the_data_are_refused(builder):
-    plan = Plan({"age": builder, "sex": SEX}, SafePub(1.0))
+    plan = Plan({"age": builder, "sex": SEX}, SafePub(1.0, 1e-4))
     with pytest.raises(
         PlanError, match=r"the hierarchy of column 'age' is made from the data .*build it over all values"
     ):
@@ -344,7 +349,7 @@ def test_hierarchies_that_are_written_down_are_taken(tmp_path):
     built = intervals(20).build(pa.array(range(100)), [1] * 100, "age")
     sex = categories({"f": "woman", "m": "man"})
     for age in (built, str(tmp_path / "age.csv"), {"kind": "table", "rows": AGE.to_rows()}):
-        plan = Plan({"age": age, "sex": sex}, SafePub(1.0))
+        plan = Plan({"age": age, "sex": sex}, SafePub(1.0, 1e-4))
         assert publish(read(people()), plan, randomness=SEED(1)).arrow.num_rows > 0
 
 
@@ -354,7 +359,7 @@ def test_missing_values_must_be_listed():
     with_null = table.set_column(1, "sex", pa.array([None, *table["sex"].to_pylist()[1:]]))
     with pytest.raises(PlanError, match=r"column 'sex' has missing values.*with_missing"):
         released(with_null)
-    plan = Plan({"age": AGE, "sex": SEX.with_missing()}, SafePub(1.0))
+    plan = Plan({"age": AGE, "sex": SEX.with_missing()}, SafePub(1.0, 1e-4))
     assert publish(read(with_null), plan, randomness=SEED(1)).arrow.num_rows > 0
 
 
@@ -374,14 +379,14 @@ def test_values_outside_the_domain_are_refused_as_always():
 )
 def test_a_fixed_scheme_that_does_not_fit_is_refused(generalization, message):
     with pytest.raises(PlanError, match=message):
-        released(people(), SafePub(1.0, generalization=generalization))
+        released(people(), SafePub(1.0, 1e-4, generalization=generalization))
 
 
 def test_quality_models_without_a_score_function_are_refused():
     with pytest.raises(PlanError, match="SafePub has no score function for Height"):
         released(people(), quality="height")
     # Nothing is searched: any will do.
-    fixed, table = SafePub(1.0, generalization={"age": 1, "sex": 0}), people()
+    fixed, table = SafePub(1.0, 1e-4, generalization={"age": 1, "sex": 0}), people()
     table = table.append_column("ward", pa.array(["A", "B", "C"] * 1000))
     for measure in ("height", "kullback_leibler", quality.Classification(["ward"])):
         release = released(table, fixed, quality=measure, others="drop")
@@ -425,7 +430,7 @@ ADULT = [
 def test_adult_with_nine_attributes(measure):
     plan = Plan(
         real_hierarchies("adult", ADULT),
-        SafePub(1.0, steps=40),
+        SafePub(1.0, 1e-5, steps=40),
         quality=measure,
         maximum_levels={"salary-class": 0} if isinstance(measure, quality.Classification) else {},
     )
@@ -450,7 +455,7 @@ def test_a_search_that_ends_by_a_limit_is_refused(options: dict[str, Any], told:
     with pytest.raises(PlanError, match=told):
         released(people(), **options)
     fixed = SafePub(
-        1.0, generalization={"age": 1, "sex": 0}
+        1.0, 1e-4, generalization={"age": 1, "sex": 0}
     )  # where there is nothing to search, nothing ends it
     assert released(people(), fixed, **options).transformation == {"age": 1, "sex": 0}
 
@@ -465,16 +470,16 @@ def test_who_cancels_gets_nothing(final: Any):
         return asked > 3
 
     with pytest.raises(NoSolutionError, match="cancelled, and nothing is released.*`steps`"):
-        publish(read(people()), plan_with(SafePub(1.0, final=final)), randomness=SEED(3), cancel=cancel)
+        publish(read(people()), plan_with(SafePub(1.0, 1e-4, final=final)), randomness=SEED(3), cancel=cancel)
     assert asked == 4
 
 
 def test_what_was_taken_from_the_account_for_a_cancelled_search_stays_taken():
     account = Accountant(2, 1e-3)
     with pytest.raises(NoSolutionError):
-        publish(read(people()), plan_with(SafePub(1.5)), accountant=account, cancel=lambda: True)
+        publish(read(people()), plan_with(SafePub(1.5, 1e-4)), accountant=account, cancel=lambda: True)
     with pytest.raises(BudgetError):
-        publish(read(people()), plan_with(SafePub(1.5)), accountant=account)
+        publish(read(people()), plan_with(SafePub(1.5, 1e-4)), accountant=account)
 
 
 def test_not_cancelling_changes_nothing():

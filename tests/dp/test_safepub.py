@@ -21,7 +21,7 @@ from support.dp.stochastic import find_violation, neighbouring_pairs
 from veil import quality
 from veil.base.randomness import Randomness
 from veil.dp.publish import Mechanism
-from veil.dp.safepub import SafePub, default_delta, draw_sample
+from veil.dp.safepub import SafePub, draw_sample
 from veil.dp.walk import FINAL_SHARE
 from veil.errors import ParameterError
 from veil.published.table import Published
@@ -32,36 +32,39 @@ from veil.published.table import Published
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: SafePub(0), "`epsilon` of SafePub should be greater than 0, not 0"),
-        (lambda: SafePub(-1.5), "`epsilon` of SafePub should be greater than 0, not -1.5"),
-        (lambda: SafePub("ln(1/2)"), r"`epsilon` of SafePub should be greater than 0, not ln\(1/2\)"),
-        (lambda: SafePub("much"), "`epsilon` should be a number such as"),
-        (lambda: SafePub(True), "`epsilon` should be a number such as"),
-        (lambda: SafePub(math.nan), "`epsilon` should be a number such as"),
+        (lambda: SafePub(0, 1e-4), "`epsilon` of SafePub should be greater than 0, not 0"),
+        (lambda: SafePub(-1.5, 1e-4), "`epsilon` of SafePub should be greater than 0, not -1.5"),
+        (lambda: SafePub("ln(1/2)", 1e-4), r"`epsilon` of SafePub should be greater than 0, not ln\(1/2\)"),
+        (lambda: SafePub("much", 1e-4), "`epsilon` should be a number such as"),
+        (lambda: SafePub(True, 1e-4), "`epsilon` should be a number such as"),
+        (lambda: SafePub(math.nan, 1e-4), "`epsilon` should be a number such as"),
         (lambda: SafePub(1, 0), "`delta` of SafePub should be above 0 and below 1, not 0"),
         (lambda: SafePub(1, -1e-5), "`delta` of SafePub should be above 0 and below 1, not -1e-05"),
         (lambda: SafePub(1, 1), "`delta` of SafePub should be above 0 and below 1, not 1"),
         (lambda: SafePub(1, "ln(2)"), "`delta` of SafePub should be above 0 and below 1"),
-        (lambda: SafePub(1, search_epsilon=1.0), "should be above 0 and below `epsilon` = 1, not 1.0"),
-        (lambda: SafePub(1, search_epsilon=2), "should be above 0 and below `epsilon` = 1, not 2"),
-        (lambda: SafePub(1, search_epsilon=0), "should be above 0 and below `epsilon` = 1, not 0"),
-        (lambda: SafePub("ln(2)", search_epsilon="ln(4)/2"), "should be above 0 and below `epsilon`"),
+        (lambda: SafePub(1, 1e-4, search_epsilon=1.0), "should be above 0 and below `epsilon` = 1, not 1.0"),
+        (lambda: SafePub(1, 1e-4, search_epsilon=2), "should be above 0 and below `epsilon` = 1, not 2"),
+        (lambda: SafePub(1, 1e-4, search_epsilon=0), "should be above 0 and below `epsilon` = 1, not 0"),
+        (lambda: SafePub("ln(2)", 1e-4, search_epsilon="ln(4)/2"), "should be above 0 and below `epsilon`"),
         (
-            lambda: SafePub(1, search_epsilon=0.1, generalization={}),
+            lambda: SafePub(1, 1e-4, search_epsilon=0.1, generalization={}),
             "of no use with a fixed `generalization`",
         ),
         (
-            lambda: SafePub(1, acquisition_sampling=1, generalization={"age": 1}),
+            lambda: SafePub(1, 1e-4, acquisition_sampling=1, generalization={"age": 1}),
             "`acquisition_sampling` of SafePub should be above 0 and below 1, not 1",
         ),
-        (lambda: SafePub(1, acquisition_sampling="ln(2)", generalization={"age": 1}), "above 0 and below 1"),
         (
-            lambda: SafePub(1, acquisition_sampling=0.1),
+            lambda: SafePub(1, 1e-4, acquisition_sampling="ln(2)", generalization={"age": 1}),
+            "above 0 and below 1",
+        ),
+        (
+            lambda: SafePub(1, 1e-4, acquisition_sampling=0.1),
             "needs a fixed `generalization`, chosen without looking",
         ),
-        (lambda: SafePub(1, steps=0), "`steps` of SafePub should be greater than or equal to 1, not 0"),
-        (lambda: SafePub(1, generalization={"age": -1}), "greater than or equal to 0"),
-        (lambda: SafePub(1, final="best"), "`final` of SafePub should be 'private' or 'as_published'"),
+        (lambda: SafePub(1, 1e-4, steps=0), "`steps` of SafePub should be greater than or equal to 1, not 0"),
+        (lambda: SafePub(1, 1e-4, generalization={"age": -1}), "greater than or equal to 0"),
+        (lambda: SafePub(1, 1e-4, final="best"), "`final` of SafePub should be 'private' or 'as_published'"),
         (lambda: SafePub(), "`epsilon` of SafePub is required"),
         (lambda: SafePub(1, 1e-5, 0.1), "at most 2 positional"),
     ],
@@ -72,7 +75,7 @@ def test_parameters_out_of_range_are_refused(make, message):
 
 
 def test_budgets_are_split_exactly():
-    search, anonymization, delta = SafePub(1.0).budgets(30162)
+    search, anonymization, delta = SafePub(1.0, 1e-5).budgets()
     assert (str(search), str(anonymization), delta) == ("0.1", "0.9", Fraction(1, 10**5))
     search, anonymization, _ = SafePub("ln(2)", 1e-6).budgets()
     assert (str(search), str(anonymization)) == ("0.1*ln(2)", "0.9*ln(2)")
@@ -80,16 +83,18 @@ def test_budgets_are_split_exactly():
     assert (str(search), str(anonymization)) == ("0", "ln(2)")
     search, anonymization, _ = SafePub(Fraction(1, 3), "1e-6", search_epsilon="1/12").budgets()
     assert (search.rational, anonymization.rational) == (Fraction(1, 12), Fraction(1, 4))
-    with pytest.raises(ParameterError, match="`delta` of SafePub is not given"):
-        SafePub(1).budgets()
 
 
-def test_default_delta_is_that_of_table_1():
-    """Bild, Kuhn and Prasser (2018): the four data sets, and the cap for small ones."""
-    found = [default_delta(n) for n in (30_162, 100_937, 539_253, 1_193_504, 7, 9_999, 10_000)]
-    assert found == [Fraction(1, 10**m) for m in (5, 6, 6, 7, 4, 4, 5)]
-    assert SafePub(1).for_records(30_162) == SafePub(1, 1e-5)
-    assert SafePub(1, 1e-3).for_records(30_162) == SafePub(1, 1e-3)
+def test_delta_is_never_taken_from_the_table():
+    """One record more or less would change the power of ten of their number, and with it k and β, for certain."""
+    with pytest.raises(ParameterError, match="`delta` of SafePub is required"):
+        SafePub(1)
+    model = SafePub(1, 1e-5)
+    for records in (9_999, 10_000):
+        table = pa.table({"age": ["1"] * records})
+        assert model.verify(Published(table, ["age"])).promise.startswith(
+            "every record looks like at least 57 others"
+        )
 
 
 def test_a_fixed_scheme_leaves_the_whole_budget_to_the_sample():

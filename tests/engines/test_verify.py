@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -345,7 +346,7 @@ def test_times_in_seconds_are_as_they_were(ending: str, tmp_path: Path) -> None:
     seen = pa.array([0, 86_400, None, 7] * 3, pa.timestamp("s"))
     held = ibis.duckdb.connect().create_table("people", pa.table({"sex": ["f"] * 12, "seen": seen}))
     release = veil.anonymize(
-        held, quasi_identifiers={"sex": "suppression"}, insensitive=["seen"], models=[KAnonymity(2)]
+        held, quasi_identifiers={"sex": "suppression"}, insensitive=["seen"], models=[m.KAnonymity(2)]
     )
     release.save(tmp_path / f"out.{ending}")
     found = veil.tables.read(tmp_path / f"out.{ending}").table["seen"].cast(pa.timestamp("s")).to_pylist()

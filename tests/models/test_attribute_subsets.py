@@ -110,10 +110,10 @@ def test_fulfilled_is_what_the_oracle_would_not_touch(data: st.DataObject) -> No
     found = oracle.classes(problem, levels)
     kept = [cls for cls, mark in zip(found, marks, strict=True) if not mark and oracle.members(problem, cls)]
     rest = oracle.suppression.without_small_groups(problem, [theirs], levels, kept)
-    assert criterion.fulfilled(table, marks, -1) == (rest == kept)
+    assert criterion.fulfilled(table, marks) == (rest == kept)
     assert (marks == before).all()
-    criterion.suppress(table, marks, None, -1)
-    assert criterion.fulfilled(table, marks, -1)
+    criterion.suppress(table, marks, None)
+    assert criterion.fulfilled(table, marks)
     assert [cls for cls, mark in zip(found, marks, strict=True) if not mark and cls in kept] == rest
     assert (marks[before == 1] == 1).all()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from fractions import Fraction
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -18,6 +19,7 @@ from support.presence import engine_says, nodes_agree, publish, search_is_exhaus
 from support.samples import E1_SUBSET, sample_of
 from veil import KAnonymity
 from veil.classes.table import roll_up
+from veil.errors import PlanError
 from veil.models.presence import DeltaPresence, Inclusion, sizes_in_population
 from veil.published.table import Published
 
@@ -333,3 +335,23 @@ def test_bounds_are_decimal_numbers():
     assert rejected_classes(DeltaPresence(0.1, 0.1), sample_of(problem), (0,)) == [False, False]
     assert Fraction(0.1) != Fraction(1, 10)
     assert DeltaPresence(0.1, 0.1).verify(publish(problem, (0,))).holds
+
+
+def test_rows_are_not_dropped_where_a_least_chance_is_promised() -> None:
+    """Of people whose like were all dropped, everybody would see that nobody is in the release."""
+    table = pa.table({"age": ["1", "1", "2", "2"], "sex": ["f"] * 4})
+    plan: dict[str, Any] = {
+        "quasi_identifiers": {"age": "identity", "sex": "identity"},
+        "suppression_limit": 1.0,
+        "suppressed_rows": "drop",
+    }
+    presence = DeltaPresence(0.4, 0.6, subset=[0, 2, 3])
+    with pytest.raises(PlanError, match="promises a least chance to be in the release"):
+        veil.anonymize(table, **plan, models=presence)
+    blank = veil.anonymize(table, **{**plan, "suppressed_rows": "blank"}, models=presence)
+    assert sorted(blank.table["age"].to_pylist()) == ["*", "*", "1"]
+    for fine in (
+        {"suppression_limit": 0.0, "models": DeltaPresence(0, 1, subset=[0, 2])},
+        {"models": DeltaPresence(0, 0.6, subset=[0, 2, 3])},
+    ):
+        veil.anonymize(table, **{**plan, **fine})

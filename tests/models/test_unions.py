@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support import oracle, strategies
 from support.judging import often
 from support.models import ours
-from support.oracle.suppression import listed, sizes_of, without_small_groups
+from support.oracle.suppression import sizes_of, without_small_groups
 from support.samples import sample_of
 from veil import models as m
 
@@ -30,7 +30,7 @@ def kept(
     whole = oracle.classes(problem, levels)
     classes = [part for cls in whole if (part := [row for row in cls if row in rows])]
     if isinstance(model, SAMPLE_MODELS):
-        holds = oracle.fulfils(model, sizes_of(problem, listed(problem, levels, classes)))
+        holds = oracle.fulfils(model, sizes_of(problem, classes))
         return rows if holds else frozenset()
     if isinstance(model, oracle.SubsetKAnonymity):
         classes = without_small_groups(problem, [model], levels, classes)

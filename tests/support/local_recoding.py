@@ -74,9 +74,9 @@ def transform(
     for criterion in by_sample:
         cut = suppression_prefix(problem, criterion, levels, kept, quality, True)
         kept = [cls for cls in kept if cls not in cut]
-    listed = [len(cls) for cls in kept if set(labels_of(problem, cls[0], levels)) != {"*"}]
+    sizes = [len(cls) for cls in kept]
     fulfilled = without_small_groups(problem, by_subsets, levels, kept) == kept and all(
-        oracle.fulfils(criterion, listed) for criterion in by_sample
+        oracle.fulfils(criterion, sizes) for criterion in by_sample
     )
     shown = frozenset(row for cls in kept for row in cls)
     gone = [place for place, row in enumerate(rows) if row not in shown]

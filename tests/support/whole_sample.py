@@ -136,9 +136,8 @@ def least_is_sound(data: st.DataObject, theirs: Any, ours: PrivacyModel) -> None
 def least_of(model: PrivacyModel, sample: Sample, levels: oracle.Node) -> int:
     """Return how many records the criterion says have to go at a node and below it."""
     table, _ = sample.classes_of_rows(levels)
-    star = sample.encoding.class_without_information(levels, table.keys)
     criterion: Any = model.bind(sample)
-    least = criterion.least(table, star)
+    least = criterion.least(table)
     assert isinstance(least, int)
     return least
 

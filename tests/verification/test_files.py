@@ -297,8 +297,9 @@ EVERY_TYPE = pa.table(
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "parquet", "feather", "xlsx"])
 def test_every_type_is_read_back(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"release.{ending}"
-    write(EVERY_TYPE, path)
-    check_file(path, output_format(path), EVERY_TYPE)
+    table = EVERY_TYPE.drop_columns("text") if ending == "xlsx" else EVERY_TYPE  # which knows no empty text
+    write(table, path)
+    check_file(path, output_format(path), table)
 
 
 @pytest.mark.parametrize(

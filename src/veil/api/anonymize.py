@@ -14,14 +14,14 @@ from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
 from veil.dp.publish import publish
 from veil.dp.safepub import SafePub
-from veil.errors import InputError, ParameterError, PlanError
+from veil.errors import InputError, ParameterError, PlanError, Say
 from veil.lattice import Strategy
 from veil.local_recoding import Mode
 from veil.local_recoding.recode import recode
 from veil.models import PrivacyModel
 from veil.outcome.generalize import generalize, search_best
 from veil.outcome.outcome import Outcome
-from veil.plan.plan import Aggregation, Plan, Treatment
+from veil.plan.plan import ASK, Aggregation, Plan, Treatment
 from veil.plan.prepare import prepare
 from veil.quality import QualityModel
 from veil.tables import Format, Source
@@ -69,7 +69,8 @@ def anonymize(
     source
         A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or a table that an
         engine holds (see `veil.engines`): an Ibis table, a Spark DataFrame, a table of a database such as
-        "postgres://user@host/database#table", a folder or pattern of Parquet or CSV files.
+        "postgres://user@host/database#table", a folder or pattern of Parquet or CSV files. Or several tables about the same
+        people, by name, such as `{"patients": ..., "visits": ...}`, which `person` tells apart: see `veil.api.several`.
     plan
         What is asked, if it is there as a `Plan`; otherwise give its fields, which are the keywords up to `order`.
     quasi_identifiers
@@ -156,6 +157,9 @@ def anonymize(
     >>> release.transformation, sorted(release.table["age"].to_pylist())
     ({'age': 1}, ['[20, 30[', '[20, 30[', '[30, 40[', '[30, 40['])
     """
+    if isinstance(source, Mapping):
+        given = _for_several(locals()) if plan is None else locals()
+        return _several(source, _plan_of(plan, given), given)
     plan = _plan_of(plan, locals())
     if local is not None and not isinstance(local, Mode):
         raise ParameterError(
@@ -181,6 +185,40 @@ def anonymize(
                 outcome = recode(outcome, local, threads=threads, progress=shown, cancel=cancel)
         shown.phase("verifying")
         return Release(verified(outcome))
+
+
+def _for_several(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords for several tables: an attacker knows all rows, and keys become pseudonyms unless told otherwise."""
+    person, named = given["person"], given["identifying"]
+    if person in (None, ASK):
+        return dict(given)
+    treated = (
+        dict(named)
+        if isinstance(named, Mapping)
+        else dict.fromkeys([named] if isinstance(named, str) else named, "remove")
+    )
+    return {**given, "knows": "all rows", "identifying": {person: "pseudonym", **treated}}
+
+
+def _several(sources: Mapping[str, Any], plan: Plan, given: Mapping[str, Any]) -> Release:
+    """Several tables about the same people."""
+    from veil.api.several import anonymize_tables
+
+    for name, default in (
+        ("local", None),
+        ("format", None),
+        ("accountant", None),
+        ("for_testing_seed", None),
+    ):
+        if given[name] is not default:
+            raise PlanError(f"`{name}` goes with one table, and these are several: leave it out")
+    if given["parts"] not in (None, False) or given["engine"] not in ("auto", "memory"):
+        raise PlanError("several tables are anonymized in memory: leave `parts` and `engine` out")
+    with following(given["progress"]) as shown:
+        shown.phase("reading the tables")
+        return anonymize_tables(
+            sources, plan, threads=given["threads"], progress=shown, cancel=given["cancel"]
+        )
 
 
 def _plan_of(plan: Plan | None, given: Mapping[str, Any]) -> Plan:
@@ -253,6 +291,11 @@ def _in_parts(
     """Each part of a table that an engine holds by itself."""
     if local is not None:
         raise PlanError("`parts` have transformations of their own: leave `local` out")
+    if plan.person_column is not None:
+        raise PlanError(
+            "`parts` are anonymized each by itself, and a person may have rows in several: leave `parts` out, or ",
+            Say("person"),
+        )
     relation = find_relation(source, format, "duckdb" if engine == "auto" else engine)
     if relation is None:
         raise InputError(

@@ -46,7 +46,8 @@ def mask(
     ----------
     source
         A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or, for `Mondrian`, a
-        table that an engine holds, as for `veil.anonymize`.
+        table that an engine holds, as for `veil.anonymize`. For `ItemGeneralization`, all rows of such a table are read
+        into memory, and what comes out is a pyarrow table. A release stands for its table: masking goes on from there.
     steps
         One method, or several in their order (see `veil.masking`).
     format
@@ -97,6 +98,8 @@ def mask(
                 ")",
             )
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
+    if isinstance(source, Release):
+        source = source.table
     with following(progress) as shown:
         shown.phase("reading the table")
         relation = None if isinstance(source, Source) else find_relation(source, format, engine)
@@ -104,6 +107,11 @@ def mask(
             opened = source if isinstance(source, Source) else read(source, format=format)
             if accountant is not None:
                 _charge(accountant, opened, methods)
+            return Release(verified(_mask(opened, methods, order, randomness, shown)))
+        if any(method.takes_rows_of_engines for method in methods) and accountant is None:
+            from veil.engines.fetch import fetch_rows
+
+            opened = fetch_rows(relation, shown)
             return Release(verified(_mask(opened, methods, order, randomness, shown)))
         if accountant is not None:
             raise PlanError("`accountant` goes with tables in memory: no engine draws anew what is charged")

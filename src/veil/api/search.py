@@ -93,7 +93,7 @@ class SearchResult:
         if self._outcome.statement is not None:
             raise PlanError(
                 "the transformation of a SafePub release was chosen privately and cannot be changed afterwards. "
-                "SafePub(..., generalization={...}) releases one that was chosen without looking at the data"
+                "SafePub(..., 1e-4, generalization={...}) releases one that was chosen without looking at the data"
             )
         choice = dataclasses.replace(self._choice, levels=self._levels_of(node))
         return Release(verified(generalize(self._outcome.source, self._prepared, choice)))

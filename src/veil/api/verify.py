@@ -18,6 +18,7 @@ from veil.tables import Format, Source
 from veil.verification.outcome import verify_outcome
 from veil.verification.outside import Input, unjudged_columns, verify_columns, verify_from_outside
 from veil.verification.release import verify_roles
+from veil.verification.stranger import look_at
 
 
 def verify(
@@ -35,6 +36,10 @@ def verify(
     does, is judged where the table shows the sensitive cells of every record, or the certificate tells what they were;
     everywhere else it is not checked, which is neither kept nor broken. So are promises to people who may have several
     rows, unless the table has pseudonyms of them. A release brings its own plan, and its input.
+
+    A value that has two forms (nothing and not-a-number, 1.5 and 1.50 in a CSV file) is told apart by whoever reads the table,
+    and broken. What a frame or a file holds besides its cells (metadata, attributes, memory below blank cells, comments)
+    stands in the first line.
 
     Parameters
     ----------
@@ -105,13 +110,16 @@ def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine
         weights=found.weights,
         persons=People.shown_by(table, person, treatment, all_rows=plan.knows == "all rows"),
     )
+    forms, beside = look_at(found)
     findings = [
         *verify_from_outside(published, plan.models, Input.behind(published, plan)),
         *verify_roles(table, plan),
         verify_columns(columns, plan, flag),
+        *forms,
     ]
     judged = [*published.names, *(name for model in plan.models for name in model.attribute_names)]
     open_questions = [
+        *beside,
         *unjudged_columns([name for name in columns if name != flag], [*judged, *plan.identifying]),
         *(model.unseen for model in plan.models if model.unseen is not None),
     ]

@@ -13,6 +13,7 @@ alone knows all rooms, says who provides it. Nothing is imported before it is as
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
@@ -29,12 +30,22 @@ class Provided(Generic[T]):
         """Say who provides it: a module and a function in it, "veil.engines.questions:hold_relation"."""
         self.provider = provider
 
-    def __call__(self, *given: Any, **named: Any) -> T:
+    def function(self) -> Callable[..., T]:
+        """Fetch the function itself."""
         if self.provider is None:
             raise LookupError(f"nobody provides {self.what}")
         module, _, function = self.provider.partition(":")
-        return cast("T", getattr(importlib.import_module(module), function)(*given, **named))
+        return cast("Callable[..., T]", getattr(importlib.import_module(module), function))
+
+    def __call__(self, *given: Any, **named: Any) -> T:
+        return self.function()(*given, **named)
 
 
 TABLE_OF_ENGINE: Provided[Any] = Provided("tables that an engine holds, to ask questions of")
 """Given a source, returns what answers questions about it; None if it belongs into memory."""
+
+REPORT_OF_PRIVATE_TABLE: Provided[Any] = Provided("reports of private tables")
+"""Given a private table and a path, writes the report there and returns the path."""
+
+POLICIES_CARRIED_OUT: Provided[Any] = Provided("a way to carry policies out")
+"""Given a table and the policies of the people in it, returns a release: `veil.policy.apply`."""

@@ -10,9 +10,9 @@ import typer
 
 from veil.cli import failures, startup
 from veil.cli.base import PANELS, app
-from veil.cli.commands import anonymize, ask, keys, lists, look, mask, policy
+from veil.cli.commands import anonymize, ask, keys, lists, look, mask, policy, private_table
 
-__all__ = ["anonymize", "app", "ask", "keys", "lists", "look", "main", "mask", "policy"]
+__all__ = ["anonymize", "app", "ask", "keys", "lists", "look", "main", "mask", "policy", "private_table"]
 
 app.registered_commands.sort(key=lambda each: PANELS.index(str(each.rich_help_panel)))
 

@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from veil.api.ask import ask
+from veil.api.open import place_of
 from veil.api.run import table_of
 from veil.cli import files, grammar, show
 from veil.cli.budget import open_budget
 from veil.cli.measure import Telling
+from veil.cli.places import warn_about_passwords
 from veil.dp.accountant import Accountant
 from veil.dp.answers import Answer
+from veil.engines.database import is_url
+from veil.engines.relation import Engine
+from veil.engines.settings import Settings
 from veil.errors import ParameterError, PlanError
 from veil.recipe.asking import AskingRecipe
 
@@ -20,7 +25,7 @@ Options = dict[str, Sequence[str]]
 
 
 def ask_and_show(
-    source: Path,
+    source: str,
     questions: Sequence[dict[str, Any]],
     declared: Options,
     telling: Telling,
@@ -29,41 +34,41 @@ def ask_and_show(
     budget: Path | None,
     preview: bool,
     format: str | None,
+    engine: Engine | Settings | None = None,
     **price: Any,
 ) -> None:
     """Ask, and show the answers with their intervals, and what is left of the budget."""
-    files.no_databases(source)
     given = grammar.format(format) if format else None
-    if files.is_recipe(source):
+    if not is_url(source) and files.is_recipe(Path(source)):
         if questions or any(declared.values()):
             raise PlanError(f"questions stand in the recipe: change {source} instead of giving options")
         recipe = AskingRecipe.read(source)
         place, chosen = table_of(recipe, format=given)
-        if not isinstance(place, Path):
-            raise PlanError(f"{source}: `veil ask` works on files; for databases, use veil.dp.Session")
         accountant = open_budget(place, budget or recipe.budget_path)
     else:
         if not questions:
             raise PlanError("say what to ask, such as --count, --mean age or --histogram sex")
-        place, chosen = source, given
+        place, chosen = place_of(source), given
         accountant = open_budget(place, budget)
         recipe = AskingRecipe.model_validate(
             {
                 "neighbours": neighbours or accountant.neighbours,
                 "bounds": {
-                    name: _bounds(name, text) for name, text in _pairs("--bounds", declared["bounds"])
+                    name: read_bounds(name, text) for name, text in read_pairs("--bounds", declared["bounds"])
                 },
-                "keys": {name: text.split("|") for name, text in _pairs("--keys", declared["keys"])},
+                "keys": {name: text.split("|") for name, text in read_pairs("--keys", declared["keys"])},
                 "missing": {
-                    name: grammar.value_of(text) for name, text in _pairs("--missing", declared["missing"])
+                    name: grammar.value_of(text)
+                    for name, text in read_pairs("--missing", declared["missing"])
                 },
                 **{name: value for name in ("outside", "person") for value in declared[name]},
                 "questions": [{**each, **_given(price)} for each in questions],
             }
         )
-    telling.check(place)
+    warn_about_passwords(place)
+    telling.check(*([place] if isinstance(place, Path) else []))
     with recipe.own_words():
-        answers = ask(recipe, place, accountant, preview=preview, format=chosen)
+        answers = ask(recipe, place, accountant, preview=preview, format=chosen, engine=engine or "auto")
     telling.tell(
         {
             "neighbours": recipe.neighbours,
@@ -137,7 +142,8 @@ def _plain(answer: Any) -> dict[str, Any]:
     return made
 
 
-def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+def read_pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Read what options say of columns, each as COLUMN=VALUE."""
     made = []
     for text in texts:
         name, separator, value = text.partition("=")
@@ -147,10 +153,16 @@ def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
     return made
 
 
-_EXAMPLES = {"--bounds": "age=0:120", "--keys": "'sex=f|m'", "--missing": "'age=leave out'"}
+_EXAMPLES = {
+    "--bounds": "age=0:120",
+    "--keys": "'sex=f|m'",
+    "--missing": "'age=leave out'",
+    "--domains": "'sex=f|m'",
+}
 
 
-def _bounds(name: str, text: str) -> tuple[Any, Any]:
+def read_bounds(name: str, text: str) -> tuple[Any, Any]:
+    """Read two numbers, the lower one first."""
     low, separator, high = text.partition(":")
     if not separator:
         raise PlanError(f"--bounds {name}={text}: write the lower and the higher bound, such as {name}=0:120")

@@ -2,19 +2,51 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
-from veil.cli import files, show
+from veil.api.open import place_of
+from veil.cli import show
+from veil.cli.places import warn_about_passwords
 from veil.dp.accountant import Accountant, beside, fingerprint
 from veil.dp.composition import Entry
 from veil.dp.neighbours import check_neighbours
 from veil.engines.database import Database
+from veil.engines.scan.files import is_pattern
 from veil.errors import InputError, PlanError
 
 
-def open_budget(data: Path, file: Path | None = None) -> Accountant:
-    """Open the budget of a data file, by default the one next to it."""
-    return Accountant.open(file or beside(data), fingerprint=fingerprint(data))
+def open_budget(data: Path | Database, file: Path | None = None) -> Accountant:
+    """Open the budget of a table, by default the one next to its file."""
+    return Accountant.open(_place_of_budget(data, file), fingerprint=fingerprint_of(data))
+
+
+def fingerprint_of(data: Path | Database) -> str:
+    """Return which table a budget is for: a file by its content, any other by its place, as its rows come and go.
+
+    >>> by_name = Database("postgres://veil@host/clinic", "patients")
+    >>> fingerprint_of(by_name) == fingerprint_of(Database("postgres://veil:s3cret@host/clinic#patients"))
+    True
+    """
+    if isinstance(data, Database):
+        where = data.place if data.file is None else str(data.file.resolve())
+        place = [data.engine, where, data.schema or "", data.table or ""]
+    elif data.is_dir() or is_pattern(str(data)):
+        place = [str(data.resolve())]
+    else:
+        return fingerprint(data)
+    return hashlib.sha256("\0".join(["table by its place", *place]).encode()).hexdigest()
+
+
+def _place_of_budget(data: Path | Database, file: Path | None) -> Path:
+    if file is not None:
+        return file
+    if isinstance(data, Database) or data.is_dir() or is_pattern(str(data)):
+        raise PlanError(
+            "a table of a database, and one of several files, has no place beside it where a budget could be kept: say where "
+            "it is (--budget of `veil ask` and `veil private-table`, --file of `veil budget`)"
+        )
+    return beside(data)
 
 
 def account_of(data: Path | Database, budget: Path | None) -> Accountant | None:
@@ -30,7 +62,7 @@ def account_of(data: Path | Database, budget: Path | None) -> Accountant | None:
 
 
 def start_or_show(
-    data: Path,
+    source: str,
     epsilon: str | None,
     delta: str | None,
     file: Path | None,
@@ -38,15 +70,16 @@ def start_or_show(
     zcdp_delta: str | None = None,
 ) -> None:
     """Start a budget if one is given; show it."""
-    files.no_databases(data)
-    where = file or beside(data)
+    data = place_of(source)
+    warn_about_passwords(data)
+    where = _place_of_budget(data, file)
     if epsilon is not None:
         relation = check_neighbours(neighbours or "one more or less")
         accountant = Accountant.create(
             where,
             epsilon,
             delta or 0,
-            fingerprint=fingerprint(data),
+            fingerprint=fingerprint_of(data),
             neighbours=relation,
             zcdp_delta=zcdp_delta or 0,
         )

@@ -47,7 +47,7 @@ def hierarchy(text: str, option: str = "--qi") -> Any:
     name = text.partition(":")[0]
     if is_path(text) and find(BUILDERS, name) is None:
         return File(text)
-    return _read(text, BUILDERS, option)
+    return read(text, BUILDERS, option)
 
 
 def model(text: str) -> Any:
@@ -56,7 +56,7 @@ def model(text: str) -> Any:
     >>> model("k-anonymity:5")
     KAnonymity(k=5)
     """
-    return _read(text, MODELS, "--model")
+    return read(text, MODELS, "--model")
 
 
 def quality(text: str) -> Any:
@@ -69,7 +69,7 @@ def quality(text: str) -> Any:
         from veil.quality import by_name
 
         return by_name(text)
-    return _read(text, QUALITIES, "--quality")
+    return read(text, QUALITIES, "--quality")
 
 
 def strategy(text: str) -> Any:
@@ -82,7 +82,7 @@ def strategy(text: str) -> Any:
         from veil.lattice import by_name
 
         return by_name(text)
-    return _read(text, STRATEGIES, "--strategy")
+    return read(text, STRATEGIES, "--strategy")
 
 
 def local_recoding(text: str) -> Any:
@@ -91,7 +91,7 @@ def local_recoding(text: str) -> Any:
     >>> local_recoding("fast-iterative:0.05")
     FastIterative(share=0.05, factor=None)
     """
-    return _read(text, RECODINGS, "--local-recoding")
+    return read(text, RECODINGS, "--local-recoding")
 
 
 def format(text: str) -> Any:
@@ -100,7 +100,7 @@ def format(text: str) -> Any:
     >>> format("csv:separator=;,columns=age|sex").columns
     ('age', 'sex')
     """
-    return _read(text, FORMATS, "--format")
+    return read(text, FORMATS, "--format")
 
 
 def hierarchies(texts: Iterable[str]) -> dict[str, Any]:
@@ -251,7 +251,8 @@ def _read_treatment(column: str, separator: str, treatment: str) -> tuple[str, s
 _EXAMPLES = {"--model": "k-anonymity:k=5", "--qi": "intervals:5,10", "--format": "csv:separator=;"}
 
 
-def _read(text: str, known: Mapping[str, type[Any]], option: str) -> Any:
+def read(text: str, known: Mapping[str, type[Any]], option: str) -> Any:
+    """Read one of a family: its name, and parameters after a colon."""
     name, _, rest = text.partition(":")
     cls = find(known, name)
     if cls is None:

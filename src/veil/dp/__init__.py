@@ -1,6 +1,6 @@
 """Differential privacy: truthful releases by SafePub, questions under a budget, noise, and the arithmetic behind them.
 
-SafePub(1.0)                    # a privacy model: random sample, generalization, no small classes
+SafePub(1.0, 1e-4)                    # a privacy model: random sample, generalization, no small classes
 Accountant(2.0, 1e-4)           # what may be spent on a data set, and what has been
 Session(patients, Accountant(1), neighbours="one more or less")   # counts, sums, means, quantiles of a table
 compare_noise(1, epsilon=0.5)   # Laplace, staircase, step and Gaussian noise side by side

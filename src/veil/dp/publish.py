@@ -16,10 +16,10 @@ from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Sample
 from veil.dp.accountant import Accountant
 from veil.dp.domain import in_domain
-from veil.dp.safepub import SafePub, draw_sample
+from veil.dp.safepub import SafePub, draw_rows_of_people, draw_sample
 from veil.dp.scores import Retention, score_function
 from veil.dp.walk import FINAL_SHARE, Scorer, Scores, Walk, private_search, published_search
-from veil.errors import NoSolutionError, PlanError, Say, did_you_mean
+from veil.errors import NOTHING, NoSolutionError, PlanError, Say, did_you_mean
 from veil.hierarchies import Categories, File, Hierarchy, Table
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Found
@@ -27,6 +27,7 @@ from veil.lattice.space import Space
 from veil.models import KAnonymity
 from veil.outcome.generalize import Choice, generalize
 from veil.outcome.outcome import Outcome
+from veil.plan.people import number_people
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, encode, prepare
 from veil.quality import QualityModel
@@ -74,6 +75,11 @@ def safepub_of(plan: Plan) -> SafePub | None:
         )
     if found[0].generalization is None:
         _refuse_limits(plan, found[0].steps)
+    if found[0].rows_a_person is not None and plan.person_column is None:
+        raise PlanError(
+            "`rows_a_person` of SafePub speaks of people with several rows: name the column that tells people apart in ",
+            Say("person"),
+        )
     return found[0]
 
 
@@ -90,7 +96,7 @@ def _refuse_limits(plan: Plan, steps: int) -> None:
         if getattr(plan, name) is not None:
             raise PlanError(
                 f"`{name}` cannot end a private search: {why}. Leave it out; fewer `steps` of SafePub than the {steps} it "
-                f"takes here are quicker, for example SafePub(..., steps={max(1, steps // 3)})"
+                f"takes here are quicker, for example SafePub(..., 1e-4, steps={max(1, steps // 3)})"
             )
 
 
@@ -142,8 +148,13 @@ def publish(
     if accountant is not None:
         accountant.check_data(source)
     chance = randomness or Randomness()
+    people, protects = None, ""
+    if plan.person_column is not None:
+        model = replace(model, rows_a_person=model.rows_a_person or 1)
+        protects = f" of people by {plan.person_column!r}, each with all rows"
+        people = _people(source, plan.person_column)
+        plan = replace(plan, person=None)
     records = int(source.table.num_rows if source.weights is None else source.weights.sum())
-    model = model.for_records(records)
     plan = replace(
         plan,
         quasi_identifiers={name: _public(each, name) for name, each in plan.quasi_identifiers.items()},
@@ -154,6 +165,10 @@ def publish(
     hierarchies = plan.quasi_identifiers
     if source.kind != "engine":
         source = in_domain(source, hierarchies)
+    if people is not None:
+        # The frame and the file hold all rows: from here on, it is a table of its own.
+        rows = draw_rows_of_people(people, model.rows_a_person or 1, chance)
+        source, records = replace(source, table=source.table.take(pa.array(rows))), rows.size
     for name in source.table.column_names:
         if name in hierarchies:
             _require_listed_null(source.table[name], hierarchies[name], name)
@@ -171,7 +186,7 @@ def publish(
                 "nobody knows what a search as published costs: an accountant cannot account for it"
             )
         accountant.spend(
-            f"release by {model}",
+            f"release by {model}{protects}",
             model.epsilon,
             model.budgets().delta,
             neighbours="one more or less",
@@ -183,6 +198,18 @@ def publish(
         return _outcome(sample, _prepare_sample(whole, sample), levels, model, walk, chance.is_private)
     rows, levels, walk = mechanism.run(chance)
     return _outcome(source, _take_rows(whole, rows), levels, model, walk, chance.is_private)
+
+
+def _people(source: Source, person: str) -> NDArray[np.int32]:
+    """Number the people of a table by the text of single cells, so that nobody's number hangs on other rows."""
+    if source.kind == "engine":
+        raise PlanError(
+            "rows of people are drawn in memory, and an engine holds this table. Read it into memory (",
+            Say("engine", "memory"),
+            "), or give a view with one row of each person and say ",
+            Say("person", NOTHING),
+        )
+    return number_people(source.cell_by_cell([person])[person], person)
 
 
 def _take_rows(whole: Prepared, rows: NDArray[np.int64]) -> Prepared:
@@ -236,9 +263,9 @@ class Mechanism:
         self.model, self.encoding, self.codes = model, encoding, tuple(codes)
         self.minimum, self.maximum, self.final_share = minimum, maximum, final_share
         self.records = records or int(self.codes[0].size)
-        self.budgets = model.budgets(self.records)
-        self.beta = model.parameters(self.records).drawn
-        self.smallest = smallest or model.parameters(self.records).k
+        self.budgets = model.row_budgets()
+        self.beta = model.parameters().drawn
+        self.smallest = smallest or model.parameters().k
         self.whole = whole or Sample(encoding, list(codes))
         self.fixed = None if model.generalization is None else self._check_levels(model.generalization)
         if self.fixed is None:

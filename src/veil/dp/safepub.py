@@ -38,6 +38,14 @@ population that was drawn from, k is smaller and often nothing has to be drawn a
 Nobody can check such a declaration on the table: it is repeated in statement, certificate and report. It needs a fixed
 scheme, and such a release is the only one that may be made from the table: an account is closed by it.
 
+*People with several rows.* If the plan says which column tells people apart, the promise is one to people: neighbouring
+tables differ by all rows of one person. At most C rows of each person take part (`rows_a_person`), drawn at random from
+theirs before anything else is done, each person's by themselves. So of two neighbours, what takes part differs by at most C
+rows, the draws of all others being the same ones. With C = 1 everything above holds as it stands. With a larger C, what
+follows is run with ε/C and δ · (e^(ε/C) - 1) / (e^ε - 1), rounded down, for each row: C rows one after the other then cost
+ε and δ · (1 + e^(ε/C) + ... + e^(ε (C - 1)/C)) · (e^(ε/C) - 1)/(e^ε - 1) = δ together (group privacy; Vadhan 2017, Lemma
+2.2). Rows beyond the cap are lost, which costs less than it seems, as the budget of each row shrinks with C.
+
 `final="as_published"` searches as the paper prints it, which is not proven to be private; see
 `veil.dp.walk`.
 """
@@ -45,23 +53,27 @@ scheme, and such a release is the only one that may be made from the table: an a
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
 from veil.base.declare import declared
+from veil.base.exact import ball
 from veil.base.randomness import Randomness
+from veil.base.wording import plural
 from veil.classes.sample import Sample
 from veil.dp.parameters import Parameters, parameters
-from veil.dp.symbolic import Symbolic
+from veil.dp.symbolic import Symbolic, enclosure
 from veil.errors import ParameterError
 from veil.models.base import PrivacyModel
 from veil.published.finding import Finding
 from veil.published.table import Published
+
+if TYPE_CHECKING:
+    from flint import arb
 
 SEARCH_SHARE = Fraction(1, 10)
 """Part of the budget that the search gets if nothing else is said: the paper's 0.1 of 1."""
@@ -95,7 +107,7 @@ class SafePub(PrivacyModel):
 
     `final="as_published"` searches as the paper prints it, for comparison. This is NOT PROVEN to be private.
 
-    >>> SafePub(1.0).parameters(records=30162).k
+    >>> SafePub(1.0, 1e-5).parameters().k
     58
     >>> print(SafePub("ln(2)", 1e-6, generalization={"age": 2}).statement())
     With a probability of at least 50.0 % your record is not in the data at all; if it is, it is hidden among at
@@ -104,12 +116,12 @@ class SafePub(PrivacyModel):
 
     epsilon: Annotated[Amount, Field(description='budget: a number, or a text such as "ln(2)"; 1 is usual')]
     delta: Annotated[
-        Amount | None,
+        Amount,
         Field(
-            description="accepted chance that the bound e^epsilon is exceeded; by default the largest power of ten "
-            "below one over the number of records, at most 1e-4"
+            description="accepted chance that the bound e^epsilon is exceeded: well below one over the number of people "
+            "that the table may hold, such as 1e-6 for 100,000. It is never taken from the table, of which it would tell"
         ),
-    ] = None
+    ]
     search_epsilon: Annotated[
         Amount | None, Field(description="part of epsilon that the search may spend; by default a tenth")
     ] = Field(default=None, kw_only=True)
@@ -125,6 +137,14 @@ class SafePub(PrivacyModel):
         Field(
             description="probability with which each person came into the table, if it is a random sample that nobody "
             "knows: drawn for each person by itself. Needs `generalization`"
+        ),
+    ] = Field(default=None, kw_only=True)
+    rows_a_person: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            description="how many rows of a person take part at most, drawn at random, if the plan says which column tells "
+            "people apart; then 1 by default",
         ),
     ] = Field(default=None, kw_only=True)
     final: Annotated[
@@ -147,19 +167,23 @@ class SafePub(PrivacyModel):
     )
 
     def why_not_people(self, *, all_rows: bool) -> str | None:
-        """Neighbouring tables differ in one row."""
-        return "it draws and protects rows, each by itself"
+        """At most `rows_a_person` of each person's rows take part, and neighbouring tables differ by a person."""
+        return "what somebody knows of a person changes nothing here: leave `knows` out" if all_rows else None
 
     def __post_init__(self) -> None:
         epsilon = Symbolic.read(self.epsilon, "epsilon")
         if epsilon.sign() <= 0:
             raise ParameterError(f"`epsilon` of SafePub should be greater than 0, not {self.epsilon}")
-        if self.delta is not None:
-            delta = Symbolic.read(self.delta, "delta")
-            if delta.logarithms or not 0 < delta.rational < 1:
-                raise ParameterError(f"`delta` of SafePub should be above 0 and below 1, not {self.delta}")
+        delta = Symbolic.read(self.delta, "delta")
+        if delta.logarithms or not 0 < delta.rational < 1:
+            raise ParameterError(f"`delta` of SafePub should be above 0 and below 1, not {self.delta}")
         if self.acquisition_sampling is not None:
             self._check_acquisition(self.acquisition_sampling)
+            if self.rows_a_person is not None and self.rows_a_person > 1:
+                raise ParameterError(
+                    "`acquisition_sampling` of SafePub speaks of people who were drawn one by one: one row of each can take part "
+                    f"(rows_a_person=1), not {self.rows_a_person}"
+                )
         if self.search_epsilon is None:
             return
         if self.generalization is not None:
@@ -193,8 +217,8 @@ class SafePub(PrivacyModel):
 
     # --- what follows from the budget -----------------------------------------------------------------
 
-    def budgets(self, records: int | None = None) -> Budgets:
-        """Return the parts of the budget. Without `delta`, it follows from the number of records."""
+    def budgets(self) -> Budgets:
+        """Return the parts of the budget."""
         epsilon = Symbolic.read(self.epsilon)
         if self.generalization is not None:
             search = Symbolic(Fraction(0))
@@ -202,41 +226,49 @@ class SafePub(PrivacyModel):
             search = epsilon * SEARCH_SHARE
         else:
             search = Symbolic.read(self.search_epsilon)
-        if self.delta is not None:
-            delta = Symbolic.read(self.delta).rational
-        elif records is not None:
-            delta = default_delta(records)
-        else:
-            raise ParameterError("`delta` of SafePub is not given: say how many `records` the table has")
-        return Budgets(search, epsilon - search, delta)
+        return Budgets(search, epsilon - search, Symbolic.read(self.delta).rational)
 
-    def parameters(self, records: int | None = None) -> Parameters:
+    def row_budgets(self) -> Budgets:
+        """Return the parts of the budget that one row may cost: all of it, unless several rows of a person take part."""
+        whole, rows = self.budgets(), self.rows_a_person or 1
+        if rows == 1:
+            return whole
+        epsilon = whole.search + whole.anonymization
+
+        def share(bits: int) -> arb:
+            return ball(whole.delta) * (epsilon / rows).ball().expm1() / epsilon.ball().expm1()
+
+        return Budgets(whole.search / rows, whole.anonymization / rows, enclosure(share)[0])
+
+    def parameters(self) -> Parameters:
         """Return the sampling probability and the smallest class."""
-        budgets = self.budgets(records)
+        budgets = self.row_budgets()
         acquired = 1 if self.acquisition_sampling is None else self.acquisition_sampling
         return parameters(budgets.anonymization, budgets.delta, acquired)
 
-    def for_records(self, records: int) -> SafePub:
-        """Return the same with the `delta` that a table of so many records gets."""
-        return self if self.delta is not None else replace(self, delta=float(default_delta(records)))
-
-    def statement(self, records: int | None = None) -> str:
+    def statement(self) -> str:
         """Return the promise in plain words.
 
-        It speaks to a person whose record is in the table.
+        It speaks to a person whose record, or whose rows, are in the table.
         """
-        budgets, chosen = self.budgets(records), self.parameters(records)
-        absent = math.floor((1 - chosen.beta) * 1000) / 10
+        budgets, chosen = self.budgets(), self.parameters()
+        rows = self.rows_a_person
+        absent = math.floor((1 - chosen.beta) ** (rows or 1) * 1000) / 10
+        yours, without = "your record is not", "your record"
+        if rows is not None:
+            yours, without = "none of your rows is", "you and all of your rows"
         text = (
-            f"With a probability of at least {absent:.1f} % your record is not in the data at all; if it is, it is "
+            f"With a probability of at least {absent:.1f} % {yours} in the data at all; if it is, it is "
             f"hidden among at least {chosen.k - 1} others that look the same. Whatever somebody concludes from the data "
-            f"would hardly be different without your record: no result becomes more than {_factor(self.epsilon)} times "
+            f"would hardly be different without {without}: no result becomes more than {_factor(self.epsilon)} times "
             f"as likely or unlikely, but for a chance of {float(budgets.delta):.1g} "
             f"((ε, δ)-differential privacy with ε = {Symbolic.read(self.epsilon)}, δ = {float(budgets.delta):.1g}"
         )
         if self.generalization is None:
             text += f"; {budgets.search} of ε was spent to choose how coarse the data are"
         text += ")."
+        if rows is not None:
+            text += f" At most {plural(rows, 'row')} of each person took part, drawn at random."
         if self.acquisition_sampling is not None:
             text += (
                 f" This rests on what was declared of the table: everybody came into it with a probability of "
@@ -254,15 +286,14 @@ class SafePub(PrivacyModel):
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return k."""
-        return self.parameters(sample.records).k
+        return self.parameters().k
 
     def verify(self, published: Published) -> Finding:
         """Check what can be checked on a table: no class is too small, and rows without information are not few.
 
-        Differential privacy is a property of how the table was made. Without `delta`, it is taken from the number
-        of published records, which may be too lenient.
+        Differential privacy is a property of how the table was made.
         """
-        k = self.parameters(max(1, published.records)).k
+        k = self.parameters().k
         sizes = [
             int(size) for size in (published.sizes.min(initial=published.records),) if published.sizes.size
         ]
@@ -275,16 +306,17 @@ class SafePub(PrivacyModel):
         return Finding(promise, smallest >= k or not sizes, measured)
 
 
-def default_delta(records: int) -> Fraction:
-    """Return the largest power of ten below one over the number of records, and at most 1e-4.
+def draw_rows_of_people(people: NDArray[np.int32], most: int, randomness: Randomness) -> NDArray[np.int64]:
+    """Draw at most so many rows of each person, each of theirs as likely as the others; return their numbers.
 
-    >>> default_delta(30_162), default_delta(500)
-    (Fraction(1, 100000), Fraction(1, 10000))
+    >>> draw_rows_of_people(np.array([0, 0, 0, 1], np.int32), 1, Randomness.for_testing(1)).tolist()
+    [1, 3]
     """
-    digits = 4
-    while 10**digits <= records:
-        digits += 1
-    return Fraction(1, 10**digits)
+    order = randomness.permutation(people.size)
+    by_person = order[np.argsort(people[order], kind="stable")]
+    sizes = np.bincount(people)
+    place = np.arange(people.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.sort(by_person[place < most])
 
 
 def draw_sample(records: int, beta: Fraction, randomness: Randomness) -> NDArray[np.int64]:

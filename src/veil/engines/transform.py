@@ -20,7 +20,7 @@ from veil.engines.lookups import Digit, Listed, Lookup, Packing, as_released, fr
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
 from veil.outcome.outcome import Outcome
-from veil.tables.columns import is_text
+from veil.tables.columns import encode_values, is_text
 
 if TYPE_CHECKING:
     import ibis
@@ -33,9 +33,11 @@ class Transform:
 
     # The column `part` tells which part of the release a row belongs to; -1 if it is suppressed.
 
-    def __init__(self, outcome: Outcome, source: EngineSource) -> None:
+    def __init__(self, outcome: Outcome, source: EngineSource, *, keep: str | None = None) -> None:
+        """Prepare what the engine has to look up. `keep` is a column that stays as it is, for a check before it goes."""
         prepared = outcome.prepared
         assert prepared is not None
+        self.keep = keep
         self.plan, self.flag, self.source = prepared.plan, source.flag_of(outcome), source
         tag = free_prefix(source.relation.table.columns)
         self.part = f"{tag}_part"
@@ -62,8 +64,14 @@ class Transform:
             )
             for j, name in enumerate(prepared.encoding.names)
         ]
+        # Where attackers know all rows of a person, whether a row is suppressed is a matter of whose it is.
+        whose = None
+        if needed and prepared.people is not None and prepared.plan.knows == "all rows":
+            assert prepared.plan.person_column is not None
+            whose = _Person(f"{tag}_who", prepared.plan.person_column, source)
+        self.whose = whose
         self.parts = [
-            _Membership(f"{tag}_k{number}", self.columns, number, *members[number])
+            _Membership(f"{tag}_k{number}", self.columns, number, *members[number], whose)
             if number in needed
             else None
             for number in range(len(members))
@@ -75,11 +83,16 @@ class Transform:
             table = self.subset.select_from(table)
         for column in self.columns:
             table = column.lookup.join_to(table)
+        if self.whose is not None:
+            table = self.whose.digit.lookup.join_to(table)
         table = self._tell_parts(table)
         position = {column.name: column for column in self.columns}
         made = {}
         for name in names:
             role = self.plan.role_of(name)
+            if name == self.keep:
+                made[name] = table[name]
+                continue
             if role == "dropped" or self.plan.identifying.get(name) == "remove":
                 continue
             if role == "identifying":
@@ -201,6 +214,20 @@ def _one_spelling(
     return {"spelling": values.take(pa.array(spelling))}
 
 
+class _Person:
+    """The column that tells people apart, as a number that the engine looks up."""
+
+    def __init__(self, tag: str, name: str, source: EngineSource) -> None:
+        seen = source.dictionary(name)
+        # Values that the engine spells in several ways are one person if Veil takes them for one.
+        codes = encode_values(pa.chunked_array([seen]))[1]
+        missing = np.array(seen.is_null(), dtype=np.bool_)
+        values = source.condensed.engine_values[name]
+        lookup = Lookup(tag, name, values, missing, {"c": pa.array(codes.astype(np.int64))})
+        self.digit = Digit(lookup, "c", max(1, len(seen)))
+        self.numbers = codes[np.array(source.condensed.table[name].combine_chunks().indices)]
+
+
 class _Membership:
     """The classes of a part, by those that are in it or those that are not, whichever are fewer."""
 
@@ -211,9 +238,11 @@ class _Membership:
         part: int,
         inside: NDArray[np.bool_],
         others: NDArray[np.bool_],
+        whose: _Person | None = None,
     ) -> None:
-        packing = Packing(tag, [column.digit(part) for column in columns])
-        numbers = [column.numbers(part) for column in columns]
+        further = [] if whose is None else [whose]
+        packing = Packing(tag, [*(each.digit(part) for each in columns), *(each.digit for each in further)])
+        numbers = [*(each.numbers(part) for each in columns), *(each.numbers for each in further)]
         both = Listed(packing, numbers, inside), Listed(packing, numbers, others)
         self.listed = min(both, key=len)
         self.accepts = self.listed is both[0]

@@ -26,6 +26,7 @@ from veil.engines.transform import Transform
 from veil.models.subset import numbers_with_gaps
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
+from veil.published.people import People
 from veil.verification.release import as_published, verify_models
 
 if TYPE_CHECKING:
@@ -54,7 +55,11 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
     known = outcome.quasi_identifiers if plan.suppressed_rows == "blank" and outcome.suppressed else None
 
     def judge(relation: Relation, written: Condensed) -> list[Finding]:
-        found = _verify_models(outcome, written.table, written.weights, flag)
+        found = (
+            _verify_models(outcome, written.table, written.weights, flag)
+            if plan.person_column is None
+            else _verify_people(outcome, source, expected.column_names, flag, written)
+        )
         return found + [
             _verify_mask(relation, name, plan.marker) for name in planned if name in plan.identifying
         ]
@@ -134,7 +139,33 @@ def _without_labels(source: EngineSource, outcome: Outcome) -> Scan | None:
     return dataclasses.replace(scan, texts=tuple(name for name in scan.texts if name not in labels))
 
 
-def _verify_models(outcome: Outcome, written: pa.Table, weights: Any, flag: str | None) -> list[Finding]:
+def _verify_people(
+    outcome: Outcome, source: EngineSource, names: list[str], flag: str | None, written: Condensed
+) -> list[Finding]:
+    """Check models that count people. Written rows do not tell whose they are: so the engine makes them again, for counting.
+
+    Everything is as it is written, but the column that tells people apart has not gone yet. What is counted has to be
+    what was written, combination by combination.
+    """
+    assert outcome.plan is not None
+    person = outcome.plan.person_column
+    assert person is not None
+    with_people = Transform(outcome, source, keep=person)(source.relation.table)
+    relation = dataclasses.replace(
+        source.relation, table=with_people, scan=_without_labels(source, outcome), origin=None, note=None
+    )
+    made = condense(copy_rows(relation), [*names, person])
+    known = People.of(made.table, person, all_rows=outcome.plan.knows == "all rows")
+    cells = made.table.drop_columns([person])
+    found = _verify_models(outcome, cells, made.weights, flag, known)
+    same = compare_counts(cells, made.weights, written.table, written.weights)
+    promise = "the rows whose people were counted are those that were written"
+    return [*found, Finding(promise, same.holds, same.measured)]
+
+
+def _verify_models(
+    outcome: Outcome, written: pa.Table, weights: Any, flag: str | None, persons: People | None = None
+) -> list[Finding]:
     prepared, recoded = outcome.prepared, outcome.recoding is not None
     assert prepared is not None
     blanked = prepared.plan.suppressed_rows == "blank" and outcome.suppressed > 0
@@ -150,6 +181,8 @@ def _verify_models(outcome: Outcome, written: pa.Table, weights: Any, flag: str 
         weights=prepared.weights,
         released_weights=weights,
     )
+    if persons is not None:
+        published.persons = persons
     # Of the levels of labels there are several after local recoding, and written rows do not say which is theirs.
     models = [each for each in outcome.models if not (recoded and each.reads_levels)]
     findings = verify_models(published, models)

@@ -181,15 +181,14 @@ class Evaluator:
         if self.settling and (self.monotone or self.others or len(self.settling) > 1):
             tally = self._settle(table, rejected)
         if self.on_sample:
-            star = self.encoding.class_without_information(levels, table.keys)
             losses = self.measure.class_losses(table)
             for criterion in self.on_sample:
                 if high and isinstance(criterion, Foreseeing):
-                    least = max(least, criterion.least(table, star))
-                criterion.suppress(table, rejected, losses, star)
+                    least = max(least, criterion.least(table))
+                criterion.suppress(table, rejected, losses)
             # Looked at again: what one criterion suppresses may be what another one needed.
             looked_at = [*self.settling, *self.on_sample]
-            satisfied &= all(criterion.fulfilled(table, rejected, star) for criterion in looked_at)
+            satisfied &= all(criterion.fulfilled(table, rejected) for criterion in looked_at)
             tally = self._reject([], table, rejected)
         return Verdict(Node(levels, table, rejected, tally, work), satisfied, least, possible)
 
@@ -209,13 +208,11 @@ class Evaluator:
                 criterion.reject(voted, unsafe)
             satisfied = not any(forbidding.forbids(voted) for forbidding, _ in self.forbidding)
             if self.on_sample:
-                # With all rows known, nobody who judges the sample as a whole reads labels.
-                by_labels = isinstance(people, OneRow)
-                star = self.encoding.class_without_information(levels, table.keys) if by_labels else -1
-                losses = self.measure.class_losses(table) if by_labels else None
+                # With all rows known, classes of people are not classes of rows, whose losses these are.
+                losses = self.measure.class_losses(table) if isinstance(people, OneRow) else None
                 for each in self.on_sample:
-                    each.suppress(voted, unsafe, losses, star)
-                satisfied &= all(each.fulfilled(voted, unsafe, star) for each in self.on_sample)
+                    each.suppress(voted, unsafe, losses)
+                satisfied &= all(each.fulfilled(voted, unsafe) for each in self.on_sample)
             rejected[:] = people.spread(unsafe)
             tally, lost = self._reject([], table, rejected), people.lost(unsafe)
         return Verdict(Node(levels, table, rejected, tally, work), satisfied, least, possible, lost)

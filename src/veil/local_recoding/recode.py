@@ -81,7 +81,7 @@ def recode(
     if outcome.statement is not None:
         raise PlanError(
             "the transformation of a SafePub release was chosen privately and cannot be changed afterwards. "
-            "SafePub(..., generalization={...}) releases one that was chosen without looking at the data"
+            "SafePub(..., 1e-4, generalization={...}) releases one that was chosen without looking at the data"
         )
     if outcome.plan is None or outcome.prepared is None:
         raise PlanError(

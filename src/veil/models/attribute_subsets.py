@@ -163,11 +163,11 @@ class _Criterion:
         self._settle(table, rejected, True)
 
     def suppress(
-        self, table: ClassTable, rejected: NDArray[np.uint8], losses: NDArray[np.float64] | None, star: int
+        self, table: ClassTable, rejected: NDArray[np.uint8], losses: NDArray[np.float64] | None
     ) -> None:
         self.reject(table, rejected)
 
-    def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8], star: int) -> bool:
+    def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8]) -> bool:
         return self._settle(table, rejected, False)
 
     def _settle(self, table: ClassTable, rejected: NDArray[np.uint8], mark: bool) -> bool:

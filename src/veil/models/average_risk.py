@@ -15,7 +15,7 @@ from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import ParameterError
 from veil.models.base import PrivacyModel, PromisedRisk, Strength
-from veil.models.sample_based import Share, ShareCriterion, listed_sizes
+from veil.models.sample_based import Share, ShareCriterion
 from veil.published.finding import Finding
 from veil.published.table import Published
 
@@ -32,13 +32,12 @@ class AverageReidentificationRisk(PrivacyModel):
     within one percent below 1/s is taken for 1/s, as in ARX, so that 0.33 allows classes of three. El Emam and
     Malin (2015) call the plain form strict average risk.
 
-    The class without information, all of whose labels are `*`, does not count. But for that the model is
-    monotone under generalization: merging classes makes fewer of them, each larger. It is not where some values
-    of every attribute become `*` and others do not, as the large classes that kept the average low may then
-    no longer count. Suppressing more of the smallest classes never hurts.
+    Without suppression, merging classes makes fewer of them, each larger. Suppressing more of the smallest classes never
+    hurts.
 
-    Difference from ARX: among classes of equal size and loss, those go first whose labels come first in their
-    hierarchies, not those whose rows come first in the table.
+    Differences from ARX: the class all of whose labels are `*` counts like any other, as its records are people, who may
+    show something in other columns. And among classes of equal size and loss, those go first whose labels come first in
+    their hierarchies, not those whose rows come first in the table.
 
     >>> AverageReidentificationRisk(0.1, highest=0.5, at_risk=0.05)
     AverageReidentificationRisk(average=0.1, highest=0.5, at_risk=0.05)
@@ -94,7 +93,7 @@ class AverageReidentificationRisk(PrivacyModel):
 
     def verify(self, published: Published) -> Finding:
         """Count again, in rational numbers."""
-        sizes = listed_sizes(published)
+        sizes = published.sizes
         average, *exposed = [share.measure(sizes) for share in self._shares]
         promise = f"average re-identification risk of at most {exactly(self.average)}"
         measured = beside(average, self.average)
@@ -107,7 +106,7 @@ class AverageReidentificationRisk(PrivacyModel):
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
         """Return the average and the highest risk, and the share of records above a usual risk."""
-        sizes = listed_sizes(published)
+        sizes = published.sizes
         average = Share(Fraction(0), None, records=False).measure(sizes)
         highest = Fraction(1, int(sizes.min())) if sizes.size else Fraction(0)
         exposed = Share(Fraction(0), smallest_safe_size(_ASSESSED_RISK), records=True).measure(sizes)

@@ -120,15 +120,14 @@ class SampleCriterion(Protocol):
     """A decision on all classes together that are still there after the classes have been judged one by one."""
 
     def suppress(
-        self, table: ClassTable, rejected: NDArray[np.uint8], losses: NDArray[np.float64] | None, star: int
+        self, table: ClassTable, rejected: NDArray[np.uint8], losses: NDArray[np.float64] | None
     ) -> None:
         """Mark further classes for suppression until the model is fulfilled, if that can be done.
 
-        `losses` orders classes of equal size by what they cost (None: it does not matter); `star` is the
-        class without any information left, which is neither judged nor suppressed, or -1.
+        `losses` orders classes of equal size by what they cost (None: it does not matter).
         """
 
-    def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8], star: int) -> bool:
+    def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8]) -> bool:
         """Whether the classes that are not marked fulfil the model as a whole."""
 
 
@@ -136,7 +135,7 @@ class SampleCriterion(Protocol):
 class Foreseeing(Protocol):
     """A sample criterion that can tell how many records every more specific node must suppress."""
 
-    def least(self, table: ClassTable, star: int) -> int:
+    def least(self, table: ClassTable) -> int:
         """Return how many records have to be suppressed at this node and at every more specific one."""
 
 
@@ -162,6 +161,8 @@ class PrivacyModel:
     monotone_suppression
         A part of a rejected class is rejected. The records rejected at a node are then rejected at every
         more specific one.
+    absence_tells
+        Whether the model promises something of people of whom no record is shown, so that rows must not be dropped.
     reads_labels
         Whether the model judges what the labels of a class say, not only which records it holds, so that
         microaggregated columns leave it nothing to judge.
@@ -177,6 +178,8 @@ class PrivacyModel:
     view
         How it reads a class in which a person has several values of a sensitive attribute, where people may have several
         rows: see `veil.classes.voters`. "one value", which rejects such classes, is right for every model.
+    known_in_part
+        Whether its column may be one that an attacker knows, too: the model then says how much of it. For masks alone.
     counts_people
         Whether it can count people who may have several rows. Not so if it adds up records of several classes.
     unseen
@@ -186,11 +189,13 @@ class PrivacyModel:
     monotone_generalization: ClassVar[bool] = False
     monotone_suppression: ClassVar[bool] = False
     reads_labels: ClassVar[bool] = False
+    absence_tells: ClassVar[bool] = False
     reads_levels: ClassVar[bool] = False
     attacks: ClassVar[tuple[str, ...]] = ()
     monotone_if: ClassVar[Mapping[str, str]] = {}
     unseen: ClassVar[str | None] = None
     view: ClassVar[View] = "one value"
+    known_in_part: ClassVar[bool] = False
     counts_people: ClassVar[bool] = True
 
     def why_not_people(self, *, all_rows: bool) -> str | None:

@@ -41,7 +41,9 @@ class DeltaPresence(PrivacyModel):
     `empty_classes="ignore"` does so always, to reproduce such results. What is lost: of everybody in a class without
     a released record an attacker learns for certain that they are not in the subset. Only `maximum`, and
     `minimum` for people who share their class with a released record, are promised then. For suppressed
-    records the release tells no class, and nothing is promised for people in classes that are suppressed whole.
+    records the release tells no class, and nothing is promised for people in classes that are suppressed whole: any of them
+    may be behind a blank row. Dropped rows leave no such doubt, so that a plan with a minimum above 0 that drops rows is
+    refused.
 
     Monotone under generalization, since the share of a union lies between those of its parts; not so if empty
     classes are ignored, as a part that nobody minds may spoil the union. Not monotone under suppression.
@@ -73,6 +75,8 @@ class DeltaPresence(PrivacyModel):
                 f"`minimum` of DeltaPresence should be at most `maximum`, which is {self.maximum:g}, "
                 f"not {self.minimum:g}"
             )
+        # Of people whose like were all dropped, everybody sees that nobody is in the release: a share of 0.
+        object.__setattr__(self, "absence_tells", self.minimum > 0 and self.empty_classes == "forbid")
         # A class variable of the base; the safe answer stays where the empty classes cannot be relied on.
         object.__setattr__(
             self, "monotone_generalization", self.minimum == 0 or self.empty_classes == "forbid"

@@ -1,13 +1,14 @@
 """Models that judge all classes of a table together, by their sizes alone.
 
-They are asked after the models that judge class by class, about the classes that are left. The class whose labels
-are all `*` is not among them: it says nothing about anybody. If the classes violate a model, those that are
-easiest to single out go first: the smallest, among equally small ones those that lose least, then those whose labels
+They are asked after the models that judge class by class, about all classes that are left. If these violate a model,
+those that are easiest to single out go first: the smallest, among equally small ones those that lose least, then those whose labels
 come first in their hierarchies, compared from the last attribute to the first. How many go is found by bisection, as
 in ARX, so that results can be compared.
 
 Differences from ARX: where size and loss are equal, ARX goes by the numbers of rows; here the order of rows never
-matters, so that a table gives the same answer wherever it is.
+matters, so that a table gives the same answer wherever it is. And ARX leaves out the class whose labels are all `*`, as if it
+were suppressed. Its records are people like others: what they show in other columns is shown, and a lone one can be told
+from the rest.
 """
 
 from __future__ import annotations
@@ -17,16 +18,12 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
 from veil.base.exact import largest_fraction
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.hierarchies.hierarchy import ROOT, Hierarchy
-from veil.published.table import Published
-from veil.tables.columns import is_text
 
 _DENSE = 1024
 """Sizes below this are counted in an array; there are few classes above it."""
@@ -40,17 +37,17 @@ class SizeCriterion:
         raise NotImplementedError
 
     def suppress(
-        self, table: ClassTable, rejected: NDArray[np.uint8], losses: NDArray[np.float64] | None, star: int
+        self, table: ClassTable, rejected: NDArray[np.uint8], losses: NDArray[np.float64] | None
     ) -> None:
         """Mark the smallest classes until the model is fulfilled."""
-        sizes, counts = _histogram(table.count, rejected, star)
+        sizes, counts = _histogram(table.count, rejected)
         prefix = self.prefix(sizes, counts)
         if prefix:
-            _mark(table, rejected, losses, star, sizes, counts, prefix)
+            _mark(table, rejected, losses, sizes, counts, prefix)
 
-    def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8], star: int) -> bool:
+    def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8]) -> bool:
         """Whether the classes that are not marked fulfil the model. No classes at all fulfil every one."""
-        sizes, counts = _histogram(table.count, rejected, star)
+        sizes, counts = _histogram(table.count, rejected)
         return not sizes.size or self.holds(sizes, counts)
 
     def prefix(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> int:
@@ -115,7 +112,6 @@ class ShareCriterion(SizeCriterion):
             below = sample.entries + 1 if share.below is None else min(share.below, sample.entries + 1)
             rows.append((fraction.numerator, fraction.denominator, below, share.records))
         self.shares = np.array(rows, np.int64)
-        self.bounded = all(_keeps_stars(hierarchy) for hierarchy in sample.encoding.hierarchies)
 
     def holds(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
         return not _shortest_prefix(sizes, counts, self.shares)
@@ -123,7 +119,7 @@ class ShareCriterion(SizeCriterion):
     def prefix(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> int:
         return int(_shortest_prefix(sizes, counts, self.shares))
 
-    def least(self, table: ClassTable, star: int) -> int:
+    def least(self, table: ClassTable) -> int:
         """Return how many records have to be suppressed at this node and at every more specific one.
 
         Take what a more specific node keeps. Seen from here it lies in no more classes than there, and a
@@ -132,34 +128,20 @@ class ShareCriterion(SizeCriterion):
         large classes, and as many others as fit. The bound on classes still holds if the classes are filled
         up with the rest of their records, and the largest union of classes for which it does is what is left
         without the smallest.
-
-        None of this is true if classes that count there do not count here because their labels became `*`,
-        or the other way round. Then nothing is claimed.
         """
-        if star >= 0 or not self.bounded:
-            return 0
-        sizes, counts = _histogram(table.count, np.zeros(len(table), np.uint8), star)
+        sizes, counts = _histogram(table.count, np.zeros(len(table), np.uint8))
         return int(_least_records(sizes, counts, self.shares))
-
-
-def _keeps_stars(hierarchy: Hierarchy) -> bool:
-    """Whether what is `*` on a level is `*` on all levels above it."""
-    for level, targets in enumerate(hierarchy.maps):
-        labels, above = hierarchy.labels[level], hierarchy.labels[level + 1]
-        if ROOT in labels and above[targets[labels.index(ROOT)]] != ROOT:
-            return False
-    return True
 
 
 @kernel
 def _histogram(
-    counts: NDArray[np.int64], rejected: NDArray[np.uint8], star: int
+    counts: NDArray[np.int64], rejected: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the different sizes of the classes that are left, in ascending order, and how many have each."""
     few = np.zeros(_DENSE, np.int64)
     alone = large = 0
     for i in range(counts.size):
-        if rejected[i] or i == star:
+        if rejected[i]:
             continue
         if counts[i] == 1:  # by far the most, and faster in a register
             alone += 1
@@ -172,7 +154,7 @@ def _histogram(
     if large:
         large = 0
         for i in range(counts.size):
-            if counts[i] >= _DENSE and not rejected[i] and i != star:
+            if counts[i] >= _DENSE and not rejected[i]:
                 many[large] = counts[i]
                 large += 1
         many.sort()
@@ -197,7 +179,6 @@ def _mark(
     table: ClassTable,
     rejected: NDArray[np.uint8],
     losses: NDArray[np.float64] | None,
-    star: int,
     sizes: NDArray[np.int64],
     counts: NDArray[np.int64],
     prefix: int,
@@ -206,7 +187,7 @@ def _mark(
     ends = np.cumsum(counts)
     last = int(np.searchsorted(ends, prefix))
     rest = prefix - int(ends[last] - counts[last])
-    equal = _mark_smaller(table.count, rejected, star, sizes[last], int(counts[last]))
+    equal = _mark_smaller(table.count, rejected, sizes[last], int(counts[last]))
     # Later attributes stand in later words and higher bits. No two classes have the same key.
     for order in (*(() if losses is None else (losses,)), *reversed(table.keys)):
         if rest == equal.size:
@@ -217,13 +198,13 @@ def _mark(
 
 @kernel
 def _mark_smaller(
-    classes: NDArray[np.int64], rejected: NDArray[np.uint8], star: int, size: int, number: int
+    classes: NDArray[np.int64], rejected: NDArray[np.uint8], size: int, number: int
 ) -> NDArray[np.int64]:
     """Mark all classes smaller than `size`, and return the `number` ones of that size."""
     equal = np.empty(number, np.int64)
     filled = 0
     for i in range(classes.size):
-        if rejected[i] or i == star or classes[i] == 0:
+        if rejected[i] or classes[i] == 0:
             continue
         if classes[i] < size:
             rejected[i] = 1
@@ -363,13 +344,3 @@ def _least_records(sizes: NDArray[np.int64], counts: NDArray[np.int64], shares: 
                 t += 1
         most = max(most, needed)
     return most
-
-
-def listed_sizes(published: Published) -> NDArray[np.int64]:
-    """Return the sizes of all classes of a published table but the one whose labels are all `*`."""
-    if not published.names or not all(is_text(published.labels[name].type) for name in published.names):
-        return published.sizes
-    stars = np.ones(published.sizes.size, np.bool_)
-    for name in published.names:
-        stars &= np.array(pc.fill_null(pc.equal(published.labels[name], ROOT), False), dtype=np.bool_)
-    return published.sizes[~stars]

@@ -17,7 +17,7 @@ from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import ParameterError
 from veil.models.base import Beside, PrivacyModel, PromisedRisk, Strength
-from veil.models.sample_based import Share, ShareCriterion, SizeCriterion, listed_sizes
+from veil.models.sample_based import Share, ShareCriterion, SizeCriterion
 from veil.population import AnyPopulation, Estimate, Estimator, Population, estimate
 from veil.population.confirm import confirm_estimate
 from veil.population.zayatz import zayatz_between, zayatz_is_at_most
@@ -29,13 +29,11 @@ from veil.published.table import Published
 class SampleUniqueness(PrivacyModel):
     """At most a given share of the records are alone in their class.
 
-    The class without information, all of whose labels are `*`, does not count. But for that the model is
-    monotone under generalization: merging classes never makes a record unique. It is not where some values of
-    every attribute become `*` and others do not, as the unique records are then a larger share of those that
-    count. Suppressing more of the smallest classes never hurts.
+    Without suppression, merging classes never makes a record unique. Suppressing more of the smallest classes never hurts.
 
-    Difference from ARX: among classes of equal size and loss, those go first whose labels come first in their
-    hierarchies, not those whose rows come first in the table.
+    Differences from ARX: the class all of whose labels are `*` counts like any other, as its records are people, who may
+    show something in other columns. And among classes of equal size and loss, those go first whose labels come first in
+    their hierarchies, not those whose rows come first in the table.
 
     >>> SampleUniqueness(0.05)
     SampleUniqueness(threshold=0.05)
@@ -71,7 +69,7 @@ class SampleUniqueness(PrivacyModel):
 
     def verify(self, published: Published) -> Finding:
         """Count again, in rational numbers."""
-        sizes = listed_sizes(published)
+        sizes = published.sizes
         measured = beside(self._share.measure(sizes), self.threshold)
         promise = f"at most {exactly(self.threshold)} of the records are unique"
         return Finding(promise, self._share.holds(sizes), measured)
@@ -79,7 +77,7 @@ class SampleUniqueness(PrivacyModel):
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
         """Return the share of unique records."""
-        share = Share(Fraction(0), 2, records=True).measure(listed_sizes(published))
+        share = Share(Fraction(0), 2, records=True).measure(published.sizes)
         return [Strength(cls.__name__, "threshold", float_at_least(share))]
 
 
@@ -154,7 +152,7 @@ class PopulationUniqueness(PrivacyModel):
     def verify(self, published: Published) -> Finding:
         """Estimate again and put the solution into the equations, summed term by term."""
         size = self._size(published.baseline_records)
-        sizes, counts = np.unique(listed_sizes(published), return_counts=True)
+        sizes, counts = np.unique(published.sizes, return_counts=True)
         found = confirm_estimate(self.model, sizes, counts, size, like_arx=self.like_arx)
         equations = ", by ARX's equations" if self.like_arx else ""
         promise = (
@@ -174,7 +172,7 @@ class PopulationUniqueness(PrivacyModel):
         if not isinstance(published.people, Population):
             return []
         size = published.people.size_for(published.baseline_records)
-        sizes, counts = np.unique(listed_sizes(published), return_counts=True)
+        sizes, counts = np.unique(published.sizes, return_counts=True)
         found = {name: confirm_estimate(name, sizes, counts, size) for name in get_args(Estimator)}
         return [
             Strength(cls.__name__, f"threshold ({name})", _least_threshold(each, sizes, counts, size))

@@ -26,9 +26,18 @@ Aggregate = Literal["centroid", "mean", "geometric mean", "median", "mode", "int
 
 
 def aggregate_groups(
-    column: pa.ChunkedArray, groups: Groups, how: Aggregate, name: str, *, keep_type: bool = False
+    column: pa.ChunkedArray,
+    groups: Groups,
+    how: Aggregate,
+    name: str,
+    *,
+    keep_type: bool = False,
+    least: int = 1,
 ) -> pa.Array:
     """Return the aggregate of each group.
+
+    Of fewer than `least` known values there is none: the mean of one value is that value, and whose it is does not change
+    that it would be published.
 
     "centroid" is the mean of numbers, dates and times, and the mode of everything else. A geometric mean is
     exp(mean(ln(v + 1))) - 1, so that 0 has one. The median of an even number of values lies halfway between both
@@ -45,6 +54,12 @@ def aggregate_groups(
     >>> aggregate_groups(ages, np.array([0, 0, 1, 1]), "interval", "age").to_pylist()
     ['[20, 23]', '[40, 41]']
     """
+    if least > 1:
+        known = np.bincount(
+            groups[np.array(pc.is_valid(column), dtype=np.bool_)], minlength=int(groups.max(initial=-1)) + 1
+        )
+        found = aggregate_groups(column, groups, how, name, keep_type=keep_type)
+        return found.take(pa.array(np.arange(len(found)), mask=known < least))
     if pa.types.is_dictionary(column.type):
         return _categorical(column, groups, how, name, keep_type)
     quantity = is_quantity(column.type)

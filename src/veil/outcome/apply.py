@@ -14,6 +14,7 @@ from veil.base.randomness import Randomness
 from veil.classes.encoding import Levels
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
+from veil.published.blank import shows_nothing
 from veil.published.flag import free_flag
 from veil.tables.arrow import dictionary_encoded, has_ordered_categories, in_new_memory
 
@@ -115,7 +116,7 @@ def _another_looks_blank(
     for column in columns.values():
         if not rows.size:
             return False
-        rows = rows[_looks_blank(column, marker)[rows]]
+        rows = rows[shows_nothing(column, marker)[rows]]
     return 0 < rows.size < shown.size
 
 
@@ -142,7 +143,7 @@ def _aggregate(
     present = np.unique(groups[released])
     numbers[present] = np.arange(present.size)
     found = aggregate_groups(
-        column.filter(pa.array(released)), numbers[groups[released]], how, name, keep_type=True
+        column.filter(pa.array(released)), numbers[groups[released]], how, name, keep_type=True, least=2
     )
     found = decode_column(found)
     rows = numbers[groups]
@@ -153,10 +154,11 @@ def blank_cells(column: Column, hidden: NDArray[np.bool_], marker: str | None) -
     """Blank some cells of a column: the marker in text, a missing value in anything else."""
     blank = _blank(column.type, marker)
     if not pa.types.is_dictionary(column.type):
-        if blank.is_valid:
+        # What stands below a blank cell is left behind when the table gets memory of its own.
+        try:
             return pc.if_else(pa.array(hidden), blank, column)
-        # Taking nothing leaves nothing below the blank cell, as choosing between two would.
-        return column.take(pa.array(np.arange(len(column)), mask=hidden))
+        except pa.ArrowNotImplementedError:  # some nested types
+            return column.take(pa.array(np.arange(len(column)), mask=hidden))
     chunked = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     values, codes = dictionary_encoded(chunked)
     if has_ordered_categories(column.type):  # which stay in their order, and those that are missing so
@@ -172,19 +174,6 @@ def blank_cells(column: Column, hidden: NDArray[np.bool_], marker: str | None) -
     codes = np.where(hidden, np.int32(place), codes)
     made = pa.array(codes, mask=codes < 0)
     return pa.DictionaryArray.from_arrays(made, values, ordered=column.type.ordered)
-
-
-def _looks_blank(column: Column, marker: str | None) -> NDArray[np.bool_]:
-    blank = _blank(column.type, marker)
-    if pa.types.is_dictionary(column.type):
-        chunked = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
-        values, codes = dictionary_encoded(chunked)
-        return np.asarray(_equal_to(values, blank))[codes]
-    return np.asarray(_equal_to(column, blank))
-
-
-def _equal_to(values: Column, blank: pa.Scalar) -> Column:
-    return pc.fill_null(pc.equal(values, blank), False) if blank.is_valid else pc.is_null(values)
 
 
 def _blank(kind: pa.DataType, marker: str | None) -> pa.Scalar:

@@ -27,6 +27,9 @@ class Method:
     apart_is_secret: ClassVar[bool] = False
     """Whether the tables kept apart undo the masking, so that they must not go with the release."""
 
+    takes_rows_of_engines: ClassVar[bool] = False
+    """Whether all rows of a table that an engine holds are brought into memory for it."""
+
     shuffles: ClassVar[bool] = False
     """Whether the output is safe in a random order only."""
 

@@ -24,6 +24,7 @@ from veil.models.base import PrivacyModel
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.finding import Verification
+from veil.published.people import People
 from veil.published.table import Published
 from veil.tables.source import Source
 
@@ -244,10 +245,9 @@ class Outcome:
         """Whether no more records are suppressed than the plan allows."""
         if self.plan is None:
             return True
-        if self.prepared is not None and self.prepared.people is not None and self.hidden is not None:
-            lost = np.unique(self.prepared.people[self.hidden]).size
-            everybody = int(self.prepared.people.max()) + 1
-            return lost <= largest_count(self.plan.suppression_limit, everybody)
+        if self.persons is not None and self.hidden is not None:
+            limit = largest_count(self.plan.suppression_limit, self.persons.number)
+            return self.persons.lost(self.hidden) <= limit
         records = self.records if self.prepared is None else self.prepared.sample.records
         return self.suppressed <= largest_count(self.plan.suppression_limit, records)
 
@@ -280,8 +280,22 @@ class Outcome:
         return self.table.take(pa.array(place[rows]))
 
     @functools.cached_property
+    def persons(self) -> People | None:
+        """Whose row each row of the input is, if people may have several."""
+        plan = self.plan
+        if plan is None or plan.person_column is None or plan.person_column not in self.original.column_names:
+            return None
+        return People.of(self.original, plan.person_column, all_rows=plan.knows == "all rows")
+
+    @functools.cached_property
+    def attacked(self) -> Published:
+        """The output as an attacker sees it: `published`, in which people are counted where they may have several rows."""
+        persons = self.persons
+        return self.published if persons is None else self.published.counting(persons.take(self.origins))
+
+    @functools.cached_property
     def published(self) -> Published:
-        """The output as everybody sees it. Masks suppress no records: whatever is missing there is a value."""
+        """The output as everybody sees it, row by row. Masks suppress no records: whatever is missing there is a value."""
         return Published(
             self.table,
             self.quasi_identifiers,

@@ -285,6 +285,15 @@ class Plan:
         if self.choose_by == "quasi-identifiers":
             self._check_blind()
         for model in self.models:
+            if model.absence_tells and self.suppressed_rows == "drop" and self.suppression_limit > 0:
+                raise PlanError(
+                    f"{model} promises a least chance to be in the release, and of people whose rows are dropped everybody "
+                    "sees that they are not. Leave these rows blank (",
+                    Say("suppressed_rows", "blank"),
+                    "), or let none be suppressed: a ",
+                    Say("suppression_limit"),
+                    " of 0",
+                )
             if self.microaggregated and (model.reads_labels or model.subset is not None):
                 raise PlanError(
                     f"{model} compares the labels of generalized values, which microaggregated columns do not show: "
@@ -323,6 +332,15 @@ class Plan:
                         "so in ",
                         Say("person"),
                     )
+            if self.order == "input" and self.knows != "all rows":
+                raise PlanError(
+                    "rows that stay in the order of the input stand beside others of the same person, so that whoever knows "
+                    "one row may find all of them: let the order be random (",
+                    Say("order", "random"),
+                    "), or take an attacker to know all rows (",
+                    Say("knows", "all rows"),
+                    ")",
+                )
         elif self.person == ASK and self.knows != "one row":
             raise PlanError(
                 Say("knows", self.knows),

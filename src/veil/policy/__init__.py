@@ -6,11 +6,13 @@
     policy.check(found)                           # what is wrong with it
     policy.apply(table, "policies/", purpose="research", recipient="lab")
 
-`apply` is a verb and lives with the others, in `veil.api`; it is fetched from there when it is first used.
+`apply` is a verb and lives with the others, in `veil.api`; the package says who provides it.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
+
+from veil.base.provided import POLICIES_CARRIED_OUT
 
 if TYPE_CHECKING:  # names for editors and type checkers
     from veil.policy.account import Account as Account
@@ -34,26 +36,27 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.policy.substitution import weakest as weakest
 
 _HOMES = {
-    "api.policy": ("apply",),
-    "policy.account": ("Account",),
-    "policy.checks": ("Problem", "check"),
-    "policy.documents": ("parse", "read", "read_all", "to_json", "to_xml", "write"),
-    "policy.elements": ("Policy",),
-    "policy.form": ("digest",),
-    "policy.retention": ("Due", "due"),
-    "policy.schema": ("json_schema", "xml_schema"),
-    "policy.substitution": ("Distribution", "Substitution", "implied", "weakest"),
+    "account": ("Account",),
+    "checks": ("Problem", "check"),
+    "documents": ("parse", "read", "read_all", "to_json", "to_xml", "write"),
+    "elements": ("Policy",),
+    "form": ("digest",),
+    "retention": ("Due", "due"),
+    "schema": ("json_schema", "xml_schema"),
+    "substitution": ("Distribution", "Substitution", "implied", "weakest"),
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "apply":
+        return POLICIES_CARRIED_OUT.function()
     for home, names in _HOMES.items():
         if name in names:
-            found = getattr(importlib.import_module(f"veil.{home}"), name)
+            found = getattr(importlib.import_module(f"veil.policy.{home}"), name)
             globals()[name] = found
             return found
     raise AttributeError(f"module 'veil.policy' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(name for names in _HOMES.values() for name in names)
+    return sorted(["apply", *(name for names in _HOMES.values() for name in names)])

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.base.views import View
 from veil.errors import InputError
 from veil.hierarchies.hierarchy import Hierarchy
+from veil.published.blank import shows_nothing
 from veil.published.people import People, worst_counts
 from veil.tables.columns import (
     Encoded,
@@ -28,7 +28,6 @@ from veil.tables.columns import (
     encode_comparable,
     encode_values,
     freeze,
-    is_text,
     number_rows,
 )
 
@@ -224,6 +223,21 @@ class Published:
         made.view = view
         return made
 
+    def by_one_row(self) -> Published:
+        """The same table as somebody sees it who knows one row of a person only."""
+        if self.persons is None or not self.persons.all_rows:
+            return self
+        return self.counting(People(self.persons.codes))
+
+    def counting(self, persons: People) -> Published:
+        """The same table, of which people are counted."""
+        made = copy.copy(self)
+        made.persons, made._histograms = persons, {}
+        made.baseline_persons = persons if made.baseline is made.table else made.baseline_persons
+        for derived in ("classes", "sizes", "labels"):
+            made.__dict__.pop(derived, None)
+        return made
+
     def _by_people(self, attribute: str, persons: People) -> Histograms:
         """Count the people of each class who show each value, or are taken to in the worst view."""
         values, codes = encode_comparable(self.table[attribute], attribute)
@@ -270,7 +284,7 @@ class Published:
     def blank(self, column: str) -> NDArray[np.bool_]:
         """Tell for each record whether a column shows what suppressed cells show: the marker, or nothing."""
         values, codes = self.encode(column)
-        found: NDArray[np.bool_] = self._shows_nothing(values)[codes]
+        found: NDArray[np.bool_] = shows_nothing(values, self.marker)[codes]
         return found
 
     def _blank_rows(self) -> NDArray[np.bool_]:
@@ -283,17 +297,7 @@ class Published:
                 column, rows = self.table[name], np.flatnonzero(found)
                 if pa.types.is_string_view(column.type):  # of which Arrow takes no rows
                     column = column.cast(pa.string())
-                found[rows] = self._shows_nothing(column.take(pa.array(rows)))
-        return found
-
-    def _shows_nothing(self, values: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:
-        if pa.types.is_dictionary(values.type):
-            values = values.cast(values.type.value_type)
-        if self.marker is None or not is_text(values.type):
-            blank = pc.is_null(values)
-        else:
-            blank = pc.fill_null(pc.equal(values, self.marker), False)
-        found: NDArray[np.bool_] = np.array(blank, dtype=np.bool_)
+                found[rows] = shows_nothing(column.take(pa.array(rows)), self.marker)
         return found
 
 

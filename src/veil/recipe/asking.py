@@ -10,6 +10,7 @@
       - {ask: count, where: age >= 65, epsilon: 0.1}
       - {ask: histogram, of: sex, epsilon: 0.1}
       - {ask: quantiles, of: age, shares: [0.25, 0.5, 0.75], epsilon: 0.3}
+      - {ask: record, who: 17, of: sex, epsilon: 0.1, noise: {chances: {f: 0.6, m: 0.4}}}
 
 Relative paths start at the folder of the recipe.
 """
@@ -22,8 +23,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from veil.dp.neighbours import Neighbours
+from veil.dp.priors import Prior
 from veil.dp.session import Asking
-from veil.errors import ParameterError
+from veil.errors import MissingDependencyError, ParameterError, did_you_mean
 from veil.recipe.base import Located, schema_of
 
 Number = int | float | str
@@ -32,6 +34,76 @@ Number = int | float | str
 
 def _one_or_more(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
+
+
+class PriorSpec(BaseModel):
+    """What the one who asks expects to hear: chances, answers that are alike, or a range of numbers.
+
+    >>> PriorSpec(chances={"yes": 0.01, "no": 0.99}).prior().weights
+    (1, 99)
+    >>> len(PriorSpec(range=(0, 120), distribution="norm", parameters={"loc": 40, "scale": 15}).prior().points)
+    4096
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    chances: Annotated[
+        dict[str, Number] | list[tuple[Any, Number]] | None,
+        Field(
+            description="the chance of each answer, or pairs of an answer and its chance; they add up to 1"
+        ),
+    ] = None
+    answers: Annotated[list[Any] | None, Field(description="answers that are equally likely")] = None
+    range: Annotated[tuple[float, float] | None, Field(description="numbers from the one to the other")] = (
+        None
+    )
+    distribution: Annotated[
+        str | None, Field(description="of numbers in the range, as scipy.stats calls it; by default uniform")
+    ] = None
+    parameters: Annotated[
+        dict[str, float],
+        Field(default_factory=dict, description="of the distribution, such as loc and scale"),
+    ]
+    distance: Annotated[
+        Literal["absolute", "nominal", "ordinal"] | None,
+        Field(description="how far two answers are apart, with chances"),
+    ] = None
+
+    def prior(self) -> Prior:
+        """Return the prior."""
+        given = [name for name in ("chances", "answers", "range") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ParameterError(
+                f"a prior has `chances`, `answers` or a `range`, one of them, not {len(given)}"
+            )
+        if self.distance is not None and self.chances is None:
+            raise ParameterError("`distance` of a prior goes with `chances`")
+        if (self.distribution is not None or self.parameters) and self.range is None:
+            raise ParameterError("`distribution` and `parameters` of a prior go with a `range`")
+        if self.chances is not None:
+            return Prior.table(dict(self.chances), self.distance or "nominal")
+        if self.answers is not None:
+            return Prior.uniform(self.answers)
+        assert self.range is not None
+        if self.distribution is None:
+            return Prior.uniform(*self.range)
+        return Prior.cut(self._distribution(self.distribution), *self.range)
+
+    def _distribution(self, name: str) -> Any:
+        try:
+            from scipy import stats
+        except ImportError:
+            raise MissingDependencyError(
+                "priors from distributions need SciPy. Install it with: pip install scipy"
+            ) from None
+        found = getattr(stats, name, None)
+        if not isinstance(found, stats.rv_continuous):
+            known = [each for each in dir(stats) if isinstance(getattr(stats, each), stats.rv_continuous)]
+            raise ParameterError(f"scipy.stats has no distribution {name!r}.{did_you_mean(name, known)}")
+        try:
+            return found(**self.parameters)
+        except TypeError as error:
+            raise ParameterError(f"the parameters of {name!r} are wrong: {error}") from None
 
 
 class QuestionSpec(BaseModel):
@@ -56,8 +128,8 @@ class QuestionSpec(BaseModel):
         None
     )
     noise: Annotated[
-        Literal["laplace", "geometric", "gaussian", "staircase", "step"] | None,
-        Field(description="the noise; by default geometric for counts and laplace for sums"),
+        Literal["laplace", "geometric", "gaussian", "staircase", "step"] | PriorSpec | None,
+        Field(description="the noise, or a prior; by default geometric for counts and laplace for sums"),
     ] = None
 
     def put(self, asking: Asking[Any]) -> Any:
@@ -67,10 +139,15 @@ class QuestionSpec(BaseModel):
             return asking.quantiles(self._column(), self.shares, where=self.where, **price)
         price["delta"] = self.delta
         if self.ask == "record":
-            return asking.record(self.who, self._column(), **price)
-        price |= {"rho": self.rho, "where": self.where} | (
-            {} if self.noise is None else {"noise": self.noise}
-        )
+            if isinstance(self.noise, str):
+                raise ParameterError(
+                    f"a question about one person needs a prior as `noise`, not {self.noise!r}"
+                )
+            prior = None if self.noise is None else self.noise.prior()
+            return asking.record(self.who, self._column(), noise=prior, **price)
+        price |= {"rho": self.rho, "where": self.where}
+        if self.noise is not None:
+            price["noise"] = self.noise.prior() if isinstance(self.noise, PriorSpec) else self.noise
         if self.ask == "count":
             return asking.count(**price)
         if self.ask == "histogram":

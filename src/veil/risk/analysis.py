@@ -13,6 +13,7 @@ from veil.errors import PlanError
 from veil.models import PrivacyModel
 from veil.models.presence import sizes_in_population
 from veil.models.subset import subset_of
+from veil.plan.plan import Knows
 from veil.population import REGIONS, Population, population_of
 from veil.published.table import Published
 from veil.risk.attackers import Attackers, attacker_risks
@@ -132,6 +133,8 @@ def analyze(
     models: Iterable[PrivacyModel] = (),
     largest_subset: int | None = None,
     sampling_fraction: float | None = None,
+    person: str | None = None,
+    knows: Knows = "one row",
     marker: str | None = "*",
     untouched: bool = False,
 ) -> RiskAnalysis:
@@ -160,6 +163,11 @@ def analyze(
         limit up to eleven of them, and above as many as some 2,000 subsets allow.
     sampling_fraction
         Share of the population in the table, for DIS-SUDA; by default as `population` has it, or 0.01.
+    person, knows
+        The column that tells people apart, if somebody may have several rows, and whether attackers know "one row" of a
+        person or "all rows". A release brings its own. A record is then a person in a class, and what is said of fewer
+        columns, of wildcards and of single records counts everybody once for each different combination; there is no
+        estimate of population uniques, which takes a sample in which everybody is once.
     marker
         Text of suppressed cells.
     untouched
@@ -175,14 +183,20 @@ def analyze(
     uniques:     2 records (50 %)
     SUDA:        2 records with a score, highest 1, DIS 1 %
     """
-    published, people = _open_table(source, quasi_identifiers, population, subset, marker, untouched)
+    if person is not None and (subset is not None or weights is not None or household is not None):
+        raise PlanError(
+            "`subset`, `weights` and `household` speak of rows, each of them a person: leave them out, or `person`"
+        )
+    published, people = _open_table(
+        source, quasi_identifiers, population, subset, marker, untouched, person, knows
+    )
     made = group_records(published, untouched=untouched)
-    sizes, columns = made.sizes, len(made.names)
+    sizes, columns = published.sizes, len(made.names)
     everybody = None if published.population is None else sizes_in_population(published)
     limits = risk_limits(models, published.records)
     attackers = attacker_risks(sizes, threshold, everybody=everybody, limits=limits)
     uniques = None
-    if people is not None:
+    if people is not None and published.persons is None:
         uniques = population_uniques(sizes, people.size_for(published.records))
     if sampling_fraction is None:
         sampling_fraction = 0.01 if uniques is None else uniques.sampling_fraction or 0.01
@@ -228,7 +242,14 @@ def _subsets(made: Grouped, largest: int, counted: bool) -> tuple[tuple[Attribut
 
 
 def _open_table(
-    source: Any, quasi_identifiers: Any, population: Any, subset: Any, marker: str | None, untouched: bool
+    source: Any,
+    quasi_identifiers: Any,
+    population: Any,
+    subset: Any,
+    marker: str | None,
+    untouched: bool,
+    person: str | None,
+    knows: Knows,
 ) -> tuple[Published, Population | None]:
     """Return the table and the number of people it stands for, in whatever way they are given."""
     everybody: pa.Table | None = None
@@ -253,7 +274,13 @@ def _open_table(
         mask = subset_of(subset).mask(source)
         everybody, source = source.select(names), source.filter(pa.array(mask))
     published = published_of(
-        source, quasi_identifiers, marker=marker, untouched=untouched, population=everybody
+        source,
+        quasi_identifiers,
+        marker=marker,
+        untouched=untouched,
+        population=everybody,
+        person=person,
+        knows=knows,
     )
     if people is None and isinstance(published.people, Population):
         people = published.people

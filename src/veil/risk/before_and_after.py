@@ -29,4 +29,4 @@ def _input_sizes(outcome: Outcome, names: list[str]) -> NDArray[np.int64]:
     if isinstance(source, EngineHeld) and outcome.prepared is None:
         return source.class_sizes(there)
     weights = source.weights if outcome.prepared is None else outcome.prepared.weights
-    return Published(original, there, untouched=True, weights=weights).sizes
+    return Published(original, there, untouched=True, weights=weights, persons=outcome.persons).sizes

@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from veil.engines.relation import relation_of
 from veil.errors import PlanError, did_you_mean
 from veil.outcome.outcome import Outcome, outcome_of
+from veil.plan.people import number_people
+from veil.plan.plan import Knows
 from veil.published.flag import find_flag
+from veil.published.people import People
 from veil.published.table import Published
 from veil.tables import read
 
@@ -70,12 +73,14 @@ class Grouped:
 def group_records(published: Published, *, untouched: bool = False) -> Grouped:
     """Group the records of a published table.
 
-    `untouched` says that the table is as it was collected: missing values are values, and nothing is suppressed.
+    `untouched` says that the table is as it was collected: missing values are values, and nothing is suppressed. Where
+    people are counted, everybody counts once in each class.
 
     >>> made = group_records(Published(pa.table({"age": ["20", "*", "20"], "sex": ["f", "m", "f"]}), ["age", "sex"]))
     >>> made.sizes.tolist(), made.codes.tolist(), made.blank.tolist()
     ([2, 1], [[0, 0], [1, 1]], [[False, False], [True, False]])
     """
+    published = published.by_one_row()
     kept = np.flatnonzero(~published.suppressed)
     of_record = np.full(published.table.num_rows, -1, np.int32)
     of_record[kept] = published.classes
@@ -100,10 +105,13 @@ def published_of(
     marker: str | None = "*",
     untouched: bool = False,
     population: pa.Table | None = None,
+    person: str | None = None,
+    knows: Knows = "one row",
 ) -> Published:
     """Return a table, from wherever it is, as a published one.
 
-    A column `suppressed` that is not named says which rows are, as in a release of Veil.
+    A column `suppressed` that is not named says which rows are, as in a release of Veil. `person` is the column that tells
+    people apart, if they are to be counted; a release knows its own.
     """
     if isinstance(source, Published):
         if quasi_identifiers is not None and list(column_names(quasi_identifiers)) != source.names:
@@ -116,8 +124,10 @@ def published_of(
     if released is not None and population is None:
         return published_by(released, quasi_identifiers)
     names = column_names(quasi_identifiers)
-    table, weights = _rows(source, names)
-    check_columns(table, names)
+    named = names if person is None else (*names, person)
+    table, weights = _rows(source, named)
+    check_columns(table, named)
+    persons = None if person is None else number_people(table[person], person)
     return Published(
         table,
         names,
@@ -126,13 +136,14 @@ def published_of(
         untouched=untouched,
         weights=weights,
         population=population,
+        persons=None if persons is None else People(persons, all_rows=knows == "all rows"),
     )
 
 
 def published_by(outcome: Outcome, quasi_identifiers: str | Iterable[str] | None = None) -> Published:
     """See the output from outside, by the columns that an attacker may know: those that were said, or others."""
     if quasi_identifiers is None:
-        return outcome.published
+        return outcome.attacked
     names = column_names(quasi_identifiers)
     check_columns(outcome.table, names)
     return Published(
@@ -142,6 +153,7 @@ def published_by(outcome: Outcome, quasi_identifiers: str | Iterable[str] | None
         flag=outcome.flag,
         untouched=outcome.plan is None,
         weights=outcome.weights,
+        persons=None if outcome.persons is None else outcome.persons.take(outcome.origins),
     )
 
 

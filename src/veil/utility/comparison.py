@@ -165,7 +165,7 @@ def sampling_fraction_of(outcome: Outcome) -> float:
     """Return the share of the records that were drawn at random, as whoever uses the release may know it."""
     if outcome.plan is not None:
         private = safepub_of(outcome.plan)
-        return 1.0 if private is None else float(private.parameters(outcome.records).beta)
+        return 1.0 if private is None else float(private.parameters().beta)
     drawn = any(isinstance(each, Sampling) for each in outcome.methods)
     return outcome.table.num_rows / outcome.original.num_rows if drawn else 1.0
 

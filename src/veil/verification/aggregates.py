@@ -54,7 +54,9 @@ def _wrong_classes(
             continue
         ((shown, _),) = found[number]
         known = [(value, count) for value, count in weighted if value is not None]
-        fits = _FITS[how](known, shown, texts) if known else shown is None
+        people = sum(count for _, count in known)
+        # Of one person alone, an aggregate would be the value.
+        fits = _FITS[how](known, shown, texts) if people > 1 else shown is None
         wrong += not fits
     return wrong
 

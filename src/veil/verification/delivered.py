@@ -25,6 +25,16 @@ from veil.verification.memory import hidden_in
 _PLAIN = (str, int, float, bool, bytes, Decimal, dt.date, dt.datetime, dt.time, dt.timedelta, list, dict)
 """Types of Python objects that carry nothing but their value."""
 
+MISSING_TWICE = "missing values of two kinds"
+ZERO_TWICE = "zeros of two kinds"
+SPELLED_TWICE = "one value in several spellings"
+SEVERAL_TYPES = "values of several types"
+FORMS = (MISSING_TWICE, ZERO_TWICE, SPELLED_TWICE, SEVERAL_TYPES)
+"""What is said of values that are counted as one, and can be told apart."""
+
+COMPARED = ("other cells", "values of another type", "other columns", "another number of rows")
+"""How it is said that cells are not those of the verified table."""
+
 _LARGEST = 1 << 31
 """Bytes of text that one piece of Arrow holds."""
 
@@ -42,18 +52,20 @@ def check_frame(frame: Any, verified: pa.Table) -> None:
     ...
     veil.errors.VerificationError: the frame is withheld: it holds metadata
     """
-    library = type(frame).__module__.partition(".")[0]
-    match library:
-        case "pandas":
-            found = list(_in_pandas(frame, verified))
-        case "polars":
-            found = list(_in_polars(frame, verified))
-        case "pyarrow":
-            found = list(_in_arrow(frame, verified))
-        case _:
-            found = [f"a {type(frame).__name__}"]
-    if found:
+    if found := in_frame(frame, verified):
         raise VerificationError(f"the frame is withheld: it holds {'; '.join(found)}")
+
+
+def in_frame(frame: Any, verified: pa.Table) -> list[str]:
+    """Say what a frame holds besides the cells of a table, and in which forms it holds these."""
+    match type(frame).__module__.partition(".")[0]:
+        case "pandas":
+            return list(_in_pandas(frame, verified))
+        case "polars":
+            return list(_in_polars(frame, verified))
+        case "pyarrow":
+            return list(_in_arrow(frame, verified))
+    return [f"a {type(frame).__name__}"]
 
 
 def different_cells(found: pa.ChunkedArray | pa.Array, verified: pa.ChunkedArray) -> str | None:
@@ -64,10 +76,10 @@ def different_cells(found: pa.ChunkedArray | pa.Array, verified: pa.ChunkedArray
     if pa.types.is_floating(found.type):
         numbers = np.array(found.drop_null())
         if np.isnan(numbers).any() and found.null_count:
-            return "missing values of two kinds"
+            return MISSING_TWICE
         zeros = np.signbit(numbers[numbers == 0])
         if zeros.any() and not zeros.all():
-            return "zeros of two kinds"
+            return ZERO_TWICE
     try:
         same = found.cast(verified.type)
     except pa.ArrowException:
@@ -209,7 +221,7 @@ def _in_pandas_column(column: Any) -> Iterator[str | pa.ChunkedArray]:
         elif held.dtype.kind == "f":
             bits = f"u{held.dtype.itemsize}"
             if (held[np.isnan(held)].view(bits) != np.full(1, np.nan, held.dtype).view(bits)).any():
-                yield "missing values of two kinds"
+                yield MISSING_TWICE
     yield pa.Array.from_pandas(column)
 
 
@@ -224,15 +236,15 @@ def _in_objects(held: Any) -> Iterator[str]:
         kinds -= {float} if all(cell != cell for cell in cells if type(cell) is float) else set()
     kinds -= {type(None), type(pd.NA), type(pd.NaT)}
     if len(missing) > 1:
-        yield "missing values of two kinds"
+        yield MISSING_TWICE
     if not kinds <= {*_PLAIN, np.ndarray}:
         yield "Python objects that are more than their value"
-    elif len(kinds) > 1:
-        yield "values of several types"
+    if len(kinds) > 1:
+        yield SEVERAL_TYPES
     elif kinds & {Decimal, dt.datetime, dt.time, float}:
         known = [cell for cell in cells if type(cell) in kinds and cell == cell]
         if len(set(map(_instant, known))) != len(set(map(str, known))):
-            yield "one value in several spellings"
+            yield SPELLED_TWICE
 
 
 def _instant(value: Any) -> Any:

@@ -7,7 +7,9 @@ workbooks the XML parser of Python. An error names the channel, and never what w
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,26 +20,30 @@ from veil.errors import VerificationError
 from veil.tables import Csv, Excel, Format, Parquet
 from veil.tables.columns import is_text
 from veil.tables.formats import is_gzip
-from veil.verification.delivered import different_cells, has_metadata
-from veil.verification.memory import hidden_in
+from veil.verification.delivered import SPELLED_TWICE, different_cells, has_metadata
+from veil.verification.memory import hidden_in, unused_in
 from veil.verification.workbook import in_workbook
 
 _BLOCK = 1 << 22
 """Bytes of a CSV file that are looked at together."""
 
+_WORTH_THREADS = 1 << 14
+"""Rows from which on columns are looked at by several threads."""
+
 
 def check_file(path: Path, format: Format, verified: pa.Table) -> None:
     """Refuse a file that shows or holds anything but the cells of a verified table."""
-    if isinstance(format, Csv):
-        found = _in_csv(path, format, verified)
-    elif isinstance(format, Excel):
-        found = in_workbook(path, verified, header=format.header)
-    elif isinstance(format, Parquet):
-        found = _in_parquet(path, verified)
-    else:
-        found = _in_feather(path, verified)
-    for complaint in found:
+    for complaint in in_file(path, format, verified):
         raise VerificationError(f"the file is withheld: it holds {complaint}")
+
+
+def in_file(path: Path, format: Format, verified: pa.Table) -> Iterator[str]:
+    """Say what a file holds besides the cells of a table, and in which forms it holds these."""
+    if isinstance(format, Csv):
+        return _in_csv(path, format, verified)
+    if isinstance(format, Excel):
+        return in_workbook(path, verified, header=format.header)
+    return _in_parquet(path, verified) if isinstance(format, Parquet) else _in_feather(path, verified)
 
 
 # --- CSV ------------------------------------------------------------------------------------------
@@ -113,7 +119,7 @@ def _different_texts(
     keys = values.cast(pa.int64()) if pa.types.is_timestamp(kind) else values
     for text, value in zip(texts.to_pylist(), keys.to_pylist(), strict=True):
         if spellings.setdefault(value, text) != text:
-            return "one value in several spellings"
+            return SPELLED_TWICE
     return different_cells(values.take(coded.indices), verified)
 
 
@@ -138,27 +144,31 @@ def _in_parquet(path: Path, verified: pa.Table) -> Iterator[str]:
             chunk.has_offset_index or chunk.has_column_index or chunk.metadata for chunk in chunks
         ):
             yield "bytes besides its columns"
-        yield from _batches(file.schema_arrow.names, _row_groups(file), verified, _in_columns)
+        wrong: list[str] = []
+        yield from _batches(file.schema_arrow.names, _row_groups(file, wrong), verified, _in_columns)
+        yield from wrong
 
 
-def _row_groups(file: Any) -> Iterator[pa.Table]:
+def _row_groups(file: Any, wrong: list[str]) -> Iterator[pa.Table]:
     for number in range(file.num_row_groups):
         rows = file.read_row_group(number)
         group = file.metadata.row_group(number)
         for chunk in map(group.column, range(group.num_columns)):
-            found = chunk.statistics
-            if found is not None and found.has_min_max and chunk.path_in_schema in rows.column_names:
-                _check_statistics(found, rows.column(chunk.path_in_schema))
+            found, name = chunk.statistics, chunk.path_in_schema
+            if found is None or not found.has_min_max or name not in rows.column_names:
+                continue
+            if not _are_of(found, rows.column(name)):
+                wrong.append(f"statistics of other cells than were verified (column {name!r})")
         yield rows
 
 
-def _check_statistics(found: Any, column: pa.ChunkedArray) -> None:
+def _are_of(found: Any, column: pa.ChunkedArray) -> bool:
+    """Whether statistics name cells of a column."""
     pieces = [each.dictionary if pa.types.is_dictionary(each.type) else each for each in column.chunks]
-    for bound in (found.min, found.max):
-        if not any(pc.any(pc.equal(each, pa.scalar(bound, each.type))).as_py() for each in pieces):
-            raise VerificationError(
-                "the file is withheld: it holds statistics of other cells than were verified"
-            )
+    return all(
+        any(pc.any(pc.equal(each, pa.scalar(bound, each.type))).as_py() for each in pieces)
+        for bound in (found.min, found.max)
+    )
 
 
 def _in_feather(path: Path, verified: pa.Table) -> Iterator[str]:
@@ -166,14 +176,10 @@ def _in_feather(path: Path, verified: pa.Table) -> Iterator[str]:
         if parsed.schema.metadata or any(map(has_metadata, parsed.schema)):
             yield "metadata"
 
-        def batches() -> Iterator[pa.RecordBatch]:
-            for number in range(parsed.num_record_batches):
-                found = parsed.get_batch_with_custom_metadata(number)
-                if found.custom_metadata:
-                    raise VerificationError("the file is withheld: it holds metadata")
-                yield found.batch
-
-        yield from _batches(parsed.schema.names, batches(), verified, _in_memory)
+        found = [parsed.get_batch_with_custom_metadata(each) for each in range(parsed.num_record_batches)]
+        if any(each.custom_metadata for each in found):
+            yield "metadata"
+        yield from _batches(parsed.schema.names, (each.batch for each in found), verified, _in_memory)
 
 
 def _in_memory(number: int, cells: pa.Array, verified: pa.ChunkedArray) -> str | None:
@@ -181,8 +187,9 @@ def _in_memory(number: int, cells: pa.Array, verified: pa.ChunkedArray) -> str |
 
 
 def _in_columns(number: int, cells: pa.ChunkedArray, verified: pa.ChunkedArray) -> str | None:
-    if pa.types.is_dictionary(cells.type) and (hidden := hidden_in(cells)):
-        return hidden
+    # Of what was packed, the memory is the reader's own. A dictionary is that of the file.
+    if pa.types.is_dictionary(cells.type) and (unused := unused_in(cells)):
+        return unused
     return different_cells(cells, verified)
 
 
@@ -199,13 +206,18 @@ def _batches(names: list[str], batches: Iterable[Any], verified: pa.Table, look:
         yield "other columns than were verified"
         return
     at = 0
-    for batch in batches:
-        beside = verified.slice(at, batch.num_rows)
-        at += batch.num_rows
-        if beside.num_rows != batch.num_rows:
-            break
-        for number, name in enumerate(names):
-            if (said := look(number, batch.column(number), beside.column(number))) is not None:
-                yield f"{said} (column {name!r})"
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # Arrow lets other threads run while it computes
+        for batch in batches:
+            beside = verified.slice(at, batch.num_rows)
+            at += batch.num_rows
+            if beside.num_rows != batch.num_rows:
+                break
+            numbers = range(len(names))
+            found = (map if batch.num_rows < _WORTH_THREADS else pool.map)(
+                look, numbers, batch.columns, beside.columns
+            )
+            for number, said in zip(numbers, found, strict=True):
+                if said is not None:
+                    yield f"{said} (column {names[number]!r})"
     if at != verified.num_rows:
         yield "another number of rows than was verified"

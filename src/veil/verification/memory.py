@@ -35,6 +35,15 @@ def hidden_in(column: pa.ChunkedArray | pa.Array, cells: pa.ChunkedArray | None 
     return None
 
 
+def unused_in(column: pa.ChunkedArray) -> str | None:
+    """Say whether dictionaries list what no cell shows; None if not.
+
+    >>> unused_in(pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array([0, None]), pa.array(["a", "b"]))]))
+    'categories that no cell has'
+    """
+    return next((found for chunk in column.chunks for found in _hidden_in_dictionary(chunk)), None)
+
+
 def _hidden(array: pa.Array, plain: pa.Array | None = None) -> Iterator[str]:
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):

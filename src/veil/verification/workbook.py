@@ -105,6 +105,38 @@ def _in_sheet(
         yield "texts that no cell has"
 
 
+def forms_in_workbook(path: Path, names: list[str], *, header: bool) -> Iterator[str]:
+    """Say which columns of a sheet hold one value in several forms: as number and text, with more zeros, or styled."""
+    with zipfile.ZipFile(path) as package:
+        parts = package.namelist()
+        shared = _shared_texts(package) if _TEXTS in parts else []
+        if _SHEET not in parts:
+            return
+        seen: dict[tuple[int, str], set[tuple[str, ...]]] = {}
+        with package.open(_SHEET) as file:
+            parsed: Any = ET.iterparse(file)
+            is_first = header
+            for _, found in parsed:
+                if not found.tag.endswith("}row"):
+                    continue
+                for cell in () if is_first else found:
+                    value = _value(cell, shared, set())
+                    if value not in (None, ""):
+                        shown = repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+                        form = (cell.get("t", "n"), cell.get("s", "0"), "".join(cell.itertext()))
+                        # Where texts are shared, the same one may be listed twice.
+                        form = form if form[0] in ("n", "b") else (*form[:2], str(value))
+                        seen.setdefault((_place(cell), shown), set()).add(form)
+                is_first = False
+                found.clear()
+    twice = {number for (number, _), forms in seen.items() if len(forms) > 1}
+    yield from (
+        f"one value in several spellings (column {names[number]!r})"
+        for number in sorted(twice)
+        if number < len(names)
+    )
+
+
 def _rows(verified: pa.Table, *, header: bool) -> Iterator[tuple[tuple[Any, str | None], ...]]:
     """Rows as values, each with its text, as which it may be shown."""
     if header:

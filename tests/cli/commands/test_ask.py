@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -133,4 +134,110 @@ def test_mistakes_are_explained(arguments, message) -> None:
     ran = veil(*arguments)
     assert ran.code == 2, ran.out
     assert message in " ".join(ran.err.split())
+    assert entries() == []
+
+
+def test_a_table_of_a_database_is_asked_with_a_budget_by_its_place() -> None:
+    database = sqlite3.connect("clinic.db")
+    database.execute("create table people (sex text, age integer)")
+    database.executemany("insert into people values (?, ?)", [("fm"[i % 2], 20 + i % 60) for i in range(900)])
+    database.commit()
+    database.close()
+    url = "sqlite://clinic.db#people"
+    without = veil("ask", url, "--count", "--epsilon", "1")
+    assert without.code == 2
+    assert "say where it is (--budget of" in without.err
+    assert veil("budget", url, "--epsilon", "2", "--file", "clinic.json").code == 0
+    asked = veil(
+        *(
+            "ask",
+            url,
+            "--budget",
+            "clinic.json",
+            "--count",
+            "--where",
+            "age >= 65",
+            "--epsilon",
+            "0.5",
+            "--json",
+        )
+    )
+    assert asked.code == 0, asked.err
+    assert abs(json.loads(asked.out)["answers"][0]["value"] - 225) < 60
+    recipe = RECIPE.replace("input: people.csv", f'input: "{url}"\nbudget: clinic.json')
+    Path("ask.yaml").write_text(recipe)
+    asked = veil("ask", "ask.yaml", "--json")
+    assert asked.code == 0, asked.err
+    assert set(json.loads(asked.out)["answers"][1]["value"]) == {"f", "m"}
+    assert json.loads(asked.out)["left"] == "epsilon = 0"
+    wrong = veil("ask", "people.csv", "--budget", "clinic.json", "--count", "--epsilon", "0.1")
+    assert "another data set" in wrong.err
+
+
+def test_duckdb_reads_files_if_asked() -> None:
+    asked = veil("ask", "people.csv", "--count", "--epsilon", "0.5", "--engine", "duckdb", "--json")
+    assert asked.code == 0, asked.err
+    assert abs(json.loads(asked.out)["answers"][0]["value"] - 900) < 60
+    numbered = veil(
+        "ask",
+        "people.csv",
+        "--record",
+        "3=sex",
+        "--keys",
+        "sex=f|m",
+        "--epsilon",
+        "0.5",
+        "--engine",
+        "duckdb",
+    )
+    assert "its rows have no numbers" in numbered.err
+
+
+PRIORS = """\
+input: people.csv
+neighbours: one more or less
+bounds: {age: [0, 120]}
+questions:
+  - {ask: record, who: 17, of: sex, epsilon: 0.25, noise: {chances: {f: 0.6, m: 0.4}}}
+  - {ask: record, who: 17, of: age, epsilon: 0.25, noise: {range: [0, 120], distribution: norm, parameters: {loc: 40, scale: 15}}}
+  - {ask: count, where: age >= 65, epsilon: 0.25, noise: {range: [0, 1000]}}
+  - {ask: count, epsilon: 0.25, noise: {chances: [[0, 0.5], [900, 0.5]], distance: absolute}}
+  - {ask: record, who: 3, of: sex, epsilon: 0.25, noise: {answers: [f, m]}}
+"""
+
+
+def test_priors_stand_in_recipes() -> None:
+    Path("ask.yaml").write_text(PRIORS)
+    asked = veil("ask", "ask.yaml", "--json")
+    assert asked.code == 0, asked.err
+    sex, age, old, all_of_them, other = (each["value"] for each in json.loads(asked.out)["answers"])
+    assert {sex, other} <= {"f", "m"}
+    assert 0 <= age <= 120
+    assert 0 <= old <= 1000
+    assert all_of_them in (0, 900)
+    assert {each["mechanism"] for each in json.loads(asked.out)["answers"]} == {"refinement of a prior"}
+
+
+@pytest.mark.parametrize(
+    ("noise", "message"),
+    [
+        ("{chances: {f: 0.6, m: 0.5}}", "should add up to 1, not to 11/10"),
+        ("{chances: {f: 1.5, m: -0.5}}", "should not be below 0"),
+        ("{answers: []}", "has no answers"),
+        ("{range: [5, 1]}", "should go up"),
+        ("{range: [0, 1], distribution: normal}", "no distribution 'normal'"),
+        ("{range: [0, 1], distribution: norm, parameters: {mu: 1}}", "parameters of 'norm' are wrong"),
+        ("{}", "one of them, not 0"),
+        ("{answers: [f], range: [0, 1]}", "one of them, not 2"),
+        ("laplace", "needs a prior as `noise`"),
+    ],
+)
+def test_priors_that_cannot_be_are_refused_and_cost_nothing(noise: str, message: str) -> None:
+    recipe = (
+        PRIORS.partition("  - ")[0] + f"  - {{ask: record, who: 1, of: sex, epsilon: 0.1, noise: {noise}}}\n"
+    )
+    Path("ask.yaml").write_text(recipe)
+    asked = veil("ask", "ask.yaml")
+    assert asked.code == 2
+    assert message in " ".join(asked.err.split())
     assert entries() == []

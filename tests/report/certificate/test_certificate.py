@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
@@ -28,6 +28,8 @@ from veil.models import (
     TCloseness,
 )
 from veil.report import certificate_of, check_certificate, content_digest
+from veil.report.certificate.digest import column_digests, kind_of
+from veil.report.certificate.reading import as_certified
 from veil.report.certificate.signature import signed
 from veil.tables import Csv, read, write
 
@@ -102,15 +104,13 @@ def test_the_fingerprint_survives_writing_and_reading(
 ) -> None:
     folder = tmp_path_factory.mktemp("tables")
     table = read(table).table  # where -0.0 is 0.0
-    known = content_digest(table)
+    digests = column_digests(table)
+    certified = [
+        {"name": name, "kind": kind_of(table[name].type), "sha256": digests[name]} for name in digests
+    ]
     for name in ("t.csv", "t.parquet"):
         write(table, folder / name)
-        back = read(folder / name).table
-        # Where all other cells of a text column are numbers or the like, an empty text is read as a missing one.
-        assume(
-            not any("" in table[c].to_pylist() and back[c].type != table[c].type for c in table.column_names)
-        )
-        assert content_digest(back) == known
+        assert column_digests(as_certified(read(folder / name), certified).table) == digests
 
 
 @settings(max_examples=60, deadline=None)
@@ -155,7 +155,8 @@ def test_types_do_not_matter_but_texts_do() -> None:
     assert content_digest(pa.table({"a": ["1", "2"]})) == known
     assert content_digest(pa.table({"a": pa.array(["1", "2"]).dictionary_encode()})) == known
     assert content_digest(pa.table({"a": [1.0, 2.0]})) == known
-    assert content_digest(pa.table({"a": [Decimal("1.0"), Decimal("2.0")]})) != known
+    assert content_digest(pa.table({"a": [Decimal("1.0"), Decimal("2.0")]})) == known
+    assert content_digest(pa.table({"a": ["1.0", "2.0"]})) != known
 
 
 def test_lists_have_a_fingerprint(tmp_path: Path) -> None:

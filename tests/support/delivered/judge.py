@@ -18,7 +18,7 @@ from typing import Any
 from support import oracle
 from support.delivered.forms import Rows, is_missing, text_of
 from support.oracle import Value
-from support.oracle.suppression import SampleModel, listed, sizes_of
+from support.oracle.suppression import SampleModel, sizes_of
 
 GONE = "(not released)"
 """A label that nobody has: of records that models compare with, and that are not shown."""
@@ -234,7 +234,7 @@ def _check_models(asked: Asked, given: Given, shown: list[int], hidden: list[int
             if not isinstance(model, SampleModel) and oracle.rejects(model, problem, levels, cls):
                 raise Wrong(f"a class of {len(cls)} does not fulfil {model}")
     present = [cls for cls in classes.values() if oracle.members(problem, cls)]
-    sizes = sizes_of(problem, listed(problem, levels, present))
+    sizes = sizes_of(problem, present)
     for model in asked.models:
         if isinstance(model, SampleModel) and not oracle.fulfils(model, sizes):
             raise Wrong(f"classes of {sorted(sizes)} do not fulfil {model}")

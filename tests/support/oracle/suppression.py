@@ -95,7 +95,7 @@ def evaluate(
         kept = [cls for cls in kept if cls not in cut]
 
     satisfied = without_small_groups(problem, by_subsets, levels, kept) == kept and all(
-        fulfils(criterion, sizes_of(problem, listed(problem, levels, kept))) for criterion in by_sample
+        fulfils(criterion, sizes_of(problem, kept)) for criterion in by_sample
     )
     left = {row for cls in kept for row in members(problem, cls)}
     suppressed = problem.relevant - left
@@ -129,11 +129,6 @@ def without_small_groups(
 # --- sample-based criteria ------------------------------------------------------------------------
 
 
-def listed(problem: Problem, levels: Node, kept: list[Class]) -> list[Class]:
-    """Leave out the class whose labels are all `*`: it says nothing about anybody."""
-    return [cls for cls in kept if any(label != "*" for label in class_labels(problem, levels, cls))]
-
-
 def sizes_of(problem: Problem, kept: list[Class]) -> list[int]:
     """Return the sizes of some classes, relevant records only."""
     return [len(members(problem, cls)) for cls in kept]
@@ -152,7 +147,7 @@ def suppression_prefix(
     The tool stops early once more than B records are gone and the criterion is still violated. As the
     prefix never becomes shorter than one found too short, that changes no verdict, and is left out here.
     """
-    order = listed(problem, levels, kept)
+    order = kept
     order.sort(key=lambda cls: suppression_key(problem, levels, cls, quality if utility_driven else None))
     sizes = sizes_of(problem, order)
     if fulfils(criterion, sizes):

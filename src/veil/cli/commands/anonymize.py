@@ -135,7 +135,12 @@ def anonymize_table(
 
 @command(RELEASE, "budget")
 def show_budget(
-    file: Annotated[Path, typer.Argument(metavar="TABLE", help="The data that the budget is for.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="TABLE", help="The data that the budget is for: a file, or a URL of a database."
+        ),
+    ],
     epsilon: Annotated[
         str | None, typer.Option(metavar="NUMBER", help='Start a budget: 2, or "ln(3)".')
     ] = None,
@@ -157,12 +162,14 @@ def show_budget(
     ] = None,
     at: Annotated[
         Path | None,
-        typer.Option("--file", metavar="FILE", help="Where it is kept. Default: next to the table."),
+        typer.Option(
+            "--file", metavar="FILE", help="Where it is kept. Default: next to the file of the table."
+        ),
     ] = None,
 ) -> None:
     """Start the privacy budget of a table, or show what has been spent of it.
 
-    Every release by [cyan]--model safe-pub:EPSILON --budget FILE[/cyan] is entered before it is made, and refused if
+    Every release by [cyan]--model safe-pub:EPSILON,DELTA --budget FILE[/cyan] is entered before it is made, and refused if
     the budget does not suffice.
     """
     startup.quick()

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from veil.cli import startup
-from veil.cli.base import RELEASE, Figures, Json, Overwrite, Reading, command
+from veil.cli.base import RELEASE, Engine, Figures, Json, Overwrite, Reading, command
 
 QUESTIONS, DECLARED, PRICE = "What to ask", "What is known without the data", "What it may cost"
 
@@ -18,8 +18,11 @@ _Columns = list[str] | None
 @command(RELEASE, "ask")
 def ask_table(
     source: Annotated[
-        Path,
-        typer.Argument(metavar="RECIPE|TABLE", help="A recipe of questions (.yaml), or a table and options."),
+        str,
+        typer.Argument(
+            metavar="RECIPE|TABLE",
+            help="A recipe of questions (.yaml), or a table and options: a file, a folder, or a URL of a database.",
+        ),
     ],
     count: Annotated[
         bool, typer.Option("--count", help="How many records.", rich_help_panel=QUESTIONS)
@@ -111,6 +114,7 @@ def ask_table(
     output: Figures = None,
     overwrite: Overwrite = False,
     format: Reading = None,
+    engine: Engine = None,
 ) -> None:
     """Ask a table questions under its budget: differentially private counts, sums, means and quantiles.
 
@@ -118,11 +122,14 @@ def ask_table(
 
     [cyan]veil ask patients.csv --count --where "age >= 65" --epsilon 0.1[/cyan]
 
+    [cyan]veil ask postgres://host/clinic#patients --budget clinic.json --count --epsilon 0.1[/cyan]
+
     [cyan]veil ask patients.csv --mean age --bounds age=0:120 --missing "age=leave out" --epsilon 0.1 --preview[/cyan]
     """
     startup.quick()
     from veil.cli.ask import ask_and_show
     from veil.cli.measure import Telling
+    from veil.cli.places import engine_of
 
     asked: list[dict[str, object]] = [{"ask": "count", "where": where}] if count else []
     asked += [{"ask": "histogram", "of": each.split(","), "where": where} for each in histogram or []]
@@ -152,6 +159,7 @@ def ask_table(
         budget=budget,
         preview=preview,
         format=format,
+        engine=engine_of(engine and engine.value, None, None),
         epsilon=epsilon,
         delta=delta,
         rho=rho,

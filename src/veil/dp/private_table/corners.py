@@ -11,15 +11,16 @@ whole epsilon. None of that holds: 40 points in a square are a counterexample wi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pydantic import Field
 
+from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.dp.neighbours import Neighbours
 from veil.dp.noise import Laplace
@@ -29,8 +30,9 @@ from veil.dp.private_table.columns import Categories, Column, Numbers
 from veil.dp.private_table.method import (
     Made,
     Method,
+    Shares,
+    Size,
     block_sizes,
-    check_k,
     require_epsilon,
     require_one_changed,
     shares_of,
@@ -41,7 +43,7 @@ from veil.errors import ParameterError
 _MOST_COLUMNS = 12
 
 
-@dataclass(frozen=True)
+@declared(kind_of=Method)
 class Corners(Method):
     """Records in clusters of k, cut off from the corners of the domain; each cluster becomes k times its noisy mean.
 
@@ -56,9 +58,12 @@ class Corners(Method):
         Noise for each record and column of scale range / (k epsilon), as in the thesis. That is NOT differentially private.
     """
 
-    k: int | Literal["auto"] = "auto"
-    shares: Mapping[str, Any] | None = None
-    as_published: bool = False
+    k: Size = "auto"
+    shares: Shares = None
+    as_published: Annotated[
+        bool, Field(description="noise as in the thesis: NOT differentially private, for comparisons")
+    ] = False
+    kind: Literal["Corners"] = Field(default="Corners", repr=False, kw_only=True)
 
     @property
     def name(self) -> str:
@@ -67,9 +72,6 @@ class Corners(Method):
     @property
     def is_sound(self) -> bool:
         return not self.as_published
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
 
     def check(self, columns: Sequence[Column], price: Price, neighbours: Neighbours) -> None:
         require_one_changed("Corners", neighbours)

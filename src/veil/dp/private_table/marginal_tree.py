@@ -11,20 +11,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pydantic import Field
 
+from veil.base.declare import declared
 from veil.base.exact import ball
 from veil.base.randomness import Randomness
 from veil.dp.gaussian import Gaussian
 from veil.dp.mechanisms import ExponentialChoice
 from veil.dp.neighbours import Neighbours
 from veil.dp.price import Price
+from veil.dp.private_table.by_mbi import fit_by_mbi, require_mbi
 from veil.dp.private_table.cells import Cells, cut
 from veil.dp.private_table.columns import Column
 from veil.dp.private_table.consistent import Table, draw_child, draw_root, fit, nearest_counts
@@ -41,7 +43,7 @@ _UNITS = 1024
 _MOST_CELLS = 10**6
 
 
-@dataclass(frozen=True)
+@declared(kind_of=Method)
 class MarginalTree(Method):
     """Whole records, drawn from noisy counts of all columns and of the pairs of columns of a tree.
 
@@ -50,9 +52,18 @@ class MarginalTree(Method):
     breaks
         For columns of numbers, where they are cut: public numbers between their bounds. By default ten parts of equal
         width. Within its part, a number is drawn evenly.
+    library
+        Who makes noisy counts consistent: "own", or "mbi", which is Private-PGM and has to be installed.
     """
 
-    breaks: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    breaks: Annotated[
+        dict[str, list[int | float | str]],
+        Field(description="for columns of numbers, where they are cut: public numbers between their bounds"),
+    ] = Field(default_factory=dict)
+    library: Annotated[
+        Literal["own", "mbi"], Field(description="who makes noisy counts consistent; mbi has to be installed")
+    ] = "own"
+    kind: Literal["MarginalTree"] = Field(default="MarginalTree", repr=False, kw_only=True)
 
     @property
     def name(self) -> str:
@@ -66,6 +77,8 @@ class MarginalTree(Method):
                 "numbers at fewer breaks, and give values coarser names"
             )
         _rho(price)
+        if self.library == "mbi":
+            require_mbi()
 
     def make(
         self, columns: Sequence[Column], price: Price, neighbours: Neighbours, randomness: Randomness
@@ -78,8 +91,12 @@ class MarginalTree(Method):
         margins = [nearest_counts(single, total) for single in singles]
         tree = counter.choose_tree(margins, third)
         pairs, wider = counter.count(tree, third)
-        margins = _combine(singles, deviation, dict(zip(tree, pairs, strict=True)), wider, total)
-        drawn = _draw(margins, dict(zip(tree, pairs, strict=True)), total, randomness)
+        tables = dict(zip(tree, pairs, strict=True))
+        if self.library == "mbi":
+            margins, tables = fit_by_mbi(singles, deviation, tables, wider, total)
+        else:
+            margins = _combine(singles, deviation, tables, wider, total)
+        drawn = _draw(margins, tables, total, randomness)
         table = pa.table(
             {each.column.name: each.values(drawn[place], randomness) for place, each in enumerate(cells)}
         )

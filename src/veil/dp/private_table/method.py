@@ -6,12 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field
 
+from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.dp.neighbours import Neighbours
 from veil.dp.price import Price
@@ -67,10 +69,22 @@ def require_epsilon(method: str, price: Price) -> None:
         raise ParameterError(f"{method} is paid in `epsilon` alone: leave `delta` and `rho` out")
 
 
-def check_k(k: object) -> None:
-    """Refuse what is no size of a block."""
+def _check_k(k: Any) -> Any:
+    # Here, as otherwise the message would list what is wrong with each form that is allowed.
     if k != "auto" and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
-        raise ParameterError(f'`k` should be a whole number from 1 on, or "auto", not {k!r}')
+        raise ValueError(f'`k` should be a whole number from 1 on, or "auto", not {k!r}')
+    return k
+
+
+Size = Annotated[
+    int | Literal["auto"],
+    BeforeValidator(_check_k),
+    Field(description="how many records a block has, or auto: from what is public"),
+]
+Shares = Annotated[
+    dict[str, int | float | str] | None,
+    Field(description="what part of epsilon each column gets, in proportion"),
+]
 
 
 def block_sizes(records: int, k: int) -> NDArray[np.int64]:
@@ -96,9 +110,16 @@ def shares_of(names: Sequence[str], given: dict[str, Any] | None) -> dict[str, F
     """
     if given is None:
         return {name: Fraction(1, len(names)) for name in names}
-    if set(given) != set(names) or not all(Fraction(weight) > 0 for weight in given.values()):
+    if set(given) != set(names) or not all(_exact(weight) > 0 for weight in given.values()):
         raise ParameterError(
             f"`shares` should have a weight above 0 for each of the columns {', '.join(names)}"
         )
     total = sum(Fraction(weight) for weight in given.values())
-    return {name: Fraction(given[name]) / total for name in names}
+    return {name: _exact(given[name]) / total for name in names}
+
+
+def _exact(weight: Any) -> Fraction:
+    try:
+        return decimal_fraction(weight)
+    except (ValueError, TypeError, OverflowError):
+        raise ParameterError(f"`shares` should be numbers, not {weight!r}") from None

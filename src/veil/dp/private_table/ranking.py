@@ -14,15 +14,16 @@ L = sum of max_c |δ(v_i, c) - δ(v_(i+1), c)|, and weights e^(-epsilon m / 2L) 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pydantic import Field
 
+from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.dp.mechanisms import ExponentialChoice
 from veil.dp.neighbours import Neighbours
@@ -32,8 +33,9 @@ from veil.dp.private_table.columns import Categories, Column, Numbers
 from veil.dp.private_table.method import (
     Made,
     Method,
+    Shares,
+    Size,
     block_sizes,
-    check_k,
     require_epsilon,
     require_one_changed,
     shares_of,
@@ -44,7 +46,7 @@ from veil.dp.symbolic import Symbolic
 from veil.errors import ParameterError
 
 
-@dataclass(frozen=True)
+@declared(kind_of=Method)
 class IndividualRanking(Method):
     """Each column sorted and cut into blocks of k, each block replaced by one noisy mean, or by one drawn concept.
 
@@ -63,10 +65,16 @@ class IndividualRanking(Method):
         by default that of numbers spread evenly between the bounds.
     """
 
-    k: int | Literal["auto"] = "auto"
-    shares: Mapping[str, Any] | None = None
-    spread: Mapping[str, float] | None = None
-    as_published: bool = False
+    k: Size = "auto"
+    shares: Shares = None
+    spread: Annotated[
+        dict[str, float] | None,
+        Field(description="for k = auto: a public guess of the standard deviation of columns of numbers"),
+    ] = None
+    as_published: Annotated[
+        bool, Field(description="noise as in the thesis: NOT differentially private, for comparisons")
+    ] = False
+    kind: Literal["IndividualRanking"] = Field(default="IndividualRanking", repr=False, kw_only=True)
 
     @property
     def name(self) -> str:
@@ -75,9 +83,6 @@ class IndividualRanking(Method):
     @property
     def is_sound(self) -> bool:
         return not self.as_published
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
 
     def check(self, columns: Sequence[Column], price: Price, neighbours: Neighbours) -> None:
         require_one_changed("IndividualRanking", neighbours)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
+from veil.base.provided import REPORT_OF_PRIVATE_TABLE
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
+from veil.dp.held import Held, InMemory, check_names, hold
 from veil.dp.neighbours import Neighbours, check_neighbours
 from veil.dp.price import Price
-from veil.dp.private_table.columns import Domain, read_columns
+from veil.dp.private_table.columns import Column, Domain, Numbers, read_columns
 from veil.dp.private_table.method import Method
 from veil.dp.symbolic import Readable
 from veil.errors import ParameterError, PlanError
-from veil.tables.source import read
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,10 @@ class PrivateTable:
     """What to know before using it."""
     is_private: bool
     """False if a seed was given, or if the method was published with a proof that does not hold."""
+    declared: Mapping[str, str] = field(default_factory=dict)
+    """For each column, in words, what was known of it without the data."""
+    budget: str | None = None
+    """What is left of the budget that it was paid from."""
 
     def __str__(self) -> str:
         promise = f"{self.spent}, neighbours: {self.neighbours}"
@@ -42,6 +51,19 @@ class PrivateTable:
             else f"{self.method}: NOT PRIVATE ({promise} was spent)"
         )
         return "\n".join([head, self.proof, *self.notes])
+
+    @property
+    def records(self) -> int:
+        """How many rows it has."""
+        return len(self.table)
+
+    def report(self, path: str | Path) -> Path:
+        """Write what it is, what it cost and what it promises as HTML, PDF or JSON, by the ending of the name.
+
+        A report tells nothing that the table and its declarations do not.
+        """
+        written: Path = REPORT_OF_PRIVATE_TABLE(self, Path(path))
+        return written
 
 
 def private_table(
@@ -53,6 +75,7 @@ def private_table(
     bounds: Mapping[str, tuple[Any, Any]] | None = None,
     domains: Mapping[str, Domain] | None = None,
     missing: Mapping[str, Any] | None = None,
+    columns: Sequence[str] | None = None,
     delta: Readable = 0,
     rho: Readable | None = None,
     accountant: Accountant | None = None,
@@ -63,7 +86,8 @@ def private_table(
     Parameters
     ----------
     table
-        A pandas, polars or pyarrow frame, or a file. Each column needs bounds or a domain.
+        A pandas, polars or pyarrow frame, a file, or a table that an engine holds, whose rows are then brought into
+        memory. Each column needs bounds or a domain.
     method
         IndividualRanking(k), for columns by themselves, or MarginalTree(), for whole records;
         Corners(k), for whole records of numbers and large k.
@@ -77,6 +101,8 @@ def private_table(
         Numbers outside of their bounds are moved to them.
     missing
         For columns of numbers, which number a missing value counts as.
+    columns
+        Which columns the private table has; by default all.
     accountant
         The budget that it is paid from.
     for_testing_seed
@@ -97,22 +123,58 @@ def private_table(
         raise ParameterError(
             f"`accountant` should be an Accountant, such as Accountant(1), not {accountant!r}"
         )
-    source = read(table)
-    source.check_index()
-    columns = read_columns(source.table, bounds or {}, domains or {}, missing or {}, relation)
-    method.check(columns, price, relation)
+    held = hold(table)
+    source = held.source if isinstance(held, InMemory) else None
+    if source is not None:
+        source.check_index()
+    names = list(held.names if columns is None else columns)
+    check_names(held, names)
+    made_of = read_columns(_rows_of(held, names), bounds or {}, domains or {}, missing or {}, relation)
+    method.check(made_of, price, relation)
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     if accountant is not None:
         if not method.is_sound:
             raise PlanError(
                 f"{method.name} has no price: what it promises does not hold, and no budget can account for it"
             )
-        accountant.check_data(source)
+        if source is not None:
+            accountant.check_data(source)
         accountant.spend(
             f"private table by {method.name}", price.epsilon, price.delta, rho=price.rho, neighbours=relation
         )
-    made = method.make(columns, price, relation, randomness)
+    made = method.make(made_of, price, relation, randomness)
     # No dtype of the original: whether a column could keep it would depend on what was drawn.
-    frame = made.table if source.frame is None else source.frame.from_arrow(made.table, None)
-    private = randomness.is_private and method.is_sound
-    return PrivateTable(frame, method.name, price, relation, made.proof, made.notes, private)
+    frame = made.table
+    if source is not None and source.frame is not None:
+        frame = source.frame.from_arrow(made.table, None)
+    notes = made.notes if randomness.is_private else (*made.notes, _SEEDED)
+    return PrivateTable(
+        frame,
+        method.name,
+        price,
+        relation,
+        made.proof,
+        notes,
+        randomness.is_private and method.is_sound,
+        {column.name: _in_words(column, missing or {}) for column in made_of},
+        None if accountant is None else str(accountant.remaining),
+    )
+
+
+_SEEDED = "A seed was given, for tests: whoever knows it can take the noise away."
+
+
+def _rows_of(held: Held, names: Sequence[str]) -> pa.Table:
+    """Return all records; an engine tells combinations of cells and their numbers, and their order tells nothing."""
+    selected = held.select(names)
+    if selected.weights is None:
+        return selected.table
+    return selected.table.take(pa.array(np.repeat(np.arange(len(selected.weights)), selected.weights)))
+
+
+def _in_words(column: Column, missing: Mapping[str, Any]) -> str:
+    if isinstance(column, Numbers):
+        words = f"numbers from {float(column.bounds.low):g} to {float(column.bounds.high):g}"
+        return f"{words}; a missing one counts as {missing[column.name]}" if column.name in missing else words
+    kind = "values" if column.hierarchy is None else "values of a hierarchy"
+    return f"{len(column.values)} {kind}"

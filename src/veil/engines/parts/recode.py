@@ -30,7 +30,7 @@ from veil.engines.parts.divide import Block, divide_table
 from veil.engines.parts.labels import Labelled
 from veil.engines.parts.ranked import Combinations, Numbered
 from veil.engines.relation import Relation
-from veil.errors import NoSolutionError, PlanError, Say
+from veil.errors import NOTHING, NoSolutionError, PlanError, Say
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
 from veil.masking.partition.columns import Labels, TreeColumn
@@ -76,6 +76,12 @@ def anonymize_in_parts(
 
 def _check(plan: Plan, relation: Relation) -> None:
     plan.check_columns(relation.table.columns)
+    if plan.person_column is not None:
+        raise PlanError(
+            "part by part, rows are counted, and somebody may have rows in several parts: leave `parts` out, or give a view "
+            "with one row of each person and say ",
+            Say("person", NOTHING),
+        )
     for model in plan.models:
         if not model.survives_union:
             raise PlanError(

@@ -78,7 +78,8 @@ class _Microaggregation(Method):
         masked = table
         for names, groups in partitions.items():
             for name in names:
-                made = aggregate_groups(table[name], groups, self._how(name), name, keep_type=self.keep_type)
+                how, least = self._how(name), min(2, self.k)
+                made = aggregate_groups(table[name], groups, how, name, keep_type=self.keep_type, least=least)
                 masked = replace_column(masked, name, made.take(pa.array(groups)))
         findings = [self._finding(masked, names) for names in partitions]
         return self.outcome(table, masked, findings=findings, facts=self._facts(table, partitions))

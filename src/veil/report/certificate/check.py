@@ -32,9 +32,9 @@ from veil.report.certificate.signature import check_signature
 from veil.report.certificate.told_input import read_input
 from veil.tables import read
 from veil.tables.arrow import normalize
-from veil.tables.frames import frame_of
 from veil.tables.source import Source
 from veil.verification.outside import Input, unjudged_columns
+from veil.verification.stranger import look_at
 
 _EMBEDDED = re.compile(r'<script type="application/json" id="certificate">(.*?)</script>', re.DOTALL)
 
@@ -165,10 +165,11 @@ def check_certificate(
             )
         findings, open_questions = check_signature(data, signed_by)
         released = as_certified(_open_release(table, data), data["content"]["columns"])
+        forms, beside = look_at(released)
         findings += _content(data["content"], released)
         checked, further = _check_promises(promises, [each.promise for each in form.found], released)
-        findings += [*checked, _check_roles(promises, data["content"])]
-        open_questions += further
+        findings += [*checked, _check_roles(promises, data["content"]), *forms]
+        open_questions += [*beside, *further]
     except ValidationError as error:
         place = ".".join(str(each) for each in error.errors()[0]["loc"])
         raise InputError(f"{path}: the certificate is damaged at `{place}`. Ask for it again") from None
@@ -195,12 +196,7 @@ def _open_release(source: Any, data: dict[str, Any]) -> Source:
         is_file = isinstance(source, str | os.PathLike) and os.path.isfile(source)
         relation = relation_of(source, engine="memory" if certified and is_file else "auto")
     if relation is None:
-        found = frame_of(source)
-        return (
-            read(source, may_be_empty=True)
-            if found is None
-            else Source(normalize(found[1].to_arrow()), "pyarrow")
-        )
+        return read(source, may_be_empty=True)
     if certified:
         raise InputError(
             f"{relation.name}: an engine holds it, and the certificate has a fingerprint of all rows in their order. "
@@ -360,8 +356,12 @@ def _check_roles(promises: dict[str, Any], content: dict[str, Any]) -> Finding:
         wrong.append("masks know no such roles")
     secret = roles.get("insensitive" if promises["untouched"] else "sensitive", [])
     for model in map(read_model, promises["models"]):
-        for name in () if isinstance(model, str) else model.attribute_names:
-            if name not in secret:
+        if isinstance(model, str):
+            continue
+        # Of a mask: the model itself takes a part of what the column shows for known.
+        in_part = promises["quasi_identifiers"] if promises["untouched"] and model.known_in_part else ()
+        for name in model.attribute_names:
+            if name not in secret and name not in in_part:
                 wrong.append(f"{type(model).__name__} judges {name!r}, which is not sensitive")
     told = "; ".join(dict.fromkeys(wrong))
     return Finding("models and roles of columns agree", not wrong, told or plural(len(named), "column"))

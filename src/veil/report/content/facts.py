@@ -132,13 +132,16 @@ def _recipe(outcome: Outcome) -> dict[str, Any]:
 
 
 def _summary(outcome: Outcome, private: bool, hides_search: bool) -> dict[str, Any]:
-    sizes = outcome.published.sizes
+    sizes = outcome.attacked.sizes
     made: dict[str, Any] = {
         "released_rows": outcome.published.records,
         "classes": int(sizes.size),
         "smallest_class": int(sizes.min()) if sizes.size else None,
         "holds": outcome.verification.holds,
     }
+    if outcome.persons is not None:
+        lost = 0 if outcome.hidden is None else outcome.persons.lost(outcome.hidden)
+        made["people"] = {"all": outcome.persons.number, "lose_a_row": lost}
     if private:
         return made
     prepared, story = outcome.prepared, outcome.story
@@ -199,6 +202,8 @@ def _request_of_plan(plan: Plan) -> dict[str, Any]:
         "suppressed_rows": plan.suppressed_rows,
         "order": plan.order,
         "choose_by": plan.choose_by,
+        "person": plan.person_column,
+        "knows": plan.knows,
         "strategy": str(getattr(plan.strategy, "kind", type(plan.strategy).__name__)),
         "time_limit": plan.time_limit,
         "check_limit": plan.check_limit,

@@ -89,6 +89,7 @@ class Findings:
             weights=weights,
             population=everybody,
             population_weights=None if prepared is None else prepared.weights,
+            persons=outcome.persons,
         )
         people = None if everybody is not None else self._people()
         return analyze(published, population=people, untouched=True)
@@ -98,7 +99,7 @@ class Findings:
         """The risks of the release."""
         outcome = self.outcome
         population = self._population()
-        published = outcome.published
+        published = outcome.attacked
         if population is not None and outcome.prepared is not None:
             published = Published(
                 outcome.table,

@@ -126,10 +126,25 @@ def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
             share = found["suppressed"] / max(1, found["chosen"])
             limit = f"limit {percent(found['suppression_limit'])}"
             limit += "" if found["within_limit"] else ", passed on purpose"
-            rows.append(("Suppressed records", f"{number(found['suppressed'])} ({percent(share)}; {limit})"))
+            people = found.get("people")
+            if people is not None:
+                lost = people["lose_a_row"]
+                rows.append(("Suppressed rows", f"{number(found['suppressed'])} ({percent(share)})"))
+                rows.append(("People in the input", number(people["all"])))
+                rows.append(
+                    ("People who lose a row", f"{number(lost)} ({percent(lost / people['all'])}; {limit})")
+                )
+            else:
+                rows.append(
+                    ("Suppressed records", f"{number(found['suppressed'])} ({percent(share)}; {limit})")
+                )
     rows.append(("Rows of the released table", number(found["released_rows"])))
-    rows.append(("Groups of records that look alike", number(found["classes"])))
-    rows.append(("Smallest group", number(found["smallest_class"])))
+    if "people" in found:
+        rows.append(("Groups of people who look alike", number(found["classes"])))
+        rows.append(("People of the smallest group", number(found["smallest_class"])))
+    else:
+        rows.append(("Groups of records that look alike", number(found["classes"])))
+        rows.append(("Smallest group", number(found["smallest_class"])))
     for each in facts["output"]["apart"]:
         what = "kept secret" if each["secret"] else "released beside it"
         rows.append((f"Table apart: {each['name']}", f"{plural(each['rows'], 'row')}, {what}"))
@@ -150,6 +165,11 @@ def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
     )
     blocks.append(Signatures(("Prepared by", "Approved by (data protection)")))
     return tuple(blocks)
+
+
+def _whom(asked: dict[str, Any]) -> str:
+    """Whom a limit speaks of."""
+    return "records may be suppressed" if asked["person"] is None else "people may lose a row"
 
 
 def _what_happened(facts: dict[str, Any]) -> str:
@@ -227,7 +247,7 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
         }[asked["suppressed_rows"]]
         blocks.append(
             Text(
-                f"At most {percent(asked['suppression_limit'])} of the records may be suppressed; suppressed rows {kept}. "
+                f"At most {percent(asked['suppression_limit'])} of the {_whom(asked)}; suppressed rows {kept}. "
                 f"{_ORDERS[asked['order']]} "
                 f"Of all transformations that keep the guarantees{_CHOICES[asked['choose_by']]}, the one with the least "
                 f"information loss was wanted, by the measure {asked['quality']['kind']}: {asked['quality']['definition']}"
@@ -241,6 +261,13 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
     }
     roles = tuple((names[role], list_names(columns, 60)) for role, columns in asked["roles"].items())
     blocks += [Heading("Roles of the columns"), Grid(("Role", "Columns"), roles)]
+    if asked.get("person") is not None:
+        blocks.append(
+            Text(
+                f"A person may have several rows, and column {asked['person']!r} tells people apart: guarantees, limits "
+                f"and risks count people. Attackers are taken to know {asked['knows']} of a person."
+            )
+        )
     if asked["subset"]:
         blocks.append(
             Text("Only a research subset of the records is released; the whole table is the population.")

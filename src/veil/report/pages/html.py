@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
 from typing import Any
 
+from veil.report.pages.blocks import Section
 from veil.report.pages.document import sections
 from veil.report.pictures.by_name import MISSING, can_draw, picture
 
 
 def html(facts: dict[str, Any]) -> str:
     """Return the report as an HTML page: style, pictures and certificate are inside, and no script is run."""
+    return page(sections(facts), facts, title="Anonymization report", certificate=facts["certificate"])
+
+
+def page(
+    chapters: Sequence[Section],
+    facts: dict[str, Any],
+    *,
+    title: str,
+    certificate: dict[str, Any] | None = None,
+) -> str:
+    """Return sections as an HTML page."""
     import jinja2
 
     loader = jinja2.PackageLoader("veil.report", "templates")
@@ -22,10 +35,11 @@ def html(facts: dict[str, Any]) -> str:
     environment.globals["cell"] = lambda each: (each, "") if isinstance(each, str) else (each.text, each.mark)
     environment.globals["image"] = lambda wanted: _image(facts, wanted)
     return environment.get_template("report.html").render(
-        sections=sections(facts),
+        title=title,
+        sections=chapters,
         date=facts["date"],
         version=facts["versions"]["veil"],
-        certificate=json_for_script(facts["certificate"]),
+        certificate=None if certificate is None else json_for_script(certificate),
         missing=None if can_draw() else MISSING,
     )
 

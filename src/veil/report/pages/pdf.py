@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,11 @@ ACCENT, INK, LINE, WASH, GOOD, BAD = "#0b5c8f", "#1c2430", "#d9dee6", "#f4f7fa",
 
 def pdf(facts: dict[str, Any]) -> bytes:
     """Return the report as the bytes of a PDF file."""
+    return bind(sections(facts), facts, title="Anonymization report")
+
+
+def bind(chapters: Sequence[Section], facts: dict[str, Any], *, title: str) -> bytes:
+    """Return sections as the bytes of a PDF file."""
     try:
         import matplotlib
         from reportlab.lib.pagesizes import A4
@@ -28,13 +35,12 @@ def pdf(facts: dict[str, Any]) -> bytes:
     _register(Path(matplotlib.get_data_path(), "fonts", "ttf"))
     page = _Page(facts)
     story: list[Any] = [
-        Paragraph("Anonymization report", page.styles["title"]),
+        Paragraph(escape(title), page.styles["title"]),
         Paragraph(
             f"Made on {facts['date']} with Veil {escape(facts['versions']['veil'])}", page.styles["note"]
         ),
         Spacer(1, 8),
     ]
-    chapters = sections(facts)
     for at, section in enumerate(chapters, 1):
         link = f'<a href="#{section.key}" color="{ACCENT}">{at}&nbsp;&nbsp;{escape(section.title)}</a>'
         story.append(Paragraph(link, page.styles["contents"]))
@@ -43,9 +49,10 @@ def pdf(facts: dict[str, Any]) -> bytes:
     file = BytesIO()
     made = SimpleDocTemplate(
         file, pagesize=A4, leftMargin=48, rightMargin=48, topMargin=48, bottomMargin=52,
-        title="Anonymization report", author="", creator="Veil", producer="Veil", subject="", lang="en",
+        title=title, author="", creator="Veil", producer="Veil", subject="", lang="en",
     )  # fmt: skip
-    made.build(story, onFirstPage=_footer, onLaterPages=_footer)
+    footer = functools.partial(_footer, title=title)
+    made.build(story, onFirstPage=footer, onLaterPages=footer)
     return file.getvalue()
 
 
@@ -59,11 +66,11 @@ def _register(folder: Path) -> None:
             pdfmetrics.registerFont(TTFont(name, str(folder / f"{name}.ttf")))
 
 
-def _footer(canvas: Any, document: Any) -> None:
+def _footer(canvas: Any, document: Any, *, title: str) -> None:
     canvas.saveState()
     canvas.setFont("DejaVuSans", 7)
     canvas.setFillColor("#5b6676")
-    canvas.drawString(48, 30, "Anonymization report")
+    canvas.drawString(48, 30, title)
     canvas.drawRightString(document.pagesize[0] - 48, 30, str(canvas.getPageNumber()))
     canvas.restoreState()
 

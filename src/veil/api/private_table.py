@@ -1,0 +1,74 @@
+"""Private tables from recipes: opened wherever they are, paid for, made, and written with their report or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from veil.api.open import Engine, Place, find_relation
+from veil.api.run import table_of
+from veil.api.targets import Together, check_ending, check_targets
+from veil.dp.accountant import Accountant
+from veil.dp.private_table import PrivateTable, private_table
+from veil.engines.questions import HeldByEngine
+from veil.errors import PlanError, Say
+from veil.recipe.private_table import PrivateTableRecipe
+from veil.tables import Format, output_format, read
+from veil.tables.writing import write
+
+REPORTS = (".html", ".htm", ".pdf", ".json")
+
+
+def publish_private_table(
+    recipe: PrivateTableRecipe,
+    accountant: Accountant | None = None,
+    *,
+    input: Place | None = None,
+    format: Format | None = None,
+    engine: Engine = "auto",
+    output: Path | None = None,
+    report: Path | None = None,
+    overwrite: bool = False,
+) -> PrivateTable:
+    """Make a table private as a recipe says, and write it with its report; what is said beside the recipe comes first.
+
+    Places are checked before anything is paid. A table that cannot be written afterwards has been paid for all the same.
+    """
+    place, chosen = table_of(recipe, input=input, format=format)
+    target = output or recipe.output_path
+    if target is None:
+        raise PlanError(
+            f"{recipe.name} does not say where to write the table: add `output`, or give ", Say("output")
+        )
+    about = report or recipe.report_path
+    for name in ("key", "certificate", "sign", "acknowledge"):
+        if getattr(recipe, name):
+            raise PlanError(
+                f"{recipe.name}: `{name}` is for releases of true records; leave it out for a private table"
+            )
+    targets = {"table": target} | ({} if about is None else {"report": about})
+    kept = [each for each in (place, recipe.file) if isinstance(each, Path) and not each.is_dir()]
+    check_targets(targets, keep=kept, overwrite=overwrite or recipe.overwrite)
+    output_format(target)
+    if about is not None:
+        check_ending(about, "report", REPORTS)
+    relation = find_relation(place, chosen, engine)
+    made = private_table(
+        read(place, format=chosen) if relation is None else HeldByEngine(relation),
+        recipe.method,
+        recipe.epsilon,
+        neighbours=recipe.neighbours,
+        bounds=recipe.bounds,
+        domains=recipe.known_domains(),
+        missing=recipe.missing,
+        columns=recipe.columns,
+        delta=recipe.delta,
+        rho=recipe.rho,
+        accountant=accountant,
+    )
+    with Together() as files:
+        with files.making(target) as path:
+            write(made.table, path)
+        if about is not None:
+            with files.making(about) as path:
+                made.report(path)
+    return made

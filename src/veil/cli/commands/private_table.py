@@ -1,0 +1,122 @@
+"""`veil private-table`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veil.cli import startup
+from veil.cli.base import RELEASE, Engine, Output, Overwrite, Quiet, Reading, Report, command
+from veil.cli.commands.ask import DECLARED, PRICE
+
+_Columns = list[str] | None
+
+
+@command(RELEASE, "private-table")
+def make_private_table(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="RECIPE|TABLE",
+            help="A recipe of a private table (.yaml), or a table and options: a file, a folder, or a URL of a database.",
+        ),
+    ],
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METHOD",
+            help="How: [cyan]individual-ranking:k=100[/cyan], [cyan]marginal-tree[/cyan], [cyan]corners:k=50[/cyan].",
+        ),
+    ] = None,
+    output: Output = None,
+    report: Report = None,
+    columns: Annotated[
+        _Columns,
+        typer.Option(
+            metavar="COLUMNS", help="Which columns: age,sex. Default: all.", rich_help_panel=DECLARED
+        ),
+    ] = None,
+    bounds: Annotated[
+        _Columns,
+        typer.Option(
+            metavar="COLUMN=LOW:HIGH", help="Between which numbers values lie.", rich_help_panel=DECLARED
+        ),
+    ] = None,
+    domains: Annotated[
+        _Columns,
+        typer.Option(
+            metavar="COLUMN=A|B or COLUMN=FILE",
+            help="Which values a column has: a list, or a hierarchy file.",
+            rich_help_panel=DECLARED,
+        ),
+    ] = None,
+    missing: Annotated[
+        _Columns,
+        typer.Option(metavar="COLUMN=NUMBER", help="What missing values count as.", rich_help_panel=DECLARED),
+    ] = None,
+    neighbours: Annotated[
+        str | None,
+        typer.Option(
+            metavar="one more or less|one changed",
+            help="What the table hides. Default: what the budget is for.",
+            rich_help_panel=PRICE,
+        ),
+    ] = None,
+    budget: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The budget to pay from: [cyan]veil budget[/cyan]. Without one, nothing is accounted for.",
+            rich_help_panel=PRICE,
+        ),
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The price.", rich_help_panel=PRICE)
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The same, of gaussian noise.", rich_help_panel=PRICE)
+    ] = None,
+    rho: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The same in zCDP.", rich_help_panel=PRICE)
+    ] = None,
+    overwrite: Overwrite = False,
+    format: Reading = None,
+    engine: Engine = None,
+    quiet: Quiet = False,
+) -> None:
+    """Make a table that is differentially private as a whole, and that is no table of true records.
+
+    Bounds and domains of all columns come from you, from what is known without the data.
+
+    [cyan]veil private-table private.yaml[/cyan]
+
+    [cyan]veil private-table patients.csv -o private.csv --report report.html --method individual-ranking:k=100
+    --bounds age=0:120 --domains job=hierarchies/job.csv --neighbours "one changed" --epsilon 1[/cyan]
+    """
+    startup.quick()
+    from veil.cli.places import engine_of
+    from veil.cli.private_table import make_and_show
+
+    make_and_show(
+        source,
+        method,
+        {
+            "columns": columns or [],
+            "bounds": bounds or [],
+            "domains": domains or [],
+            "missing": missing or [],
+        },
+        neighbours=neighbours,
+        budget=budget,
+        format=format,
+        engine=engine_of(engine and engine.value, None, None),
+        output=output,
+        report=report,
+        overwrite=overwrite,
+        quiet=quiet,
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+    )

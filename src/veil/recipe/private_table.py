@@ -1,0 +1,116 @@
+"""Recipes of private tables: what is declared of a table, how it is made private and where it goes, in YAML.
+
+    input: patients.csv
+    output: private.csv
+    report: report.html
+    budget: patients.csv.budget.json
+    neighbours: one changed
+    bounds: {age: [0, 120]}
+    domains: {sex: [f, m], job: hierarchies/job.csv}
+    missing: {age: 40}
+    method: {kind: IndividualRanking, k: 100}
+    epsilon: 1
+
+Relative paths start at the folder of the recipe. Without a `budget`, nothing is accounted for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from veil.dp.neighbours import Neighbours
+from veil.dp.private_table import METHODS, AnyMethod
+from veil.errors import PlanError
+from veil.hierarchies import BUILDERS, File, Hierarchy, Table
+from veil.recipe.asking import Number
+from veil.recipe.base import Located, schema_of
+from veil.recipe.parts import HierarchySpec, with_kind
+from veil.recipe.places import INPUTS
+
+
+def _method(value: Any) -> Any:
+    given = {"kind": value} if isinstance(value, str) else value
+    return with_kind(given, METHODS, "a method, such as {kind: IndividualRanking, k: 100},")
+
+
+MethodSpec = Annotated[AnyMethod, BeforeValidator(_method, json_schema_input_type=str | AnyMethod)]
+
+
+class PrivateTableRecipe(Located):
+    """How a table is made private as a whole, together with the files.
+
+    >>> recipe = PrivateTableRecipe(neighbours="one changed", bounds={"age": [0, 120]}, method="MarginalTree", rho=0.1)
+    >>> recipe.method
+    MarginalTree(breaks={}, library='own')
+    """
+
+    model_config = ConfigDict(title="Veil recipe of a private table")
+
+    output: Annotated[
+        str | None, Field(min_length=1, description="the file that the table is written to")
+    ] = None
+    overwrite: Annotated[bool, Field(description="whether existing files may be replaced")] = False
+    budget: Annotated[
+        str | None, Field(min_length=1, description="where the budget is kept that it is paid from")
+    ] = None
+    neighbours: Annotated[Neighbours, Field(description="what the table hides")]
+    bounds: Annotated[
+        dict[str, tuple[float, float]],
+        Field(default_factory=dict, description="between which numbers values lie"),
+    ]
+    domains: Annotated[
+        dict[str, list[Any] | HierarchySpec],
+        Field(
+            default_factory=dict,
+            description="which values a column has: a list, or a hierarchy that is written out",
+        ),
+    ]
+    columns: Annotated[
+        list[str] | None, Field(min_length=1, description="which columns the table has; by default all")
+    ] = None
+    missing: Annotated[
+        dict[str, float], Field(default_factory=dict, description="which number a missing value counts as")
+    ]
+    method: Annotated[MethodSpec, Field(description="how the table is made private")]
+    epsilon: Annotated[Number | None, Field(description="the price")] = None
+    delta: Annotated[Number, Field(description="the price, where noise is gaussian")] = 0
+    rho: Annotated[Number | None, Field(description="the price in zCDP, in place of epsilon and delta")] = (
+        None
+    )
+
+    known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (METHODS, BUILDERS, INPUTS)
+
+    @property
+    def budget_path(self) -> Path | None:
+        """Where the budget is kept, seen from here."""
+        return None if self.budget is None else self.locate(self.budget)
+
+    def known_domains(self) -> dict[str, list[Any] | Hierarchy]:
+        """Return the domains; files that they name are found from the folder of the recipe."""
+        return {name: self._domain(name, given) for name, given in self.domains.items()}
+
+    def _domain(self, name: str, given: Any) -> list[Any] | Hierarchy:
+        if isinstance(given, list):
+            return given
+        if isinstance(given, File):
+            return Hierarchy.read(
+                self.locate(given.path),
+                separator=given.separator,
+                header=given.header,
+                encoding=given.encoding,
+            )
+        if isinstance(given, Table):
+            return Hierarchy.from_rows(given.rows)
+        raise PlanError(
+            f"the domain of {name!r} is a hierarchy that is made from the values of the column, and a domain is known without "
+            "them: give a list of values, a hierarchy file or a table"
+        )
+
+
+def private_table_schema() -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of recipes of private tables."""
+    return schema_of(PrivateTableRecipe)

@@ -1,0 +1,101 @@
+"""The report of a table that is differentially private as a whole, and of what is not: declarations, price and proof.
+
+It is made of what is public and of what left: nothing in it was computed from the data that the table was made from.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from veil.dp.private_table import PrivateTable
+from veil.errors import OutputError
+from veil.report.content.facts import versions
+from veil.report.pages.blocks import Block, Cell, Grid, Section, Text
+from veil.report.pages.html import page
+from veil.report.pages.pdf import bind
+from veil.tables import atomic
+
+TITLE = "Report of a private table"
+NOT_PRIVATE = "NOT PRIVATE"
+
+
+def write_private_report(made: PrivateTable, path: Path) -> Path:
+    """Write the report as HTML, PDF or JSON, by the ending of the name."""
+    kind = path.suffix.lower()
+    if kind not in (".html", ".htm", ".pdf", ".json"):
+        raise OutputError(
+            f"{path}: a report ends in .html, .pdf or .json, not in {path.suffix!r}. Choose another name"
+        )
+    facts = private_facts(made)
+    if kind == ".json":
+        content = (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode()
+    elif kind == ".pdf":
+        content = bind(_sections(facts), facts, title=TITLE)
+    else:
+        content = page(_sections(facts), facts, title=TITLE).encode()
+    with atomic(path) as temporary:
+        temporary.write_bytes(content)
+    return path
+
+
+def private_facts(made: PrivateTable) -> dict[str, Any]:
+    """Return what the report tells, for programs."""
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": versions(),
+        "is_private": made.is_private,
+        "method": made.method,
+        "spent": str(made.spent),
+        "neighbours": made.neighbours,
+        "left": made.budget,
+        "rows": made.records,
+        "columns": dict(made.declared),
+        "proof": made.proof,
+        "notes": list(made.notes),
+    }
+
+
+def _sections(facts: dict[str, Any]) -> list[Section]:
+    hidden = {
+        "one more or less": "whether any one record is in the table",
+        "one changed": "what any one record says; the number of records is public",
+    }[facts["neighbours"]]
+    if facts["is_private"]:
+        verdict: Block = Text(
+            f"The table is differentially private as a whole: {facts['spent']}. It hides {hidden}.", "lead"
+        )
+    else:
+        verdict = Text(
+            f"{NOT_PRIVATE}. This table must not be given away as a private one. {facts['proof']}", "notice"
+        )
+    rows = (
+        ("differentially private", Cell("yes", "good") if facts["is_private"] else Cell(NOT_PRIVATE, "bad")),
+        ("method", facts["method"]),
+        ("price", facts["spent"]),
+        ("neighbours", facts["neighbours"]),
+        ("left of the budget", facts["left"] or "no budget was given"),
+        ("rows", f"{facts['rows']:,}"),
+    )
+    columns = tuple(facts["columns"].items())
+    return [
+        Section("summary", "Summary", (verdict, Grid(("", ""), rows))),
+        Section(
+            "declared",
+            "What was known without the data",
+            (
+                Text(
+                    "Bounds and domains were given by whoever made the table, and have to be public knowledge."
+                ),
+                Grid(("column", "declared"), columns),
+            ),
+        ),
+        Section(
+            "proof",
+            "Why it holds" if facts["is_private"] else "Why it does not hold",
+            (Text(facts["proof"]),),
+        ),
+        Section("notes", "Before you use it", tuple(map(Text, facts["notes"] or ("Nothing to add.",)))),
+    ]

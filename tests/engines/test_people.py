@@ -1,0 +1,153 @@
+"""People with several rows in tables that an engine holds: the answers of memory, and what is written, attacked."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import veil
+from support.engines.answers import Holder, compared
+from veil import DistinctLDiversity, KAnonymity
+from veil import hierarchies as h
+from veil.engines.transform import Transform
+from veil.errors import PlanError, VerificationError
+
+
+def visits(people: int = 60, seed: int = 2) -> pa.Table:
+    """Some rows for each of some people; `note` tells every row apart."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(people), rng.integers(1, 5, people))
+    who = who[rng.permutation(who.size)]
+    return pa.table(
+        {
+            "patient": [f"P{each:03}" for each in who],
+            "age": 20 + rng.integers(0, 40, people)[who],
+            "ward": rng.choice(["a", "b"], who.size, p=[0.93, 0.07]),
+            "diagnosis": rng.choice(["flu", "cold", "gout"], who.size),
+            "note": np.arange(who.size),
+        }
+    )
+
+
+def plan(**changes: Any) -> dict[str, Any]:
+    given: dict[str, Any] = {
+        "quasi_identifiers": {"age": h.intervals(10, 20), "ward": h.suppression()},
+        "sensitive": ["diagnosis"],
+        "insensitive": ["note"],
+        "models": [KAnonymity(4)],
+        "suppression_limit": 0.7,
+        "maximum_levels": {"age": 1, "ward": 0},
+        "person": "patient",
+    }
+    return {**given, **changes}
+
+
+def fewest(before: pa.Table, after: list[dict[str, Any]], *, all_rows: bool) -> int:
+    """The attacker's count: people in the smallest class of what was delivered, whose rows are known by `note`."""
+    whose = dict(zip(before["note"].to_pylist(), before["patient"].to_pylist(), strict=True))
+    rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for row in after:
+        if row["note"] is not None:
+            rows[whose[row["note"]]].append((row["age"], row["ward"]))
+    if all_rows:
+        return min(Counter(tuple(sorted(each)) for each in rows.values()).values())
+    people: dict[tuple[Any, ...], set[str]] = defaultdict(set)
+    for person, each in rows.items():
+        for row in each:
+            people[row].add(person)
+    return min(map(len, people.values()))
+
+
+@pytest.fixture(params=["in_duckdb", "in_a_folder", "in_sqlite"])
+def holder(request: pytest.FixtureRequest) -> Holder:
+    found: Holder = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.mark.parametrize("knows", ["one row", "all rows"])
+def test_the_answer_is_that_of_memory(holder: Holder, knows: str) -> None:
+    held, _ = compared(holder, visits(), plan(knows=knows))
+    assert 0 < held.suppressed < held.records
+
+
+@pytest.mark.parametrize(
+    ("knows", "rows"), [("one row", "drop"), ("all rows", "drop"), ("one row", "keep cells")]
+)
+def test_whatever_becomes_of_suppressed_rows(in_duckdb: Holder, knows: str, rows: str) -> None:
+    compared(in_duckdb, visits(), plan(knows=knows, suppressed_rows=rows))
+
+
+def test_models_of_sensitive_values(in_duckdb: Holder) -> None:
+    compared(in_duckdb, visits(90), plan(models=[KAnonymity(3), DistinctLDiversity("diagnosis", 2)]))
+
+
+@pytest.mark.parametrize("knows", ["one row", "all rows"])
+def test_the_answer_is_that_of_memory_on_postgres(in_postgres: Holder, knows: str) -> None:
+    compared(in_postgres, visits(), plan(knows=knows))
+
+
+def test_the_answer_is_that_of_memory_on_spark(in_spark: Holder) -> None:
+    compared(in_spark, visits(), plan(knows="all rows"))
+
+
+@pytest.mark.parametrize("knows", ["one row", "all rows"])
+def test_what_is_written_keeps_the_promise(in_duckdb: Holder, tmp_path: Path, knows: str) -> None:
+    table = visits()
+    made = veil.anonymize(in_duckdb(table), **plan(knows=knows))
+    written = made.save(f"{tmp_path / 'out'}/")
+    found = pq.read_table(tmp_path / "out").to_pylist()
+    assert len(found) == table.num_rows
+    assert "patient" not in found[0]
+    assert fewest(table, found, all_rows=knows == "all rows") >= 4
+    assert written.verification is not None
+    assert any("in people" in each.promise for each in written.verification.findings)
+
+
+@pytest.mark.parametrize("knows", ["one row", "all rows"])
+def test_rows_that_should_be_blank_and_are_not_are_withheld(
+    in_duckdb: Holder, tmp_path: Path, knows: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = veil.anonymize(in_duckdb(visits()), **plan(knows=knows))
+    assert made.suppressed > 0
+    monkeypatch.setattr(Transform, "_tell_parts", lambda self, table: _nobody_is_suppressed(self, table))
+    with pytest.raises(VerificationError, match="BROKEN"):
+        made.save(f"{tmp_path / 'out'}/")
+    assert not (tmp_path / "out").exists()
+
+
+def _nobody_is_suppressed(transform: Transform, table: Any) -> Any:
+    import ibis
+
+    return table.mutate(**{transform.part: ibis.literal(0)})
+
+
+def test_a_table_with_several_rows_of_a_person_is_refused_without_a_word(holder: Holder) -> None:
+    options = plan()
+    del options["person"]
+    with pytest.raises(PlanError, match=r'person="patient".*person=None'):
+        veil.anonymize(holder(visits()), **options, identifying="patient")
+    with pytest.raises(PlanError, match="column 'patient' has 60 different values"):
+        veil.anonymize(holder(visits()), **options, others="drop")
+
+
+def test_parts_do_not_count_people_and_say_so(in_a_folder: Holder) -> None:
+    with pytest.raises(PlanError, match="leave `parts` out"):
+        veil.anonymize(in_a_folder(visits()), **plan(), parts=100)
+
+
+def test_pseudonyms_are_made_in_memory_and_engines_say_so(in_duckdb: Holder) -> None:
+    with pytest.raises(PlanError, match="which no engine makes yet"):
+        veil.anonymize(in_duckdb(visits()), **plan(knows="all rows", identifying={"patient": "pseudonym"}))
+
+
+def test_a_person_without_a_number_is_refused(in_duckdb: Holder) -> None:
+    table = visits()
+    lacking = table.set_column(0, "patient", pa.array([None, *table["patient"].to_pylist()[1:]], pa.string()))
+    with pytest.raises(veil.errors.InputError, match="has no value in 1 row"):
+        veil.anonymize(in_duckdb(lacking), **plan())

@@ -248,6 +248,8 @@ def _draw(found: list[tuple[str, int | None, float, Figures]], path: Path) -> No
             axis.set_xscale("log")
             if measure == "by rank":
                 axis.set_yscale("log")
+            if measure == "linkage":
+                axis.set_yscale("symlog", linthresh=0.1)
             if row == 0:
                 axis.set_title(f"epsilon = {epsilon:g}")
             if row == len(panels) - 1:

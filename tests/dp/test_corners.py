@@ -15,7 +15,7 @@ from support.amount import tables
 from support.realdata import SHARED
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, Corners, private_table
-from veil.dp.private_table.clusters import cluster_sums, clusters, corners, nearest
+from veil.dp.private_table.clusters import _closest, cluster_sums, clusters, corners, nearest
 from veil.dp.private_table.columns import Numbers, read_columns
 from veil.dp.private_table.published import published_numbers
 from veil.errors import ParameterError, PlanError
@@ -86,6 +86,21 @@ def test_clusters_against_the_slow_twin_and_one_record_replaces_at_most_one_in_e
                 sum(one.count(record) - min(one.count(record), other.count(record)) for record in set(one))
                 <= 1
             )
+
+
+@pytest.mark.parametrize("records", [1, 5000, 20_000])
+def test_the_closest_are_those_of_a_sort(records: int) -> None:
+    """Also where a look at some of them is misleading: sorted, all alike, or with what is in a cluster already."""
+    rng = np.random.default_rng(records)
+    drawn = rng.random(records)
+    rising = np.sort(drawn)
+    ties = np.round(drawn, 1)
+    gone = np.where(drawn < 0.5, np.inf, drawn)
+    periodic = np.where(np.arange(records) % max(1, records // 4096) == 0, 5.0, drawn)
+    for distance in (drawn, rising, rising[::-1].copy(), ties, gone, periodic, np.zeros(records)):
+        for k in {1, max(1, records // 3), records}:
+            bound = np.sort(distance)[k - 1]
+            assert _closest(distance, k).tolist() == np.flatnonzero(distance <= bound).tolist()
 
 
 # --- the promise ----------------------------------------------------------------------------------------

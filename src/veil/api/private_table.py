@@ -60,6 +60,7 @@ def publish_private_table(
         bounds=recipe.bounds,
         domains=recipe.known_domains(),
         missing=recipe.missing,
+        columns=recipe.columns,
         delta=recipe.delta,
         rho=recipe.rho,
         accountant=accountant,

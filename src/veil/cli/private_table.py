@@ -74,6 +74,7 @@ def make_and_show(
                     name: grammar.value_of(text)
                     for name, text in read_pairs("--missing", declared["missing"])
                 },
+                "columns": grammar.names(declared["columns"]) or None,
                 "method": chosen_method,
                 **prices,
             }

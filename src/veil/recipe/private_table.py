@@ -69,6 +69,9 @@ class PrivateTableRecipe(Located):
             description="which values a column has: a list, or a hierarchy that is written out",
         ),
     ]
+    columns: Annotated[
+        list[str] | None, Field(min_length=1, description="which columns the table has; by default all")
+    ] = None
     missing: Annotated[
         dict[str, float], Field(default_factory=dict, description="which number a missing value counts as")
     ]

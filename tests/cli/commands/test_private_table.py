@@ -95,6 +95,28 @@ def test_from_options_on_files_and_databases(source: str) -> None:
     assert (told["spent"], told["is_private"], told["columns"]["sport"]) == ("rho = 0.5", True, "3 values")
 
 
+def test_some_columns() -> None:
+    options = (
+        "--method",
+        "corners:k=100",
+        "--neighbours",
+        "one changed",
+        "--epsilon",
+        "1",
+        "--missing",
+        "age=0",
+    )
+    made = veil(
+        "private-table", "people.csv", "-o", "p.csv", "--columns", "age", "--bounds", "age=0:120", *options
+    )
+    assert made.code == 0, made.err
+    assert read(Path("p.csv")).table.column_names == ["age"]
+    wrong = veil(
+        "private-table", "people.csv", "-o", "q.csv", "--columns", "aeg", "--bounds", "age=0:120", *options
+    )
+    assert "there is no column 'aeg'. Did you mean 'age'" in wrong.err
+
+
 def test_a_database_has_a_budget_by_its_place() -> None:
     url = "sqlite://clinic.db#people"
     refused = veil("budget", url, "--epsilon", "1")

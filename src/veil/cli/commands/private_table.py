@@ -32,6 +32,12 @@ def make_private_table(
     ] = None,
     output: Output = None,
     report: Report = None,
+    columns: Annotated[
+        _Columns,
+        typer.Option(
+            metavar="COLUMNS", help="Which columns: age,sex. Default: all.", rich_help_panel=DECLARED
+        ),
+    ] = None,
     bounds: Annotated[
         _Columns,
         typer.Option(
@@ -96,7 +102,12 @@ def make_private_table(
     make_and_show(
         source,
         method,
-        {"bounds": bounds or [], "domains": domains or [], "missing": missing or []},
+        {
+            "columns": columns or [],
+            "bounds": bounds or [],
+            "domains": domains or [],
+            "missing": missing or [],
+        },
         neighbours=neighbours,
         budget=budget,
         format=format,

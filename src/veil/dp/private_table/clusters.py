@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.base.compiled import kernel
 from veil.dp.private_table.columns import Numbers
 
 Corner = tuple[int, ...]
@@ -46,27 +47,88 @@ def corners(columns: int) -> Iterator[Corner]:
 def clusters(columns: Sequence[Numbers], k: int) -> list[NDArray[np.int64]]:
     """Return the rows of each cluster: k of them, in the last one up to 2k - 1."""
     left = np.arange(len(columns[0].steps))
+    points, is_left = _points(columns, left), np.ones(len(left), np.bool_)
     found = []
     wanted = len(left) // k - 1
-    for corner in itertools.islice(
-        itertools.cycle(itertools.islice(corners(len(columns)), max(1, wanted))), wanted
-    ):
-        rows = nearest(columns, corner, k, left)
-        left = np.setdiff1d(left, rows, assume_unique=True)
-        found.append(rows)
-    return [*found, left]
+    turns = itertools.islice(corners(len(columns)), max(1, wanted))
+    for corner in itertools.islice(itertools.cycle(turns), wanted):
+        chosen = _first(points, _distances(columns, corner, points, is_left), k)
+        found.append(left[chosen])
+        is_left[chosen] = False
+        if is_left.sum() < _WORTH_MOVING * len(left):
+            left, points = left[is_left], points[is_left]
+            is_left = np.ones(len(left), np.bool_)
+    return [*found, left[is_left]]
+
+
+_WORTH_MOVING = 0.75
+"""Records are moved together where so many of them, or fewer, are left."""
 
 
 def nearest(columns: Sequence[Numbers], corner: Corner, k: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the k rows, of some, that are nearest to a corner, from near to far; ties by their values."""
-    distance = np.zeros(len(rows))
-    for column, is_high in zip(columns, corner, strict=True):
-        edge = column.bounds.highest if is_high else column.bounds.lowest
-        distance += ((column.steps[rows] - edge) / column.reach) ** 2
-    close = distance <= np.partition(distance, k - 1)[k - 1]  # k, and what is as far as the last of them
-    rows, distance = rows[close], distance[close]
-    order = np.lexsort([*(column.steps[rows] for column in reversed(columns)), distance])
-    return rows[order[:k]]
+    points = _points(columns, rows)
+    everybody = np.ones(len(rows), np.bool_)
+    return np.asarray(rows[_first(points, _distances(columns, corner, points, everybody), k)], np.int64)
+
+
+def _points(columns: Sequence[Numbers], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.column_stack([column.steps[rows] for column in columns])
+
+
+def _first(points: NDArray[np.int64], distance: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    close = _closest(distance, k)
+    order = np.lexsort([*points[close].T[::-1], distance[close]])
+    return np.asarray(close[order[:k]], np.int64)
+
+
+def _closest(distance: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Return where the k smallest distances are, and those that are as large as the last of them.
+
+    Where there are many, every so-manieth tells about where they end, and few are looked at twice.
+    """
+    some = distance[:: max(1, len(distance) // _SAMPLE)]
+    about = min(len(some) - 1, 3 * k * len(some) // (2 * len(distance)) + 8)
+    near = np.flatnonzero(distance <= np.partition(some, about)[about])
+    if len(near) < k:
+        near = np.arange(len(distance))
+    found = distance[near]
+    return np.asarray(near[found <= np.partition(found, k - 1)[k - 1]], np.int64)
+
+
+_SAMPLE = 4096
+
+
+def _distances(
+    columns: Sequence[Numbers], corner: Corner, points: NDArray[np.int64], is_left: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    edges = [
+        each.bounds.highest if is_high else each.bounds.lowest
+        for each, is_high in zip(columns, corner, strict=True)
+    ]
+    found = np.empty(len(points))
+    _measure(points, np.array(edges), np.array([each.reach for each in columns]), is_left, found)
+    return found
+
+
+@kernel
+def _measure(
+    points: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    reach: NDArray[np.int64],
+    is_left: NDArray[np.bool_],
+    found: NDArray[np.float64],
+) -> None:
+    """Squared distances to a corner, in parts of the ranges; infinite for what is in a cluster already."""
+    for row in range(points.shape[0]):
+        if not is_left[row]:
+            found[row] = np.inf
+            continue
+        total = 0.0
+        for place in range(points.shape[1]):
+            part = (points[row, place] - edges[place]) / reach[place]
+            total += part * part
+        found[row] = total
 
 
 def cluster_sums(columns: Sequence[Numbers], rows: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pyarrow as pa
 from veil.base.provided import REPORT_OF_PRIVATE_TABLE
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
-from veil.dp.held import Held, InMemory, hold
+from veil.dp.held import Held, InMemory, check_names, hold
 from veil.dp.neighbours import Neighbours, check_neighbours
 from veil.dp.price import Price
 from veil.dp.private_table.columns import Column, Domain, Numbers, read_columns
@@ -75,6 +75,7 @@ def private_table(
     bounds: Mapping[str, tuple[Any, Any]] | None = None,
     domains: Mapping[str, Domain] | None = None,
     missing: Mapping[str, Any] | None = None,
+    columns: Sequence[str] | None = None,
     delta: Readable = 0,
     rho: Readable | None = None,
     accountant: Accountant | None = None,
@@ -100,6 +101,8 @@ def private_table(
         Numbers outside of their bounds are moved to them.
     missing
         For columns of numbers, which number a missing value counts as.
+    columns
+        Which columns the private table has; by default all.
     accountant
         The budget that it is paid from.
     for_testing_seed
@@ -124,9 +127,10 @@ def private_table(
     source = held.source if isinstance(held, InMemory) else None
     if source is not None:
         source.check_index()
-    rows = _rows_of(held)
-    columns = read_columns(rows, bounds or {}, domains or {}, missing or {}, relation)
-    method.check(columns, price, relation)
+    names = list(held.names if columns is None else columns)
+    check_names(held, names)
+    made_of = read_columns(_rows_of(held, names), bounds or {}, domains or {}, missing or {}, relation)
+    method.check(made_of, price, relation)
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     if accountant is not None:
         if not method.is_sound:
@@ -138,7 +142,7 @@ def private_table(
         accountant.spend(
             f"private table by {method.name}", price.epsilon, price.delta, rho=price.rho, neighbours=relation
         )
-    made = method.make(columns, price, relation, randomness)
+    made = method.make(made_of, price, relation, randomness)
     # No dtype of the original: whether a column could keep it would depend on what was drawn.
     frame = made.table
     if source is not None and source.frame is not None:
@@ -152,7 +156,7 @@ def private_table(
         made.proof,
         notes,
         randomness.is_private and method.is_sound,
-        {column.name: _in_words(column, missing or {}) for column in columns},
+        {column.name: _in_words(column, missing or {}) for column in made_of},
         None if accountant is None else str(accountant.remaining),
     )
 
@@ -160,9 +164,9 @@ def private_table(
 _SEEDED = "A seed was given, for tests: whoever knows it can take the noise away."
 
 
-def _rows_of(held: Held) -> pa.Table:
+def _rows_of(held: Held, names: Sequence[str]) -> pa.Table:
     """Return all records; an engine tells combinations of cells and their numbers, and their order tells nothing."""
-    selected = held.select(held.names)
+    selected = held.select(names)
     if selected.weights is None:
         return selected.table
     return selected.table.take(pa.array(np.repeat(np.arange(len(selected.weights)), selected.weights)))

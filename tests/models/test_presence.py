@@ -287,16 +287,14 @@ def test_a_release():
     assert release.table["sex"].to_pylist() == ["f", "f", "m"]
 
 
-@pytest.mark.parametrize("suppressed_rows", ["blank", "drop"])
-def test_a_release_with_a_class_suppressed(suppressed_rows):
-    """All of b are in the subset, so b goes; that does not make it a class of nobody."""
+def test_a_release_with_a_class_suppressed():
+    """All of b are in the subset, so b goes; that does not make it a class of nobody: they may be in the blank rows."""
     release = veil.anonymize(
         pa.table({"x": ["a", "a", "b", "b"], "y": [1, 2, 3, 4]}),
         quasi_identifiers={"x": veil.hierarchies.table([["a", "a"], ["b", "b"]])},
         models=DeltaPresence(0.3, 0.7, [0, 2, 3]),
         suppression_limit=0.7,
         insensitive="y",
-        suppressed_rows=suppressed_rows,
         order="input",
     )
     assert release.suppressed == 2

@@ -16,6 +16,7 @@ from veil.models.base import monotonicity
 from veil.policy import schema as policy_schema
 from veil.recipe.asking import asking_schema
 from veil.recipe.masking import masking_schema
+from veil.recipe.policy import policy_recipe_schema
 from veil.recipe.private_table import private_table_schema
 
 PAGE = Path(__file__).parent / "reference.md"
@@ -94,6 +95,7 @@ if __name__ == "__main__":
         "asking": asking_schema(),
         "private-table": private_table_schema(),
         "policy": policy_schema.json_schema(),
+        "policy-recipe": policy_recipe_schema(),
     }
     for name, schema in schemas.items():
         made = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

@@ -206,15 +206,15 @@ def test_what_cannot_be_promised_is_refused() -> None:
     fixed: dict[str, Any] = {"generalization": {"value": 0}}
     with pytest.raises(InputError, match="has no value in 1 row"):
         veil.anonymize(
-            table, quasi_identifiers={"value": DOMAIN}, models=SafePub(1, **fixed), person="patient"
+            table, quasi_identifiers={"value": DOMAIN}, models=SafePub(1, 1e-4, **fixed), person="patient"
         )
     with pytest.raises(PlanError, match="`rows_a_person` of SafePub speaks of people"):
         veil.anonymize(
             table.select(["value"]),
             quasi_identifiers={"value": DOMAIN},
-            models=SafePub(1, rows_a_person=2, **fixed),
+            models=SafePub(1, 1e-4, rows_a_person=2, **fixed),
         )
     with pytest.raises(PlanError, match="leave `knows` out"):
-        Plan({"value": DOMAIN}, SafePub(1), person="patient", knows="all rows")
+        Plan({"value": DOMAIN}, SafePub(1, 1e-4), person="patient", knows="all rows")
     with pytest.raises(ParameterError, match="rows_a_person=1"):
-        SafePub(1, acquisition_sampling=0.1, rows_a_person=2, **fixed)
+        SafePub(1, 1e-4, acquisition_sampling=0.1, rows_a_person=2, **fixed)

@@ -15,6 +15,9 @@ import veil
 from support.engines.answers import Holder, compared
 from veil import DistinctLDiversity, KAnonymity
 from veil import hierarchies as h
+from veil.engines import relation_of
+from veil.engines.dialects import collect
+from veil.engines.lookups import Lookup
 from veil.engines.transform import Transform
 from veil.errors import PlanError, VerificationError
 
@@ -109,6 +112,43 @@ def test_what_is_written_keeps_the_promise(in_duckdb: Holder, tmp_path: Path, kn
     assert any("in people" in each.promise for each in written.verification.findings)
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_what_is_written_to_a_database_keeps_the_promise(
+    in_a_folder: Holder, tmp_path: Path, kind: str
+) -> None:
+    table = visits()
+    made = veil.anonymize(in_a_folder(table), **plan(knows="all rows"))
+    made.save(f"{kind}://{tmp_path}/clinic.db#release")
+    relation = relation_of(f"{kind}://{tmp_path}/clinic.db#release")
+    assert relation is not None
+    found = collect(relation.backend, relation.table).to_pylist()
+    assert len(found) == table.num_rows
+    assert fewest(table, found, all_rows=True) >= 4
+
+
+def test_several_tables_come_from_a_database(in_duckdb: Holder) -> None:
+    table = visits()
+    people = pa.table({"patient": sorted(set(table["patient"].to_pylist()))})
+    people = people.append_column("sex", pa.array(["f", "m"] * (people.num_rows // 2)))
+    made: Any = veil.anonymize(
+        {"visits": in_duckdb(table), "people": people},
+        **plan(
+            quasi_identifiers={
+                "age": h.intervals(10, 20, 40),
+                "ward": h.suppression(),
+                "sex": h.suppression(),
+            },
+            maximum_levels={},
+        ),
+    )
+    whole: dict[str, list[str]] = defaultdict(list)
+    for name, known in (("visits", ("age", "ward")), ("people", ("sex",))):
+        for row in made.tables[name].to_pylist():
+            if row["patient"] != "*":
+                whole[row["patient"]].append(str([name, *(row[each] for each in known)]))
+    assert min(Counter(tuple(sorted(each)) for each in whole.values()).values()) >= 4
+
+
 @pytest.mark.parametrize("knows", ["one row", "all rows"])
 def test_rows_that_should_be_blank_and_are_not_are_withheld(
     in_duckdb: Holder, tmp_path: Path, knows: str, monkeypatch: pytest.MonkeyPatch
@@ -141,9 +181,44 @@ def test_parts_do_not_count_people_and_say_so(in_a_folder: Holder) -> None:
         veil.anonymize(in_a_folder(visits()), **plan(), parts=100)
 
 
-def test_pseudonyms_are_made_in_memory_and_engines_say_so(in_duckdb: Holder) -> None:
-    with pytest.raises(PlanError, match="which no engine makes yet"):
-        veil.anonymize(in_duckdb(visits()), **plan(knows="all rows", identifying={"patient": "pseudonym"}))
+@pytest.mark.parametrize("rows", ["blank", "drop"])
+def test_pseudonyms_are_written_and_link_the_rows_of_a_person(
+    holder: Holder, tmp_path: Path, rows: str
+) -> None:
+    table = visits()
+    options = plan(knows="all rows", identifying={"patient": "pseudonym"}, suppressed_rows=rows)
+    made = veil.anonymize(holder(table), **options)
+    for name in ("kept", "public"):
+        (tmp_path / name).mkdir()
+    made.save(f"{tmp_path / 'public' / 'out'}/", apart=tmp_path / "kept")
+    found = pq.read_table(tmp_path / "public" / "out").to_pylist()
+    assert fewest(table, found, all_rows=True) >= 4
+    key = made.apart["pseudonyms"].to_pydict()
+    of = dict(zip(key["pseudonym"], key["value"], strict=True))
+    whose = dict(zip(table["note"].to_pylist(), table["patient"].to_pylist(), strict=True))
+    shown = [row for row in found if row["note"] is not None]
+    assert 0 < len(shown) < table.num_rows
+    assert all(of[row["patient"]] == whose[row["note"]] for row in shown)
+    assert all(row["patient"] == "*" for row in found if row["note"] is None)
+    assert "P0" in (tmp_path / "kept" / "pseudonyms.csv").read_text()
+
+
+def test_pseudonyms_that_two_people_share_are_withheld(
+    in_duckdb: Holder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = veil.anonymize(in_duckdb(visits()), **plan(knows="all rows", identifying={"patient": "pseudonym"}))
+    right = Lookup.cell
+    monkeypatch.setattr(
+        Lookup, "cell", lambda self, table, name: _same_for_all(right(self, table, name), name)
+    )
+    with pytest.raises(VerificationError, match="BROKEN"):
+        made.save(f"{tmp_path / 'out'}/")
+
+
+def _same_for_all(cell: Any, name: str) -> Any:
+    import ibis
+
+    return ibis.literal("0" * 16) if name == "p" else cell
 
 
 def test_a_person_without_a_number_is_refused(in_duckdb: Holder) -> None:

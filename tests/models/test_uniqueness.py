@@ -28,6 +28,7 @@ from support.whole_sample import (
     sometimes,
     suppressed_rows,
 )
+from veil.errors import NoSolutionError
 from veil.lattice.evaluator import Evaluator
 from veil.models.sample_based import SizeCriterion
 from veil.models.uniqueness import PopulationUniqueness, SampleUniqueness
@@ -115,21 +116,15 @@ def test_least_counts_records():
     ]
 
 
-def test_partial_stars_break_monotonicity():
-    """At the bottom one of ten records is unique; above, the other nine hide behind `*`."""
+def test_records_behind_stars_count():
+    """One of ten records is unique, also where the other nine are `*`, and a single one also where it is `*` itself."""
     problem = priority_problem(1, 9, hidden=1)
-    assert suppressed_rows(SampleUniqueness(0.1), (0,), problem) == set()
-    assert suppressed_rows(SampleUniqueness(0.1), (1,), problem) == {0}
-    assert least_of(SampleUniqueness(0.1), sample_of(problem), (1,)) == 0
-    assert not SampleUniqueness.monotone_generalization
-
-
-def test_stars_that_do_not_stay_break_monotonicity():
-    """A single record that is `*` on level 1 does not count there, but on level 2 it does."""
-    problem = oracle.Problem([("a",)], [[["a", "*", "all"]]])
-    assert suppressed_rows(SampleUniqueness(0), (1,), problem) == set()
-    assert suppressed_rows(SampleUniqueness(0), (2,), problem) == {0}
-    assert least_of(SampleUniqueness(0), sample_of(problem), (2,)) == 0
+    for levels in ((0,), (1,)):
+        assert suppressed_rows(SampleUniqueness(0.1), levels, problem) == set()
+    alone = oracle.Problem([("a",)], [[["a", "*", "all"]]])
+    for levels in ((0,), (1,), (2,)):
+        assert suppressed_rows(SampleUniqueness(0), levels, alone) == {0}
+    assert least_of(SampleUniqueness(0), sample_of(alone), (1,)) == 1
 
 
 @given(st.data())
@@ -369,13 +364,15 @@ def test_the_reported_share_of_two_classes_holds():
 
 @pytest.mark.parametrize("model", ["dankar", "pitman", "snb"])
 def test_a_single_record_is_not_taken_to_be_safe(model):
-    """Nothing is known of the population then, and that is no estimate. Its labels have to become `*`."""
+    """Nothing is known of the population then, and that is no estimate. Not even if its labels are `*`: it is suppressed."""
     assert not PopulationUniqueness(0.01, "Germany", model).verify(of_sizes(1)).holds
     plan = {
         "quasi_identifiers": {"q": veil.hierarchies.suppression()},
         "models": PopulationUniqueness(0.01, "Germany", model),
     }
-    assert veil.anonymize(pa.table({"q": ["a"]}), **plan).table["q"].to_pylist() == ["*"]
+    with pytest.raises(NoSolutionError):
+        veil.anonymize(pa.table({"q": ["a"]}), **plan)
+    assert veil.anonymize(pa.table({"q": ["a"]}), **plan, suppression_limit=1).suppressed == 1
 
 
 def test_populations_in_short():

@@ -126,26 +126,29 @@ def test_local_recoding_gives_one_pseudonym_across_parts() -> None:
 
 
 def test_files_hold_the_release_and_the_key_stays_apart(tmp_path: Path) -> None:
-    (tmp_path / "kept").mkdir()
+    public, kept = tmp_path / "public", tmp_path / "kept"
+    public.mkdir()
+    kept.mkdir()
     made = _anonymize(_visits())
-    made.save(tmp_path / "release.csv", apart=tmp_path / "kept")
-    with (tmp_path / "release.csv").open() as file:
+    made.save(public / "release.csv", apart=kept)
+    with (public / "release.csv").open() as file:
         assert all(people >= 2 for people in _sets(list(csv.DictReader(file))).values())
-    assert "P0" not in (tmp_path / "release.csv").read_text()
-    assert "P0" in (tmp_path / "kept" / "pseudonyms.csv").read_text()
-    made.save(tmp_path / "alone.csv")
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["alone.csv", "kept", "release.csv"]
+    assert "P0" not in (public / "release.csv").read_text()
+    assert "P0" in (kept / "pseudonyms.csv").read_text()
+    made.save(public / "alone.csv")
+    assert sorted(each.name for each in public.iterdir()) == ["alone.csv", "release.csv"]
 
 
 def test_recipes_make_pseudonyms_and_throw_the_key_away_unless_told(tmp_path: Path) -> None:
     pd.DataFrame(_visits().to_pydict()).to_csv(tmp_path / "visits.csv", index=False)
     (tmp_path / "recipe.yaml").write_text(
-        "input: visits.csv\noutput: out.csv\nquasi_identifiers: {age: {kind: intervals, widths: [10, 40]}}\n"
+        "input: visits.csv\noutput: public/out.csv\nquasi_identifiers: {age: {kind: intervals, widths: [10, 40]}}\n"
         "identifying: {patient: pseudonym}\nperson: patient\nknows: all rows\nothers: drop\n"
         "models: [{kind: KAnonymity, k: 2}]\noverwrite: true\n"
     )
+    (tmp_path / "public").mkdir()
     veil.run(tmp_path / "recipe.yaml")
-    assert "P0" not in (tmp_path / "out.csv").read_text()
+    assert "P0" not in (tmp_path / "public" / "out.csv").read_text()
     assert len(list(tmp_path.iterdir())) == 3
     (tmp_path / "kept").mkdir()
     veil.run(tmp_path / "recipe.yaml", apart=tmp_path / "kept")

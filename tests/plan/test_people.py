@@ -8,10 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from veil import KAnonymity, Plan
+from veil import KAnonymity, KMap, Plan, PopulationUniqueness, SampleUniqueness
 from veil import hierarchies as h
 from veil.cli.options import fields_of
 from veil.errors import InputError, PlanError
+from veil.models import PrivacyModel, SubsetKAnonymity
 from veil.plan.people import number_people
 from veil.plan.prepare import columns_read, prepare
 from veil.recipe import Recipe
@@ -47,6 +48,32 @@ def test_all_rows_of_whom() -> None:
     with pytest.raises(PlanError, match=r'knows="all rows" speaks of people .* in `person`'):
         plan(knows="all rows")
     assert plan(knows="all rows", person=None).knows == "all rows"
+
+
+def test_rows_in_the_order_of_the_input_belong_together() -> None:
+    with pytest.raises(PlanError, match=r'order="random".*knows="all rows"'):
+        plan(person="patient", order="input")
+    assert plan(person="patient", order="input", knows="all rows").order == "input"
+    assert plan(person=None, order="input").order == "input"
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (SubsetKAnonymity(2, 1), "adds up the records of several classes"),
+        (KMap(2, [0]), "its research subset chooses rows"),
+        (PopulationUniqueness(0.1, 100), "several classes"),
+    ],
+)
+def test_models_that_cannot_count_people_say_why(model: PrivacyModel, reason: str) -> None:
+    with pytest.raises(PlanError, match=rf"cannot count people: .*{reason}"):
+        plan(person="patient", models=model)
+
+
+def test_labels_of_people_with_the_same_rows_are_not_read() -> None:
+    plan(person="patient", models=SampleUniqueness(0.1))
+    with pytest.raises(PlanError, match="reads the labels of a class"):
+        plan(person="patient", models=SampleUniqueness(0.1), knows="all rows")
 
 
 def test_a_table_without_the_column_is_refused() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, product
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 Tree = Sequence[Sequence[str]]
@@ -27,6 +28,12 @@ TREES: list[Tree] = [
     [["a1", "A", "AB"], ["a2", "A", "AB"], ["b1", "B", "AB"], ["b2", "c", "c"]],
     [["a1", "*"], ["a2", "*"], ["b1", "*"], ["b2", "*"], ["never", "*"]],
 ]
+
+
+def examples(number: int) -> settings:
+    """So many examples, however long each takes: the first one may compile kernels."""
+    return settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))
+
 
 baskets = st.lists(st.lists(st.sampled_from(["a1", "a2", "b1", "b2"]), max_size=4), min_size=3, max_size=12)
 

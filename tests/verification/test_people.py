@@ -34,7 +34,7 @@ def release_of(**options: Any) -> Any:
         "person": "who",
         "sensitive": "dx",
     }
-    return veil.anonymize(VISITS, **plan | {"order": "input"} | options)
+    return veil.anonymize(VISITS, **plan | options)
 
 
 def broken(outcome: Outcome) -> list[str]:
@@ -55,7 +55,7 @@ def test_an_engine_that_counted_rows_would_be_found_out() -> None:
 
 
 def test_somebody_who_is_suppressed_in_part_is_found() -> None:
-    outcome = release_of(knows="all rows", suppression_limit=1.0).outcome
+    outcome = release_of(knows="all rows", order="input", suppression_limit=1.0).outcome
     hidden = np.zeros(8, np.bool_)
     hidden[0] = True
     table = outcome.table
@@ -71,7 +71,7 @@ def test_somebody_who_is_suppressed_in_part_is_found() -> None:
 
 
 def test_people_who_lose_a_row_are_counted() -> None:
-    outcome = release_of().outcome
+    outcome = release_of(knows="all rows", order="input").outcome
     plan = dataclasses.replace(outcome.asked, suppressed_rows="drop")
     prepared = dataclasses.replace(outcome.prepared, plan=plan)
     gone = np.array([True, True, False, False, True, False, False, False])
@@ -121,7 +121,7 @@ def test_recipients_are_told_that_they_cannot_tell(tmp_path: Path) -> None:
     # That there are fewer rows than there should be people, anybody sees.
     (few,) = [
         each
-        for each in veil.verify(release.table.slice(0, 5), release.plan).findings
+        for each in veil.verify(release.table.slice(0, 1), release.plan).findings
         if "2-anonymity" in each.promise
     ]
     assert (few.checked, few.holds, few.measured) == (True, False, "k = 1, even in rows")

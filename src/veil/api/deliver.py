@@ -99,10 +99,12 @@ def save(
 ) -> Written:
     """Write the table, and the tables of `apart` as CSV files into a folder of their own: all of them, or none."""
     if isinstance(outcome.source, EngineHeld):
-        if apart is not None:
-            raise PlanError("an engine keeps nothing apart: leave `apart` out")
+        if apart is not None and not outcome.apart:
+            raise PlanError("there is nothing to keep apart: leave `apart` out")
         if key is not None:
             refuse_key()
+        if apart is not None:
+            _keep_apart(outcome, Path(apart), target, overwrite=overwrite)
         return outcome.source.write(outcome, target, overwrite=overwrite, progress=progress, **options)
     if options:
         raise PlanError(
@@ -140,6 +142,18 @@ def _check_files_apart(outcome: Outcome, target: Path) -> None:
                 raise OutputError(
                     f"{target}: {file} is in the same folder, and must not go with the release. Choose another folder"
                 )
+
+
+def _keep_apart(outcome: Outcome, folder: Path, target: Any, *, overwrite: bool) -> None:
+    """Write what turns a release of an engine back, before there is one."""
+    places = _places(
+        outcome, folder, Path(target) if isinstance(target, str | os.PathLike) else Path(os.devnull)
+    )
+    check_targets({place.name: place for place in places}, keep=[], overwrite=overwrite)
+    with Together() as files:
+        for place, table in zip(places, outcome.apart.values(), strict=True):
+            with files.making(place, 0o600) as made, made.open("wb") as file:
+                write_csv(table, file, Csv())
 
 
 def _places(outcome: Outcome, folder: Path, target: Path) -> list[Path]:

@@ -47,7 +47,7 @@ def mask(
     source
         A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or, for `Mondrian`, a
         table that an engine holds, as for `veil.anonymize`. For `ItemGeneralization`, all rows of such a table are read
-        into memory, and what comes out is a pyarrow table.
+        into memory, and what comes out is a pyarrow table. A release stands for its table: masking goes on from there.
     steps
         One method, or several in their order (see `veil.masking`).
     format
@@ -98,6 +98,8 @@ def mask(
                 ")",
             )
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
+    if isinstance(source, Release):
+        source = source.table
     with following(progress) as shown:
         shown.phase("reading the table")
         relation = None if isinstance(source, Source) else find_relation(source, format, engine)

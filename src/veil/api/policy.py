@@ -40,6 +40,7 @@ from veil.policy.names import Requirement
 from veil.policy.pseudonyms import Keys, masking_method
 from veil.policy.substitution import Distribution, Substitution, weakest
 from veil.published.finding import Finding, Verification
+from veil.risk.difference import differencing
 from veil.tables import Source, read
 from veil.tables.columns import encode_values, replace_column
 from veil.tables.text import canonical_text
@@ -68,6 +69,8 @@ def apply(
     keys: Keys | None = None,
     hierarchies: Mapping[str, Any] | None = None,
     if_impossible: Literal["stop", "leave out"] = "stop",
+    previous: Any = None,
+    although_differences_tell: bool = False,
     although_values_can_be_guessed: bool = False,
     allow_secrets: bool = False,
     progress: ProgressLike = None,
@@ -100,6 +103,11 @@ def apply(
     if_impossible
         What to do if nothing can be released as all policies ask: "stop", or "leave out" the records of those who ask for
         most, again and again. What is asked is never weakened.
+    previous
+        An earlier release of the same table, or several. If a class differs from it by fewer records than the smallest class
+        may have, the difference tells what somebody has who has left or come, and nothing is released.
+    although_differences_tell
+        Release all the same; `release.account` tells how many classes differ so.
     although_values_can_be_guessed
         Whether policies may ask for hashes without a key.
     allow_secrets
@@ -160,7 +168,33 @@ def apply(
             if not allowed.any():
                 raise
             continue
+        account = _compare(release, account, previous, although_differences_tell)
         return Release(dataclasses.replace(release.outcome, account=account))
+
+
+def _compare(release: Release, account: Account, previous: Any, although: bool) -> Account:
+    """Refuse a release that differs from an earlier one by so little that the difference tells of a person."""
+    earlier = [] if previous is None else previous if isinstance(previous, list | tuple) else [previous]
+    plan = release.plan
+    assert plan is not None
+    sizes = [each.k for each in plan.models if isinstance(each, KAnonymity)]
+    m, notes = max([2, *sizes]), list(account.notes)
+    for each in earlier:
+        for name in plan.sensitive:
+            found = differencing(
+                each, release, sensitive=name, m=m, quasi_identifiers=list(plan.quasi_identifiers)
+            )
+            if found.exposed and not although:
+                raise PlanError(
+                    f"{len(found.exposed)} classes differ from an earlier release by fewer than {m} records: who compares them "
+                    f"learns {name!r} of those who have left or come. Wait until more have, use MInvariance from the first "
+                    "release on, or say although_differences_tell=True"
+                )
+            if found.exposed:
+                notes.append(
+                    f"{len(found.exposed)} classes tell by their difference what somebody has in {name!r}"
+                )
+    return dataclasses.replace(account, notes=tuple(notes))
 
 
 class _Linked(NamedTuple):

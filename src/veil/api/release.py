@@ -123,6 +123,18 @@ class Release:
         return self.outcome.records
 
     @property
+    def people(self) -> int | None:
+        """Number of people that went in, where people may have several rows; None if every record is a person."""
+        persons = self.outcome.persons
+        return None if persons is None else persons.number
+
+    @property
+    def people_suppressed(self) -> int | None:
+        """Number of people who lose a row, where people may have several."""
+        persons, hidden = self.outcome.persons, self.outcome.hidden
+        return None if persons is None or hidden is None else persons.lost(hidden)
+
+    @property
     def suppressed(self) -> int:
         """Number of suppressed records."""
         return self.outcome.suppressed
@@ -357,7 +369,12 @@ class Release:
 
     def __repr__(self) -> str:
         outcome = self.outcome
-        told = [plural(self.records, "record"), f"{self.suppressed} suppressed", f"{self.classes} classes"]
+        whose = "" if self.people is None else f" of {plural(self.people, 'person', 'people')}"
+        told = [
+            plural(self.records, "record") + whose,
+            f"{self.suppressed} suppressed",
+            f"{self.classes} classes",
+        ]
         if self.search is not None:
             told += [f"score {self.score}", _optimality(self.search), str(self.transformation)]
         elif outcome.plan is None:

@@ -99,8 +99,17 @@ def run(
     "[60, 70["
     "[60, 70["
     """
+    recipe = recipe if isinstance(recipe, Located) else read_recipe(recipe)
+    if isinstance(recipe, Recipe) and recipe.tables is not None:
+        given = {
+            "input": input, "format": format, "report": report, "certificate": certificate, "sign": sign, "key": key,
+            "save_recipe": save_recipe, "engine": engine, "accountant": accountant,
+        }  # fmt: skip
+        return run_tables(
+            recipe, output, apart, given, acknowledge, overwrite=overwrite, threads=threads, progress=progress
+        )
     job = settle(
-        recipe if isinstance(recipe, Located) else read_recipe(recipe),
+        recipe,
         input=place_of(os.fspath(input)) if isinstance(input, str | os.PathLike) else input,
         format=format,
         output=target_place(os.fspath(output)) if isinstance(output, str | os.PathLike) else output,
@@ -115,6 +124,42 @@ def run(
         engine=engine,
     )
     return carry_out(job, threads=threads, progress=progress, accountant=accountant).release
+
+
+def run_tables(
+    recipe: Recipe,
+    output: AnyPlace | None,
+    apart: AnyPath | None,
+    given: Mapping[str, Any],
+    acknowledge: Iterable[str] = (),
+    *,
+    overwrite: bool,
+    threads: int | None,
+    progress: ProgressLike,
+) -> Release:
+    """Carry out a recipe of several tables; `given` is what goes with one table alone."""
+    assert recipe.tables is not None
+    beside = {name: getattr(recipe, name, None) for name in ("input", "report", "certificate", "sign", "key")}
+    for name, value in {**beside, **{name: each for name, each in given.items() if each is not None}}.items():
+        if value is not None:
+            raise PlanError(Say(name), " goes with one table, and the recipe has several: leave it out")
+    target = recipe.target if output is None else output
+    if target is None or isinstance(target, Database):
+        raise PlanError(f"{recipe.name} should say into which folder the tables go: add `output`")
+    with recipe.own_words():
+        made = anonymize(
+            {name: recipe.locate(path) for name, path in recipe.tables.items()},
+            recipe.plan_of_several(),
+            threads=threads,
+            progress=progress,
+        )
+        keys = [*recipe.acknowledge, *acknowledge]
+        if keys:
+            raise PlanError(
+                Say("acknowledge"), " goes with one table, and the recipe has several: leave it out"
+            )
+    made.save(Path(os.fspath(target)), apart=apart, overwrite=overwrite or recipe.overwrite)
+    return made
 
 
 def _path(given: AnyPath | None) -> Path | None:

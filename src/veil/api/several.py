@@ -31,7 +31,7 @@ from veil.base.progress import Progress, ProgressLike
 from veil.base.randomness import Randomness
 from veil.base.wording import plural
 from veil.dp.safepub import SafePub
-from veil.errors import InputError, OutputError, PlanError, Say
+from veil.errors import OutputError, PlanError, Say
 from veil.hierarchies import identity
 from veil.models import PrivacyModel
 from veil.outcome.apply import blank_cells, decode_column
@@ -87,6 +87,26 @@ class SeveralTables(Release):
     def table(self) -> Any:
         """The anonymized tables by name: see `tables`."""
         return self.tables
+
+    @property
+    def key(self) -> Any:
+        """Which row of its input each row of a table is, both counted from 0, by the name of the table."""
+        return {
+            name: pa.table({"release row": np.arange(part.rows.size), "input row": part.rows})
+            for name, part in self.parts.items()
+        }
+
+    def certificate(self, path: str | Path, *, sign: Any = None, overwrite: bool = False) -> Path:
+        """Refuse: a certificate is about one table."""
+        raise PlanError(
+            f"{path}: a certificate is about one table, and these are several. Write a report instead"
+        )
+
+    def local_recoding(self, *given: Any, **options: Any) -> Release:
+        """Refuse: people are suppressed in all tables or in none."""
+        raise PlanError(
+            "several tables are not recoded locally: allow for more suppressed people, or coarser columns"
+        )
 
     def save(
         self,
@@ -179,7 +199,7 @@ def anonymize_tables(
     cancel: Callable[[], bool] | None,
 ) -> SeveralTables:
     """Anonymize several tables together."""
-    opened = {str(name): _open(name, each) for name, each in sources.items()}
+    opened = {str(name): _open(each) for name, each in sources.items()}
     stacked = Stacked(opened, plan)
     progress.phase("encoding and collapsing")
     source = Source(stacked.table, "pyarrow")
@@ -197,11 +217,14 @@ def anonymize_tables(
     return SeveralTables(dataclasses.replace(outcome, verification=both), parts)
 
 
-def _open(name: str, source: Any) -> Source:
-    if find_relation(source, None, "auto") is not None:
-        raise InputError(
-            f"table {name!r}: an engine holds it, and several tables are anonymized in memory only. Give frames or files"
-        )
+def _open(source: Any) -> Source:
+    """Read a table into memory, also one that an engine holds."""
+    relation = find_relation(source, None, "auto")
+    if relation is not None:
+        from veil.engines.dialects import collect  # which needs Ibis
+
+        with relation.explain_errors():
+            source = collect(relation.backend, relation.table)
     opened = read(source)
     opened.check_index()
     return opened

@@ -76,6 +76,8 @@ def check_depth(text: str, name: str) -> None:
     ...
     veil.errors.InputError: policy.json: is nested more than 100 deep. No policy is: write it flat
     """
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return
     brackets = _NO_BRACKET.sub("", _STRING.sub("", text))
     for _ in range(DEEPEST):
         left = brackets.replace("[]", "").replace("{}", "")  # the innermost level goes

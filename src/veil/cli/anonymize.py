@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from veil.api.open import place_of, target_place
-from veil.api.run import Done, Job, carry_out, settle
+from veil.api.release import Release
+from veil.api.run import Done, Job, carry_out, run, settle
 from veil.cli import failures, files, grammar
 from veil.cli.budget import account_of
 from veil.cli.options import fields_of, flag_of
@@ -37,7 +38,15 @@ def anonymize_and_show(
     chosen = grammar.format(format) if format else None
     if isinstance(source, Path) and files.is_recipe(source):
         _refuse_plan(source, {**options, "save_recipe": places["save_recipe"]})
-        job = settle(Recipe.read(source), input=table, format=chosen, output=target, **places)
+        recipe = Recipe.read(source)
+        if recipe.tables is not None:
+            _show_several(
+                run(recipe, input=table, format=chosen, output=target, threads=threads,
+                    progress=False if quiet else None, **places),
+                quiet,
+            )  # fmt: skip
+            return
+        job = settle(recipe, input=table, format=chosen, output=target, **places)
     else:
         if input is not None:
             raise PlanError(f"--input goes with a recipe; {source} is the table already")
@@ -58,6 +67,16 @@ def _refuse_plan(source: Path, options: Mapping[str, Any]) -> None:
     given = [flag_of(name) for name, value in options.items() if value]
     if given:
         raise PlanError(f"{', '.join(given)} goes with a table, not with a recipe: change {source} instead")
+
+
+def _show_several(made: Release, quiet: bool) -> None:
+    """Show what became of several tables."""
+    if not quiet:
+        from veil.cli import show
+
+        console = show.output()
+        show.release(console, made)
+        show.verification(console, made.verification, "the output")
 
 
 def _show(done: Done, job: Job) -> None:

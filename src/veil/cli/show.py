@@ -82,6 +82,19 @@ def passes(console: Console, made: Release) -> None:
     console.print(table("Result", ("", ""), [("suppressed", share), *measures.items()]))
 
 
+def _suppressed(made: Release, allowed: float, share: float) -> list[tuple[str, str]]:
+    """What is suppressed, beside the limit: a share of records, or of people who may have several."""
+    limit = f"limit {allowed:.2%}"
+    if made.people is None or made.people_suppressed is None:
+        return [("suppressed", f"{made.suppressed:,} ({share:.2%}; {limit})")]
+    lost = made.people_suppressed
+    return [
+        ("suppressed", f"{made.suppressed:,} ({share:.2%})"),
+        ("people", f"{made.people:,}"),
+        ("people who lose a row", f"{lost:,} ({lost / made.people:.2%}; {limit})"),
+    ]
+
+
 def release(console: Console, made: Release) -> None:
     """Show what was done to the table."""
     plan, search = made.plan, made.search
@@ -110,7 +123,7 @@ def release(console: Console, made: Release) -> None:
             ("", ""),
             [
                 ("records", f"{made.records:,}"),
-                ("suppressed", f"{made.suppressed:,} ({share:.2%}; limit {plan.suppression_limit:.2%})"),
+                *_suppressed(made, plan.suppression_limit, share),
                 ("classes", f"{made.classes:,}"),
                 (f"score ({kind})", ", ".join(f"{each:.10g}" for each in score)),
                 ("proven optimal", "yes" if search.proven_optimal else _distance(search)),

@@ -29,7 +29,7 @@ from veil.engines.relation import Relation, check_columns, no_rows
 from veil.engines.transform import Chosen, Transform
 from veil.engines.verify import verify_output
 from veil.engines.write.writing import write
-from veil.errors import PlanError, Say
+from veil.errors import PlanError
 from veil.models.query import Query
 from veil.models.subset import Where
 from veil.outcome.outcome import Outcome
@@ -148,6 +148,8 @@ class EngineSource(EngineHeld):
             digest.update(repr(part.levels).encode())
             digest.update(part.rows.tobytes())
         digest.update(self.condensed.weights.tobytes())
+        for key in outcome.apart.values():  # pseudonyms of another run are others
+            digest.update(repr(key.to_pydict()).encode())
         return digest.hexdigest()[:24]
 
 
@@ -164,13 +166,6 @@ def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -
             f"column {name!r} is microaggregated, which no engine does yet. Give it a hierarchy instead, or read the "
             "table into memory"
         )
-    for name, treatment in plan.identifying.items():
-        if treatment == "pseudonym":
-            raise PlanError(
-                f"column {name!r} would get pseudonyms, which no engine makes yet. Remove it (leave it out of ",
-                Say("identifying"),
-                "), or read the table into memory",
-            )
     _check_models(relation, plan)
     if relation.scan is not None and any(isinstance(model, SafePub) for model in plan.models):
         # Types that are found from all records would tell of one: texts of files stay what they are.

@@ -20,7 +20,10 @@ from veil.engines.lookups import Digit, Listed, Lookup, Packing, as_released, fr
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
 from veil.outcome.outcome import Outcome
+from veil.outcome.pseudonyms import KEY
+from veil.plan.plan import Plan
 from veil.tables.columns import encode_values, is_text
+from veil.tables.text import canonical_text
 
 if TYPE_CHECKING:
     import ibis
@@ -38,6 +41,7 @@ class Transform:
         prepared = outcome.prepared
         assert prepared is not None
         self.keep = keep
+        self.kept_as = f"{free_prefix(source.relation.table.columns)}_person"
         self.plan, self.flag, self.source = prepared.plan, source.flag_of(outcome), source
         tag = free_prefix(source.relation.table.columns)
         self.part = f"{tag}_part"
@@ -70,6 +74,7 @@ class Transform:
             assert prepared.plan.person_column is not None
             whose = _Person(f"{tag}_who", prepared.plan.person_column, source)
         self.whose = whose
+        self.named = _pseudonyms(f"{tag}_named", prepared.plan, source, outcome)
         self.parts = [
             _Membership(f"{tag}_k{number}", self.columns, number, *members[number], whose)
             if number in needed
@@ -83,6 +88,8 @@ class Transform:
             table = self.subset.select_from(table)
         for column in self.columns:
             table = column.lookup.join_to(table)
+        if self.named is not None:
+            table = self.named.join_to(table)
         if self.whose is not None:
             table = self.whose.digit.lookup.join_to(table)
         table = self._tell_parts(table)
@@ -91,11 +98,15 @@ class Transform:
         for name in names:
             role = self.plan.role_of(name)
             if name == self.keep:
-                made[name] = table[name]
-                continue
+                made[self.kept_as] = table[name]
             if role == "dropped" or self.plan.identifying.get(name) == "remove":
                 continue
-            if role == "identifying":
+            if self.plan.identifying.get(name) == "pseudonym":
+                assert self.named is not None
+                hidden = None if self.parts == [None] else table[self.part] < 0
+                cell = self.named.cell(table, "p")
+                made[name] = cell if hidden is None else blanked(cell, hidden, self.plan.marker)
+            elif role == "identifying":
                 made[name] = _literal(self.plan.marker, "string")
             elif name in position:
                 made[name] = self._cell(table, position[name])
@@ -212,6 +223,19 @@ def _one_spelling(
             f"{str(other)!r}. Spell them alike, or generalize the column"
         )
     return {"spelling": values.take(pa.array(spelling))}
+
+
+def _pseudonyms(tag: str, plan: Plan, source: EngineSource, outcome: Outcome) -> Lookup | None:
+    """The pseudonym of each person, for the engine to look up; None if there are none."""
+    name = plan.person_column
+    if name is None or plan.identifying.get(name) != "pseudonym":
+        return None
+    key = outcome.apart[KEY]
+    of = dict(zip(key["value"].to_pylist(), key["pseudonym"].to_pylist(), strict=True))
+    seen = source.dictionary(name)
+    missing = np.array(seen.is_null(), dtype=np.bool_)
+    found = pa.array([of.get(text) for text in canonical_text(seen)], pa.string())
+    return Lookup(tag, name, source.condensed.engine_values[name], missing, {"p": found})
 
 
 class _Person:

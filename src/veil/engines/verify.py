@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.base.wording import plural
@@ -27,7 +28,7 @@ from veil.models.subset import numbers_with_gaps
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
 from veil.published.people import People
-from veil.verification.release import as_published, verify_models
+from veil.verification.release import as_published, verify_links, verify_models, verify_roles
 
 if TYPE_CHECKING:
     import ibis
@@ -61,7 +62,9 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
             else _verify_people(outcome, source, expected.column_names, flag, written)
         )
         return found + [
-            _verify_mask(relation, name, plan.marker) for name in planned if name in plan.identifying
+            _verify_mask(relation, name, plan.marker)
+            for name in planned
+            if plan.identifying.get(name) == "mask"
         ]
 
     def before() -> list[ibis.Table]:
@@ -150,14 +153,23 @@ def _verify_people(
     assert outcome.plan is not None
     person = outcome.plan.person_column
     assert person is not None
-    with_people = Transform(outcome, source, keep=person)(source.relation.table)
+    transform = Transform(outcome, source, keep=person)
+    with_people, whose = transform(source.relation.table), transform.kept_as
     relation = dataclasses.replace(
         source.relation, table=with_people, scan=_without_labels(source, outcome), origin=None, note=None
     )
-    made = condense(copy_rows(relation), [*names, person])
-    known = People.of(made.table, person, all_rows=outcome.plan.knows == "all rows")
-    cells = made.table.drop_columns([person])
+    made = condense(copy_rows(relation), [*names, whose])
+    known = People.of(made.table, whose, all_rows=outcome.plan.knows == "all rows")
+    cells = made.table.drop_columns([whose])
     found = _verify_models(outcome, cells, made.weights, flag, known)
+    if outcome.plan.identifying[person] == "pseudonym":
+        hidden = np.array(
+            pc.equal(cells[person].cast(pa.string()), outcome.plan.marker or "").fill_null(True)
+        )
+        found += verify_roles(cells.select([person]), outcome.plan)
+        found += verify_links(
+            pa.table({person: made.table[whose]}), cells.select([person]), outcome.plan, None, hidden
+        )
     same = compare_counts(cells, made.weights, written.table, written.weights)
     promise = "the rows whose people were counted are those that were written"
     return [*found, Finding(promise, same.holds, same.measured)]

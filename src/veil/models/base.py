@@ -178,6 +178,8 @@ class PrivacyModel:
     view
         How it reads a class in which a person has several values of a sensitive attribute, where people may have several
         rows: see `veil.classes.voters`. "one value", which rejects such classes, is right for every model.
+    known_in_part
+        Whether its column may be one that an attacker knows, too: the model then says how much of it. For masks alone.
     counts_people
         Whether it can count people who may have several rows. Not so if it adds up records of several classes.
     unseen
@@ -193,6 +195,7 @@ class PrivacyModel:
     monotone_if: ClassVar[Mapping[str, str]] = {}
     unseen: ClassVar[str | None] = None
     view: ClassVar[View] = "one value"
+    known_in_part: ClassVar[bool] = False
     counts_people: ClassVar[bool] = True
 
     def why_not_people(self, *, all_rows: bool) -> str | None:

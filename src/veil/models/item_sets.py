@@ -56,6 +56,7 @@ class KMAnonymity(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+    known_in_part: ClassVar[bool] = True
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
-from veil.outcome.apply import blank_cells
+from veil.outcome.apply import blank_cells, decode_column
 from veil.plan.prepare import Prepared
 from veil.tables.arrow import in_new_memory
 from veil.tables.text import canonical_text
@@ -42,6 +42,7 @@ def with_pseudonyms(
     made = pa.table({each: cells if each == name else table[each] for each in columns})
     first = np.full(int(people.max()) + 1, -1, np.int64)
     first[people[::-1]] = np.arange(people.size)[::-1]
-    values = prepared.table[name].take(pa.array(first[shown])).combine_chunks()
+    values = decode_column(prepared.table[name].take(pa.array(first[shown]))).combine_chunks()
     key = pa.table({"value": pa.array(canonical_text(values), pa.string()), "pseudonym": spelled})
-    return in_new_memory(made), {KEY: key}
+    # What an engine holds is never handed out from here.
+    return made if prepared.weights is not None else in_new_memory(made), {KEY: key}

@@ -332,6 +332,15 @@ class Plan:
                         "so in ",
                         Say("person"),
                     )
+            if self.order == "input" and self.knows != "all rows":
+                raise PlanError(
+                    "rows that stay in the order of the input stand beside others of the same person, so that whoever knows "
+                    "one row may find all of them: let the order be random (",
+                    Say("order", "random"),
+                    "), or take an attacker to know all rows (",
+                    Say("knows", "all rows"),
+                    ")",
+                )
         elif self.person == ASK and self.knows != "one row":
             raise PlanError(
                 Say("knows", self.knows),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -11,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.policy.elements import Policy, Purpose
-from veil.policy.form import digest
+from veil.policy.elements import Data, Entity, Policy, PseudonymizationMethod, once
+from veil.policy.form import spell
 
 
 @dataclass(frozen=True)
@@ -92,45 +94,40 @@ class Account:
 def public_digest(policy: Policy) -> str:
     """Return the SHA-256 of what a policy asks, without what it tells of a person.
 
-    A digest of somebody's age can be found out by trying all ages. So names of people, credentials, points of acceptance
-    and lists of values are left out.
+    A digest of somebody's age can be found out by trying all ages. So names of people, credentials, points of acceptance,
+    keys and lists of values are left out.
     """
-    return digest(
-        dataclasses.replace(
-            policy,
-            name=None,
-            source=None,
-            purposes=tuple(_public(each) for each in policy.purposes),
-            underlying=(),
-            extra={},
-        )
-    )
+    made = hashlib.sha256()
+    for each in (policy.version, policy.lang, policy.uri):
+        made.update(json.dumps(each).encode())
+    for purpose in policy.purposes:
+        bare = [
+            purpose.name,
+            purpose.opt_out,
+            purpose.required,
+            purpose.legal_bases,
+            purpose.automated_decisions,
+        ]
+        made.update(json.dumps(bare).encode())
+        for part in (*purpose.recipients, *purpose.models, *purpose.pseudonymization, *purpose.data):
+            made.update(_public(part))
+        if purpose.retention is not None:
+            made.update(_public(purpose.retention))
+    return made.hexdigest()
 
 
-def _public(purpose: Purpose) -> Purpose:
-    return dataclasses.replace(
-        purpose,
-        point_of_acceptance=None,
-        recipients=tuple(
-            dataclasses.replace(each, auth_info=None, point_of_acceptance=None, extra={})
-            for each in purpose.recipients
-        ),
-        data=tuple(
-            dataclasses.replace(
-                each,
-                point_of_acceptance=None,
-                method=None
-                if each.method is None
-                else dataclasses.replace(each.method, entries=(), extra={}),
-                extra={},
-            )
-            for each in purpose.data
-        ),
-        pseudonymization=tuple(
-            dataclasses.replace(each, attributes=(), extra={}) for each in purpose.pseudonymization
-        ),
-        extra={},
-    )
+@once
+def _public(element: Any) -> bytes:
+    """Spell a part of a policy without what it tells of a person."""
+    if isinstance(element, Entity):
+        element = dataclasses.replace(element, auth_info=None, point_of_acceptance=None, extra={})
+    elif isinstance(element, PseudonymizationMethod):
+        element = dataclasses.replace(element, attributes=(), extra={})
+    elif isinstance(element, Data):
+        method = element.method
+        bare = None if method is None else dataclasses.replace(method, entries=(), extra={})
+        element = dataclasses.replace(element, point_of_acceptance=None, method=bare, extra={})
+    return json.dumps(spell(element), sort_keys=True, ensure_ascii=False).encode()
 
 
 def digests_of(policy: Policy) -> tuple[str, ...]:

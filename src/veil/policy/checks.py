@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from veil.errors import PlanError, VeilError, did_you_mean
 from veil.policy.countries import COUNTRIES, EUROPEAN_UNION
-from veil.policy.elements import Data, Entity, Policy, Purpose
+from veil.policy.elements import Data, Entity, Policy, Purpose, once
 from veil.policy.levels import levels_of
 from veil.policy.names import plain, requirements
 from veil.policy.pseudonyms import check_method
@@ -43,6 +43,7 @@ class Problem(NamedTuple):
         return f"{self.path}: {self.text}"
 
 
+@once
 def group_of(data: Data) -> str:
     """Return the privacy group of a datum: EI, QID, SD or NSD.
 
@@ -57,9 +58,12 @@ def group_of(data: Data) -> str:
 
 def sensitive_names(purpose: Purpose) -> tuple[str, ...]:
     """Return the names of the sensitive data of a purpose."""
-    return tuple(
-        str(each.name) for each in purpose.data if _GROUPS.get(plain(each.privacy_group or "")) == "SD"
-    )
+    return tuple(str(each.name) for each in purpose.data if _is_sensitive(each))
+
+
+@once
+def _is_sensitive(data: Data) -> bool:
+    return _GROUPS.get(plain(data.privacy_group or "")) == "SD"
 
 
 def check(policy: Policy, *, secrets: bool = False) -> list[Problem]:

@@ -10,8 +10,10 @@ Elements that are no more than a name or a value (data categories, rights, entri
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 Kind = Literal["text", "flag", "one", "many", "texts"]
 
@@ -253,10 +255,41 @@ ELEMENTS: dict[str, type[Any]] = {
 }
 
 
+_spelled: dict[type[Any], dict[str, Spelled]] = {}
+
+
 def spelled(element: type[Any]) -> dict[str, Spelled]:
     """Return how documents spell each field of an element."""
-    return {
-        each.name: each.metadata["spelled"]
-        for each in dataclasses.fields(element)
-        if "spelled" in each.metadata
-    }
+    if element not in _spelled:
+        fields = dataclasses.fields(element)
+        _spelled[element] = {
+            each.name: each.metadata["spelled"] for each in fields if "spelled" in each.metadata
+        }
+    return _spelled[element]
+
+
+_MOST = 200_000
+_Made = TypeVar("_Made")
+_Element = TypeVar("_Element")
+
+
+def once(function: Callable[[_Element], _Made]) -> Callable[[_Element], _Made]:
+    """Let a function of an element remember its results, by identity.
+
+    Readers hand out equal parts of many policies as one object, so what is found out of it once holds for all of them. To
+    hash an element would take longer than most such functions do. What fails is tried again.
+    """
+    known: dict[int, tuple[_Element, _Made]] = {}
+
+    @functools.wraps(function)
+    def remembering(element: _Element) -> _Made:
+        found = known.get(id(element))
+        if found is not None:
+            return found[1]  # the element is held, so that nobody else has its id
+        made = function(element)
+        if len(known) >= _MOST:
+            known.clear()
+        known[id(element)] = (element, made)
+        return made
+
+    return remembering

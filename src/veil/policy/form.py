@@ -37,6 +37,11 @@ def to_tree(policy: Policy) -> dict[str, Any]:
     return _plain("Policy", policy)
 
 
+def spell(element: Any) -> dict[str, Any]:
+    """Return the tree of any element of a policy in the canonical shape."""
+    return _plain(type(element).__name__, element)
+
+
 def digest(policy: Policy) -> str:
     """Return the SHA-256 of a policy in its canonical form: equal policies have equal ones, however they are written."""
     text = json.dumps(to_tree(policy), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
@@ -56,6 +61,22 @@ def _unwrap(tree: Any, place: str) -> Any:
 
 
 # Reading
+
+_SHARED = frozenset({"Data", "Entity", "PrivacyModel", "PseudonymizationMethod", "Retention"})
+_MOST = 100_000
+_seen: dict[tuple[str, str], Any] = {}
+"""Parts that many policies have alike, by their spelling: each is built once."""
+
+
+def _build_shared(element: str, tree: Any, place: str) -> Any:
+    key = element, repr(tree)
+    found = _seen.get(key)
+    if found is None:
+        found = _build(element, tree, place)
+        if len(_seen) >= _MOST:
+            _seen.clear()
+        _seen[key] = found
+    return found
 
 
 def _build(element: str, tree: Any, place: str) -> Any:
@@ -140,7 +161,10 @@ def _items(value: Any, names: frozenset[str]) -> list[Any]:
 
 
 def _is_wrapper(value: dict[str, Any], names: frozenset[str]) -> bool:
-    return bool(value) and all(key.lower() in names for key in value)
+    for key in value:
+        if key.lower() not in names:
+            return False
+    return bool(value)
 
 
 def _reader(field: Spelled) -> Read:
@@ -160,8 +184,9 @@ def _reader(field: Spelled) -> Read:
             _build("Policy", _unwrap(each, place), f"{place}[{at}]")
             for at, each in enumerate(_items(value, names))
         )
+    build = _build_shared if field.element in _SHARED else _build
     return lambda value, place: tuple(
-        _build(field.element, each, f"{place}[{at}]") for at, each in enumerate(_items(value, names))
+        build(field.element, each, f"{place}[{at}]") for at, each in enumerate(_items(value, names))
     )
 
 
@@ -170,7 +195,10 @@ def _read_one(field: Spelled, value: Any, place: str) -> Any:
         if len(value) > 1:
             raise InputError(f"{place}: stands {len(value)} times. Say it once")
         value = value[0] if value else None
-    return None if value is None or value == {} or value == "" else _build(field.element, value, place)
+    if value is None or value == {} or value == "":
+        return None
+    build = _build_shared if field.element in _SHARED else _build
+    return build(field.element, value, place)
 
 
 def _named(value: Any, field: Spelled, place: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from veil.errors import PlanError
-from veil.policy.elements import Data
+from veil.policy.elements import Data, once
 from veil.policy.names import plain
 
 
@@ -27,6 +27,7 @@ _LEAST, _MOST = ("min", "minimumlevel", "minlevel"), ("max", "maximumlevel", "ma
 REMOVING = ("deletion", "suppression")
 
 
+@once
 def levels_of(data: Data) -> Levels:
     """Return the levels of a datum, checked.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from veil.dp.safepub import SafePub
@@ -32,6 +32,7 @@ from veil.models import (
     TCloseness,
 )
 from veil.policy import elements
+from veil.policy.elements import once
 
 
 class Requirement(NamedTuple):
@@ -203,7 +204,6 @@ _PARAMETERS = {
 }
 
 
-@functools.lru_cache(maxsize=100_000)
 def requirements(model: elements.PrivacyModel, sensitive: tuple[str, ...]) -> tuple[Requirement, ...]:
     """Return what a model of a policy asks; of each sensitive column, if it names none and speaks of one.
 
@@ -215,6 +215,16 @@ def requirements(model: elements.PrivacyModel, sensitive: tuple[str, ...]) -> tu
     ...
     veil.errors.PlanError: there is no privacy model 'k-anonymty'. Did you mean 'k-Anonymity'?
     """
+    return _asked_by(model)(sensitive)
+
+
+@once
+def _asked_by(model: elements.PrivacyModel) -> Callable[[tuple[str, ...]], tuple[Requirement, ...]]:
+    """Remember what a model asks, for each set of sensitive columns."""
+    return functools.lru_cache(maxsize=1_000)(functools.partial(_requirements, model))
+
+
+def _requirements(model: elements.PrivacyModel, sensitive: tuple[str, ...]) -> tuple[Requirement, ...]:
     known = _BY_NAME.get(plain(model.name or ""))
     if known is None:
         close = {plain(each.title): each.title for each in _KNOWN}

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from veil.errors import PlanError
-from veil.policy.elements import Policy, Purpose, Retention
+from veil.policy.elements import Policy, Purpose, Retention, once
 
 _DURATION = re.compile(
     r"P(?=[0-9T])(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)W)?(?:([0-9]+)D)?"
@@ -83,6 +83,7 @@ def kind_of(retention: Retention) -> str:
     return (retention.type or "").replace("_", "").replace("-", "").replace(" ", "").lower()
 
 
+@once
 def check_retention(retention: Retention) -> None:
     """Refuse a retention that says no day."""
     kind = kind_of(retention)

@@ -18,7 +18,7 @@ from veil.hierarchies import BUILDERS, File
 from veil.lattice import STRATEGIES
 from veil.local_recoding.modes import LocalRecoding
 from veil.models.subset import Matching
-from veil.plan.plan import Plan, Treatment
+from veil.plan.plan import ASK, Plan, Treatment
 from veil.quality import QUALITIES
 from veil.recipe.base import Located, schema_of, with_file
 from veil.recipe.document import write_document
@@ -100,6 +100,14 @@ class _Places(Located):
     input: Annotated[
         SourceSpec | None,
         Field(description="the table to anonymize: file, folder, pattern of files, or table of a database"),
+    ] = None
+    tables: Annotated[
+        dict[str, str] | None,
+        Field(
+            min_length=1,
+            description="several tables about the same people instead, by name: their files. `person` tells people apart in "
+            "all of them, and `output` is a folder",
+        ),
     ] = None
     output: Annotated[
         TargetSpec | None,
@@ -193,7 +201,18 @@ class Recipe(_WithPlan):
 
     def plan(self) -> Plan:
         """Return the plan, checked as a whole; hierarchy files are found from the folder of the recipe."""
-        fields: dict[str, Any] = {name: getattr(self, name) for name in PLAN_FIELDS}
+        return self._plan({})
+
+    def plan_of_several(self) -> Plan:
+        """Return the plan for several tables: attackers know all rows, and keys become pseudonyms unless told otherwise."""
+        if self.person in (None, ASK):
+            return self.plan()
+        return self._plan(
+            {"knows": "all rows", "identifying": {self.person: "pseudonym", **self.identifying}}
+        )
+
+    def _plan(self, changes: Mapping[str, Any]) -> Plan:
+        fields: dict[str, Any] = {name: getattr(self, name) for name in PLAN_FIELDS} | dict(changes)
         fields["quasi_identifiers"] = {
             name: dataclasses.replace(each, path=str(self.locate(each.path)))
             if isinstance(each, File)

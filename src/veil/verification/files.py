@@ -7,7 +7,9 @@ workbooks the XML parser of Python. An error names the channel, and never what w
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,6 +19,7 @@ import pyarrow.compute as pc
 from veil.errors import VerificationError
 from veil.tables import Csv, Excel, Format, Parquet
 from veil.tables.columns import is_text
+from veil.tables.csv.text import spell
 from veil.tables.formats import is_gzip
 from veil.verification.delivered import SPELLED_TWICE, different_cells, has_metadata
 from veil.verification.memory import hidden_in, unused_in
@@ -24,6 +27,9 @@ from veil.verification.workbook import in_workbook
 
 _BLOCK = 1 << 22
 """Bytes of a CSV file that are looked at together."""
+
+_WORTH_THREADS = 1 << 14
+"""Rows from which on columns are looked at by several threads."""
 
 
 def check_file(path: Path, format: Format, verified: pa.Table) -> None:
@@ -110,12 +116,21 @@ def _different_texts(
         return different_cells(cells, verified.cast(pa.string()))
     except pa.ArrowInvalid:
         return "values of another type than was verified"
-    # Instants as numbers: Python takes two of the hour in which clocks go back for one.
-    keys = values.cast(pa.int64()) if pa.types.is_timestamp(kind) else values
-    for text, value in zip(texts.to_pylist(), keys.to_pylist(), strict=True):
-        if spellings.setdefault(value, text) != text:
-            return SPELLED_TWICE
+    if not _are_spelled_so(texts, values, format):
+        # Instants as numbers: Python takes two of the hour in which clocks go back for one.
+        keys = values.cast(pa.int64()) if pa.types.is_timestamp(kind) else values
+        for text, value in zip(texts.to_pylist(), keys.to_pylist(), strict=True):
+            if spellings.setdefault(value, text) != text:
+                return SPELLED_TWICE
     return different_cells(values.take(coded.indices), verified)
+
+
+def _are_spelled_so(texts: pa.Array, values: pa.Array, format: Csv) -> bool:
+    """Whether each text is what its value is spelled like by itself, so that no value has two."""
+    again = spell(
+        pa.chunked_array([values]), "", decimal=format.decimal, time_separator=format.time_separator or "T"
+    )
+    return bool(again.equals(pa.chunked_array([texts])))
 
 
 # --- Parquet and Arrow IPC ------------------------------------------------------------------------
@@ -201,13 +216,18 @@ def _batches(names: list[str], batches: Iterable[Any], verified: pa.Table, look:
         yield "other columns than were verified"
         return
     at = 0
-    for batch in batches:
-        beside = verified.slice(at, batch.num_rows)
-        at += batch.num_rows
-        if beside.num_rows != batch.num_rows:
-            break
-        for number, name in enumerate(names):
-            if (said := look(number, batch.column(number), beside.column(number))) is not None:
-                yield f"{said} (column {name!r})"
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # Arrow lets other threads run while it computes
+        for batch in batches:
+            beside = verified.slice(at, batch.num_rows)
+            at += batch.num_rows
+            if beside.num_rows != batch.num_rows:
+                break
+            numbers = range(len(names))
+            found = (map if batch.num_rows < _WORTH_THREADS else pool.map)(
+                look, numbers, batch.columns, beside.columns
+            )
+            for number, said in zip(numbers, found, strict=True):
+                if said is not None:
+                    yield f"{said} (column {names[number]!r})"
     if at != verified.num_rows:
         yield "another number of rows than was verified"

@@ -89,7 +89,8 @@ def _judge_rows(published: Published, model: PrivacyModel) -> Finding:
         found = model.verify(published)
         if not found.holds:
             return Finding(f"{found.promise}, in people", False, f"{found.measured}, even in rows")
-    return _not_checked(published, model, "that takes whose row each row is, which the table does not tell")
+    found = _not_checked(published, model, "that takes whose row each row is, which the table does not tell")
+    return Finding.not_checked(f"{found.promise}, in people", found.measured)
 
 
 def _with_baseline(published: Published, baseline: pa.Table, weights: list[int]) -> Published:

@@ -12,13 +12,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import veil
 from support import items as twin
 from veil import KAnonymity
 from veil import hierarchies as h
+from veil.cli.steps import read_step
 from veil.errors import HierarchyError, InputError, NoSolutionError, ParameterError, PlanError
 from veil.masking import ItemGeneralization, Mondrian
 from veil.models.item_sets import KMAnonymity
@@ -79,7 +80,7 @@ def test_without_a_hierarchy_items_stay_or_go() -> None:
 # --- the promise, and the least loss --------------------------------------------------------------
 
 
-@settings(max_examples=OFTEN, deadline=None)
+@twin.examples(OFTEN)
 @given(
     sets=twin.baskets,
     tree=st.sampled_from(twin.TREES),
@@ -116,7 +117,7 @@ def test_optimum_equals_brute_force(
         assert losses["apriori"] >= float(best) - 1e-12
 
 
-@settings(max_examples=OFTEN // 2, deadline=None)
+@twin.examples(OFTEN // 2)
 @given(
     sets=st.lists(
         st.tuples(st.sampled_from("xy"), st.lists(st.sampled_from(["a1", "a2", "b1", "b2"]), max_size=4)),
@@ -153,7 +154,7 @@ def test_the_promise_holds_among_those_who_look_alike(
         )
 
 
-@settings(max_examples=OFTEN // 2, deadline=None)
+@twin.examples(OFTEN // 2)
 @given(
     sets=st.lists(st.lists(st.sampled_from(["a1", "a2", "b1", "b2"]), max_size=4), min_size=4, max_size=24),
     k=st.integers(2, 3),
@@ -258,7 +259,7 @@ def test_missing_and_empty_sets_are_published_in_one_form() -> None:
 
 
 @given(st.permutations(["a1", "a2", "b1", "b2"]), st.permutations(range(4)))
-@settings(max_examples=10, deadline=None)
+@twin.examples(10)
 def test_the_order_of_items_follows_from_their_names(items: list[str], rows: list[int]) -> None:
     sets = [[item for item in items if item in twin.PAPER[row]] for row in rows]
     made = veil.mask(lists(sets), ItemGeneralization("items", 2, 2, TREE), order="input").table
@@ -312,6 +313,7 @@ def test_after_mondrian_in_one_run(tmp_path: Path) -> None:
     release.certificate(tmp_path / "certificate.json")
     checked = veil.verify(tmp_path / "out.parquet", certificate=tmp_path / "certificate.json")
     assert any("5^2-anonymity" in str(each.promise) and each.holds for each in checked.findings)
+    assert not checked.broken
 
 
 def test_after_anonymize_suppressed_rows_go() -> None:
@@ -324,9 +326,7 @@ def test_after_anonymize_suppressed_rows_go() -> None:
         maximum_levels={"age": 1},
     )
     assert release.suppressed
-    made = veil.mask(
-        release.table, ItemGeneralization("items", 5, 2, TREE, within="age", recoding="local")
-    ).table
+    made = veil.mask(release, ItemGeneralization("items", 5, 2, TREE, within="age", recoding="local")).table
     assert len(made) == 300 - release.suppressed
     for _, each in made.groupby("age"):
         assert twin.rarest([frozenset(items) for items in each["items"]], 2) >= 5
@@ -338,6 +338,7 @@ def test_a_certificate_of_sets_alone_can_be_checked(tmp_path: Path) -> None:
     release.certificate(tmp_path / "certificate.json")
     checked = veil.verify(tmp_path / "out.parquet", certificate=tmp_path / "certificate.json")
     assert any("2^2-anonymity" in each.promise and each.holds for each in checked.findings)
+    assert checked.holds
     release.report(tmp_path / "report.html")
     assert "planted" not in (tmp_path / "report.html").read_text()
 
@@ -421,3 +422,35 @@ def test_bad_parameters(error: type[Exception], match: str, make: Any) -> None:
 def test_bad_tables(error: type[Exception], match: str, table: pa.Table, step: ItemGeneralization) -> None:
     with pytest.raises(error, match=match):
         veil.mask(table, step)
+
+
+# --- written down ---------------------------------------------------------------------------------
+
+
+def test_recipe_and_command_line_say_the_same(tmp_path: Path) -> None:
+    (tmp_path / "groups.csv").write_text("".join(";".join(row) + "\n" for row in twin.TREE))
+    pl.DataFrame({"items": twin.PAPER}).write_parquet(tmp_path / "in.parquet")
+    (tmp_path / "steps.yaml").write_text(
+        "input: in.parquet\noutput: out.parquet\norder: input\n"
+        "steps:\n  - {kind: ItemGeneralization, column: items, k: 2, m: 2, hierarchy: groups.csv}\n"
+    )
+    veil.run(tmp_path / "steps.yaml")
+    made = pl.read_parquet(tmp_path / "out.parquet")["items"].to_list()
+    assert made == [["A", "b1", "b2"], ["A", "b1"], ["A", "b1", "b2"], ["A", "b2"]]
+    step = read_step("item-generalization:items,2,2,hierarchy=groups.csv,recoding=local,left_out=3")
+    assert (step.column, step.k, step.m, step.recoding, step.left_out) == ("items", 2, 2, "local", 3)  # type: ignore[attr-defined]
+
+
+def test_suppressed_records_show_no_items() -> None:
+    """200 of 200 records suppressed showed all their items once."""
+    rng = np.random.default_rng(1)
+    sets = [list(rng.choice([f"i{i}" for i in range(30)], 4, replace=False)) for _ in range(200)]
+    release = veil.anonymize(
+        pa.table({"age": rng.integers(20, 60, 200), "items": sets}),
+        quasi_identifiers={"age": h.intervals(20, 40)},
+        sensitive=["items"],
+        models=[KMAnonymity("items", 5, 2)],
+        suppression_limit=1.0,
+    )
+    assert release.suppressed == 200
+    assert release.table["items"].null_count == 200

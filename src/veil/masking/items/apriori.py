@@ -96,7 +96,7 @@ def _split(problem: Problem, recoding: Recoding, *, leave_out: bool) -> Recoding
             continue
         made = recoding.copy()
         for child in children[node]:
-            made[tree.below[child] & (recoding == node)] = child
+            made[tree.below(child) & (recoding == node)] = child
         repaired = _repaired(problem, made, children[node], problem.loss(recoding), leave_out=leave_out)
         if repaired is not None:
             recoding = repaired

@@ -35,6 +35,21 @@ def publish(
 
 
 @kernel
+def count_holders(
+    starts: Integers, items: Integers, records: Integers, parent: Integers, held: Integers
+) -> None:
+    """Count the records that have an item of each node."""
+    seen = np.full(parent.size, -1, np.int64)
+    for r in range(records.size):
+        for p in range(starts[r], starts[r + 1]):
+            node = items[p]
+            while node >= 0 and seen[node] != r:
+                seen[node] = r
+                held[node] += records[r]
+                node = parent[node]
+
+
+@kernel
 def _first(chosen: Integers, size: int) -> None:
     for i in range(size):
         chosen[i] = i

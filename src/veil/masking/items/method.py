@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
-from veil.errors import InputError, NoSolutionError, PlanError, did_you_mean
+from veil.errors import NoSolutionError, PlanError, did_you_mean
 from veil.hierarchies.hierarchy import Hierarchy
-from veil.masking.items.baskets import Baskets
 from veil.masking.items.parts import Part, Recoder
 from veil.masking.items.parts import Strategy as Strategy
 from veil.masking.items.problem import Problem
 from veil.masking.items.publishing import Shown
+from veil.masking.items.records import Records, problem_of, sets_of_people
 from veil.masking.items.taxonomy import LEFT_OUT, Taxonomy
 from veil.masking.parameters import Names, OneHierarchy
 from veil.models.base import PrivacyModel
@@ -28,7 +27,7 @@ from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding
 from veil.published.table import Published
-from veil.tables.columns import column_of, groups, is_text, replace_column
+from veil.tables.columns import column_of, is_text, replace_column
 
 Integers = NDArray[np.int64]
 
@@ -55,10 +54,10 @@ class ItemGeneralization(Method):
     recodings that are the same for all records of a part. Terrovitis, Mamoulis and Kalnis (2008); with other columns:
     Poulis et al. (2013).
 
-    The column holds lists or text with a separator, or, if `person` names the column that tells people apart, one item in each row.
-    Then people get random numbers, each of their items one row, and one row without an item if none is left; further columns have to be the
-    same in all rows of a person. A missing set is an empty one and published as such. Items are published in the order of
-    their names, as text if there is a hierarchy.
+    The column holds lists or text with a separator, or, if `person` names the column that tells people apart, one item
+    in each row. Then people get random numbers, each of their items one row, and one row without an item if none is
+    left; further columns have to be the same in all rows of a person. A missing set is an empty one and published as
+    such. Items are published in the order of their names, as text if there is a hierarchy.
 
     >>> from veil import hierarchies as h
     >>> baskets = pa.table({"items": [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]})
@@ -143,10 +142,14 @@ class ItemGeneralization(Method):
                 raise PlanError(
                     f"{self}: the table has no column {name!r}.{did_you_mean(name, table.column_names)}"
                 )
-        records = _Records.of_people(table, self) if self.person else _Records.of_rows(table, self)
+        records = (
+            Records.of_rows(table, self.column, self.within, self.separator, self)
+            if self.person is None
+            else Records.of_people(table, self.person, self.column, self.within, self)
+        )
         self._check_sizes(records)
         baskets, hierarchy = records.baskets, self._built(records)
-        problem, pair_of = _problem(records, self)
+        problem, pair_of = problem_of(records, self.k, self.m)
         recoder = Recoder(problem, self._grower(records, hierarchy), self.strategy, self.left_out is not None)
         parts = recoder.whole() if self.recoding == "global" else recoder.each()
         if parts is None:
@@ -159,7 +162,7 @@ class ItemGeneralization(Method):
         facts = _facts(problem, parts, records, proven=self.recoding == "global")
         return self.outcome(table, after, rows=rows, findings=self._findings(after, part_of), facts=facts)
 
-    def _check_sizes(self, records: _Records) -> None:
+    def _check_sizes(self, records: Records) -> None:
         """Refuse classes that are too small whatever becomes of the items."""
         least = int(np.bincount(records.classes).min()) if records.classes.size else self.k
         if least >= self.k:
@@ -171,7 +174,7 @@ class ItemGeneralization(Method):
             f"becomes of their items. Make these columns {self.k}-anonymous first, for instance by Mondrian"
         )
 
-    def _built(self, records: _Records) -> Hierarchy | None:
+    def _built(self, records: Records) -> Hierarchy | None:
         if self.hierarchy is None or not len(records.baskets.items):
             return None
         baskets = records.baskets
@@ -182,7 +185,7 @@ class ItemGeneralization(Method):
         made: Hierarchy = self.hierarchy.build(baskets.items, counts.astype(np.int64), self.column)
         return made
 
-    def _grower(self, records: _Records, hierarchy: Hierarchy | None) -> Any:
+    def _grower(self, records: Records, hierarchy: Hierarchy | None) -> Any:
         cost = decimal_fraction(1 if self.left_out is None else self.left_out)
         items, column = records.baskets.items, self.column
 
@@ -196,7 +199,7 @@ class ItemGeneralization(Method):
     def _published(
         self,
         table: pa.Table,
-        records: _Records,
+        records: Records,
         shown: Shown,
         pair_of: Integers,
         randomness: Randomness,
@@ -222,7 +225,7 @@ class ItemGeneralization(Method):
         """Check the promise on the table as it is published, and within the parts that only the data holder knows."""
         number = after.num_rows
         if self.person is not None:
-            after, part_of = _sets_of_people(after, self.person, self.column, self.within, part_of)
+            after, part_of = sets_of_people(after, self.person, self.column, self.within, part_of)
         findings = [self._model.verify(Published(after, list(self.within), untouched=True))]
         if self.within:
             found = findings[0]
@@ -241,69 +244,7 @@ class ItemGeneralization(Method):
         return findings
 
 
-class _Records(NamedTuple):
-    """The people of a table: a row of each, their sets, and the class that an attacker knows them to be in.
-
-    `owners` tells whose each row is, where people have several.
-    """
-
-    rows: Integers
-    owners: Integers
-    baskets: Baskets
-    classes: Integers
-
-    @staticmethod
-    def of_rows(table: pa.Table, method: ItemGeneralization) -> _Records:
-        """One row is one person; of those that show nothing at all, there is nothing to protect or publish."""
-        rows = np.arange(table.num_rows)
-        if method.within:
-            rows = np.flatnonzero(~Published(table, list(method.within)).suppressed)
-        kept = table if rows.size == table.num_rows else table.take(pa.array(rows))
-        baskets = Baskets.of_column(column_of(kept, method.column, method), method.column, method.separator)
-        return _Records(rows, rows, baskets, groups(kept, method.within, method))
-
-    @staticmethod
-    def of_people(table: pa.Table, method: ItemGeneralization) -> _Records:
-        """The rows of a person are their items."""
-        assert method.person is not None
-        people = column_of(table, method.person, method)
-        if people.null_count:
-            missing = int(np.flatnonzero(np.array(people.is_null(), dtype=np.bool_))[0])
-            raise InputError(
-                f"{method}: column {method.person!r} has no value in row {missing + 1}, so that nobody knows whose item it "
-                "is. Fill it in, or drop such rows"
-            )
-        owners = groups(table, (method.person,), method)
-        rows = np.unique(owners, return_index=True)[1]
-        for name in table.column_names:
-            if name in method.column_names:
-                continue
-            if int(groups(table, (method.person, name), method).max(initial=-1)) + 1 > rows.size:
-                raise PlanError(
-                    f"{method}: column {name!r} differs between rows of the same {method.person!r}, and rows of items "
-                    "that become one cannot keep both. Drop it, or make it the same for each person"
-                )
-        baskets = Baskets.of_rows(owners, column_of(table, method.column, method), rows.size)
-        return _Records(rows, owners, baskets, groups(table.take(pa.array(rows)), method.within, method))
-
-
-def _problem(records: _Records, method: ItemGeneralization) -> tuple[Problem, Integers]:
-    """Return the different sets of each class, and which of them each person has."""
-    baskets = records.baskets
-    width = baskets.starts.size - 1
-    pairs, pair_of, counts = np.unique(
-        records.classes * width + baskets.set_of, return_inverse=True, return_counts=True
-    )
-    classes, sets = np.divmod(pairs, max(1, width))
-    lengths = np.diff(baskets.starts)[sets]
-    starts = np.append(0, np.cumsum(lengths))
-    place = np.arange(starts[-1]) + np.repeat(baskets.starts[:-1][sets] - starts[:-1], lengths)
-    flat = Taxonomy.flat(np.arange(len(baskets.items)))
-    made = Problem(flat, starts, baskets.codes[place], counts.astype(np.int64), classes, method.k, method.m)
-    return made, pair_of.astype(np.int64)
-
-
-def _facts(problem: Problem, parts: list[Part], records: _Records, *, proven: bool) -> dict[str, Any]:
+def _facts(problem: Problem, parts: list[Part], records: Records, *, proven: bool) -> dict[str, Any]:
     """What a person wants to know about the run; no item is named."""
     items = len(records.baskets.items)
     generalized, shown = np.zeros(items, np.bool_), np.zeros(items, np.bool_)
@@ -337,23 +278,6 @@ def _facts(problem: Problem, parts: list[Part], records: _Records, *, proven: bo
             else "not looked for"
         )
     return facts
-
-
-def _sets_of_people(
-    table: pa.Table, person: str, column: str, within: tuple[str, ...], part_of: Integers
-) -> tuple[pa.Table, Integers]:
-    """Return the sets that a table with one item in each row shows, one row a person, and the part of each person."""
-    numbers = np.array(table[person].combine_chunks(), dtype=np.int64)
-    order = np.argsort(numbers, kind="stable")
-    first = np.flatnonzero(np.diff(numbers[order], prepend=-1))
-    items = table[column].combine_chunks().take(pa.array(order))
-    there = np.array(pc.is_valid(items), dtype=np.bool_)
-    ends = np.append(0, np.cumsum(there))
-    starts = ends[np.append(first, there.size)]
-    sets = pa.LargeListArray.from_arrays(pa.array(starts), items.filter(pa.array(there)))
-    rows = order[first]
-    known = {name: table[name].take(pa.array(rows)) for name in within}
-    return pa.table({**known, column: sets}), part_of[rows]
 
 
 def _unused(name: str, table: pa.Table) -> str:

@@ -76,4 +76,4 @@ def _changes(problem: Problem, recoding: Recoding, rare: Rare, *, leave_out: boo
 
 def raised(problem: Problem, recoding: Recoding, node: int) -> Recoding:
     """Return the recoding in which all items of a group become that group, but for those that are left out."""
-    return np.where(problem.taxonomy.below[node] & (recoding != LEFT_OUT), node, recoding)
+    return np.where(problem.taxonomy.below(node) & (recoding != LEFT_OUT), node, recoding)

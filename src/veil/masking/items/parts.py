@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.masking.items.apriori import good_recoding
+from veil.masking.items.counting import count_holders
 from veil.masking.items.optimal import Found, best_recoding
 from veil.masking.items.problem import Problem, select
 from veil.masking.items.taxonomy import LEFT_OUT, Taxonomy
@@ -106,16 +107,19 @@ class Recoder:
         """Which sets have a node: for the few nodes that about half of the records have."""
         problem, _ = select(self.problem, part.sets, lambda _: part.taxonomy)
         everybody, k = int(problem.records.sum()), problem.k
+        tree = part.taxonomy
+        held = np.zeros(tree.nodes, np.int64)
+        count_holders(problem.starts, problem.items, problem.records, tree.parent, held)
+        possible = np.flatnonzero((held >= k) & (held <= everybody - k))
+        order = np.argsort(np.abs(2 * held[possible] - everybody), kind="stable")
+        chosen = possible[order[: _CUTS if problem.items.size < _LARGE else 1]]
         owner = np.repeat(np.arange(problem.records.size), np.diff(problem.starts))
-        number_of_cuts = _CUTS if problem.items.size < _LARGE else 1
-        made: list[tuple[int, NDArray[np.bool_]]] = []
-        for node in range(part.taxonomy.nodes):
+        cuts = []
+        for node in chosen.tolist():
             inside = np.zeros(problem.records.size, np.bool_)
-            inside[owner[part.taxonomy.below[node][problem.items]]] = True
-            number = int(problem.records[inside].sum())
-            if k <= number <= everybody - k:
-                made.append((abs(2 * number - everybody), inside))
-        return [inside for _, inside in sorted(made, key=lambda each: each[0])[:number_of_cuts]]
+            inside[owner[tree.below(node)[problem.items]]] = True
+            cuts.append(inside)
+        return cuts
 
 
 def becomes(part: Part, items: int, names: dict[tuple[int, int], int]) -> Integers:

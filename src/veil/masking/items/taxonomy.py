@@ -61,14 +61,10 @@ class Taxonomy:
             rows.append(np.where(rows[-1] >= 0, self.parent[rows[-1]], -1))
         return np.array(rows[:-1], np.int64).reshape(-1, self.items).T.copy()
 
-    @functools.cached_property
-    def below(self) -> NDArray[np.bool_]:
-        """`below[v, i]`: whether item i belongs to node v."""
-        made = np.zeros((self.nodes, self.items), np.bool_)
-        for column in self.above.T:
-            known = column >= 0
-            made[column[known], np.flatnonzero(known)] = True
-        return made
+    def below(self, node: int) -> NDArray[np.bool_]:
+        """Which items belong to a node."""
+        found: NDArray[np.bool_] = (self.above == node).any(axis=1)
+        return found
 
     @staticmethod
     def flat(items: Integers, left_out: Fraction = Fraction(1)) -> Taxonomy:

@@ -90,7 +90,7 @@ def share_together(view: View, names: Sequence[str]) -> float:
     if count_alone(combined([view.glance(name) for name in names])) < _IN_A_SAMPLE * view.sample.size:
         return 0.0
     rows = view.whole_values(names[0])
-    return count_alone(combined([view.cells(name, rows) for name in names])) / rows.size
+    return count_alone(combined([view.beside(names[0], name) for name in names])) / rows.size
 
 
 def unique_beside(view: View, known: set[str]) -> list[Concern]:

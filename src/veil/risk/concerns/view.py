@@ -56,6 +56,7 @@ class View:
         self._columns: dict[str, Column] = {}
         self._glances: dict[str, Column] = {}
         self._whole: dict[str, Rows] = {}
+        self._beside: dict[tuple[str, str], Column] = {}
         self.changed = {name for method in outcome.methods for name in method.column_names}
         self.pseudonyms = tuple(
             name
@@ -138,6 +139,12 @@ class View:
         if name not in self._whole:
             self._whole[name] = self._records_of_some_values(name)
         return self._whole[name]
+
+    def beside(self, first: str, name: str) -> Column:
+        """Return a column in all records of some values of another one."""
+        if (first, name) not in self._beside:
+            self._beside[first, name] = self.cells(name, self.whole_values(first))
+        return self._beside[first, name]
 
     def _records_of_some_values(self, name: str) -> Rows:
         numbers = None if self.shown.size <= GROUPS or name in self._columns else self._numbers(name)

@@ -1,0 +1,101 @@
+"""The people of a table with sets of items: one row each, or one row for each of their items."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.errors import InputError, PlanError
+from veil.masking.items.baskets import Baskets
+from veil.masking.items.problem import Problem
+from veil.masking.items.taxonomy import Taxonomy
+from veil.published.table import Published
+from veil.tables.columns import column_of, groups
+
+Integers = NDArray[np.int64]
+
+
+class Records(NamedTuple):
+    """The people of a table: a row of each, their sets, and the class that an attacker knows them to be in.
+
+    `owners` tells whose each row is, where people have several.
+    """
+
+    rows: Integers
+    owners: Integers
+    baskets: Baskets
+    classes: Integers
+
+    @staticmethod
+    def of_rows(
+        table: pa.Table, column: str, within: tuple[str, ...], separator: str, method: object
+    ) -> Records:
+        """One row is one person; of those that show nothing at all, there is nothing to protect or publish."""
+        rows = np.arange(table.num_rows)
+        if within:
+            rows = np.flatnonzero(~Published(table, list(within)).suppressed)
+        kept = table if rows.size == table.num_rows else table.take(pa.array(rows))
+        baskets = Baskets.of_column(column_of(kept, column, method), column, separator)
+        return Records(rows, rows, baskets, groups(kept, within, method))
+
+    @staticmethod
+    def of_people(
+        table: pa.Table, person: str, column: str, within: tuple[str, ...], method: object
+    ) -> Records:
+        """The rows of a person are their items."""
+        people = column_of(table, person, method)
+        if people.null_count:
+            missing = int(np.flatnonzero(np.array(people.is_null(), dtype=np.bool_))[0])
+            raise InputError(
+                f"{method}: column {person!r} has no value in row {missing + 1}, so that nobody knows whose item it "
+                "is. Fill it in, or drop such rows"
+            )
+        owners = groups(table, (person,), method)
+        rows = np.unique(owners, return_index=True)[1]
+        for name in table.column_names:
+            if name in (person, column):
+                continue
+            if int(groups(table, (person, name), method).max(initial=-1)) + 1 > rows.size:
+                raise PlanError(
+                    f"{method}: column {name!r} differs between rows of the same {person!r}, and rows of items "
+                    "that become one cannot keep both. Drop it, or make it the same for each person"
+                )
+        baskets = Baskets.of_rows(owners, column_of(table, column, method), rows.size)
+        return Records(rows, owners, baskets, groups(table.take(pa.array(rows)), within, method))
+
+
+def problem_of(records: Records, k: int, m: int) -> tuple[Problem, Integers]:
+    """Return the different sets of each class, and which of them each person has."""
+    baskets = records.baskets
+    width = baskets.starts.size - 1
+    pairs, pair_of, counts = np.unique(
+        records.classes * width + baskets.set_of, return_inverse=True, return_counts=True
+    )
+    classes, sets = np.divmod(pairs, max(1, width))
+    lengths = np.diff(baskets.starts)[sets]
+    starts = np.append(0, np.cumsum(lengths))
+    place = np.arange(starts[-1]) + np.repeat(baskets.starts[:-1][sets] - starts[:-1], lengths)
+    flat = Taxonomy.flat(np.arange(len(baskets.items)))
+    made = Problem(flat, starts, baskets.codes[place], counts.astype(np.int64), classes, k, m)
+    return made, pair_of.astype(np.int64)
+
+
+def sets_of_people(
+    table: pa.Table, person: str, column: str, within: tuple[str, ...], part_of: Integers
+) -> tuple[pa.Table, Integers]:
+    """Return the sets that a table with one item in each row shows, one row a person, and the part of each person."""
+    numbers = np.array(table[person].combine_chunks(), dtype=np.int64)
+    order = np.argsort(numbers, kind="stable")
+    first = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+    items = table[column].combine_chunks().take(pa.array(order))
+    there = np.array(pc.is_valid(items), dtype=np.bool_)
+    ends = np.append(0, np.cumsum(there))
+    starts = ends[np.append(first, there.size)]
+    sets = pa.LargeListArray.from_arrays(pa.array(starts), items.filter(pa.array(there)))
+    rows = order[first]
+    known = {name: table[name].take(pa.array(rows)) for name in within}
+    return pa.table({**known, column: sets}), part_of[rows]

@@ -1,0 +1,386 @@
+"""Several tables about the same people: attacked as they are delivered, put together by pseudonyms."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as pc
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import veil
+from support.cli import veil as run_cli
+from veil import DistinctLDiversity, KAnonymity, TCloseness
+from veil import hierarchies as h
+from veil.api.several import Part, Stacked
+from veil.dp import SafePub
+from veil.errors import OutputError, PlanError, VerificationError
+
+KNOWN = {"patients": ("age", "sex"), "visits": ("ward",), "drugs": ("drug",)}
+
+
+def tables(people: int = 80, seed: int = 0) -> dict[str, pa.Table]:
+    rng = np.random.default_rng(seed)
+    visitors = np.repeat(np.arange(people), rng.integers(0, 3, people))
+    users = np.repeat(np.arange(people), rng.integers(0, 2, people))
+    return {
+        "patients": pa.table(
+            {
+                "patient_id": np.arange(people) + 7000,
+                "name": [f"Name {i}" for i in range(people)],
+                "age": rng.integers(20, 60, people),
+                "sex": rng.choice(["f", "m"], people),
+            }
+        ),
+        "visits": pa.table(
+            {
+                "patient_id": (visitors + 7000).astype(np.int32),
+                "ward": rng.choice(["a", "b"], visitors.size, p=[0.9, 0.1]),
+                "diagnosis": rng.choice(["flu", "cold", "gout"], visitors.size),
+                "stay": rng.integers(1, 9, visitors.size),
+            }
+        ),
+        "drugs": pa.table(
+            {"patient_id": [str(i + 7000) for i in users], "drug": rng.choice(["x", "y"], users.size)}
+        ),
+    }
+
+
+def plan(**changes: Any) -> dict[str, Any]:
+    given: dict[str, Any] = {
+        "person": "patient_id",
+        "quasi_identifiers": {
+            "age": h.intervals(10, 20, 40),
+            "sex": h.suppression(),
+            "ward": h.suppression(),
+            "drug": h.suppression(),
+        },
+        "sensitive": ["diagnosis"],
+        "insensitive": ["stay"],
+        "identifying": ["name"],
+        "models": KAnonymity(3),
+        "suppression_limit": 0.3,
+    }
+    return {**given, **changes}
+
+
+def joined(delivered: dict[str, list[dict[str, Any]]]) -> Counter[tuple[Any, ...]]:
+    """How many people have each collection of rows in all tables, by what was delivered alone."""
+    rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for table, each in delivered.items():
+        for row in each:
+            if row["patient_id"] not in ("*", None):
+                rows[row["patient_id"]].append((table, *(str(row[name]) for name in KNOWN[table])))
+    return Counter(tuple(sorted(each)) for each in rows.values())
+
+
+def lists(made: Any) -> dict[str, list[dict[str, Any]]]:
+    return {name: each.to_pylist() for name, each in made.tables.items()}
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 10**6), st.sampled_from(["blank", "drop"]))
+def test_nobodys_rows_in_all_tables_are_shared_by_fewer_than_k_people(seed: int, suppressed: str) -> None:
+    made = veil.anonymize(tables(40, seed), **plan(suppressed_rows=suppressed))
+    found = joined(lists(made))
+    assert found
+    assert min(found.values()) >= 3
+
+
+def test_what_one_table_tells_about_another_is_counted() -> None:
+    """Each table by itself is 3-anonymous, and both together single out everybody."""
+    people = np.arange(9)
+    split = {
+        "patients": pa.table({"patient_id": people, "age": 10 * (people // 3), "sex": ["f"] * 9}),
+        "visits": pa.table({"patient_id": people, "ward": [f"w{i}" for i in people % 3]}),
+    }
+    chosen = {"age": h.intervals(10, 30), "sex": h.suppression(), "ward": h.suppression()}
+    one_by_one = [
+        veil.anonymize(
+            split[name],
+            person="patient_id",
+            quasi_identifiers={c: chosen[c] for c in KNOWN[name]},
+            models=KAnonymity(3),
+        )
+        for name in split
+    ]
+    assert [sum(each.transformation.values()) for each in one_by_one] == [0, 0]
+    made = veil.anonymize(split, person="patient_id", quasi_identifiers=chosen, models=KAnonymity(3))
+    assert sum(made.transformation.values()) > 0
+    assert min(joined(lists(made)).values()) >= 3
+
+
+def test_people_are_suppressed_in_all_tables_or_in_none_and_references_stay_whole() -> None:
+    before = tables()
+    made: Any = veil.anonymize(before, **plan(suppressed_rows="drop", models=KAnonymity(5)))
+    assert made.suppressed > 0
+    key = made.apart["pseudonyms"].to_pydict()
+    of = dict(zip(key["value"], key["pseudonym"], strict=True))
+    for name, table in before.items():
+        people = Counter(map(str, table["patient_id"].to_pylist()))
+        left = Counter(made.tables[name]["patient_id"].to_pylist())
+        assert left == Counter({of[p]: n for p, n in people.items() if p in of})
+    assert 0 < len(of) < 80
+
+
+def test_frames_come_back_as_they_came_and_rows_in_another_order() -> None:
+    split = tables()
+    mixed = {"patients": split["patients"].to_pandas(), "visits": pl.DataFrame(split["visits"])}
+    options = plan()
+    del options["quasi_identifiers"]["drug"]
+    made: Any = veil.anonymize(mixed, **options)
+    assert isinstance(made.tables["patients"], pd.DataFrame)
+    assert isinstance(made.tables["visits"], pl.DataFrame)
+    assert "name" not in made.tables["patients"].columns
+    stays = made.tables["visits"]["stay"].to_list()
+    assert sorted(x for x in stays if x is not None) != stays
+    assert Counter(x for x in stays if x is not None) <= Counter(split["visits"]["stay"].to_pylist())
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.integers(0, 10**6))
+def test_sensitive_values_of_one_table_are_judged_where_they_are(seed: int) -> None:
+    made: Any = veil.anonymize(
+        tables(60, seed),
+        **plan(models=[KAnonymity(3), DistinctLDiversity("diagnosis", 2)], suppression_limit=0.8),
+    )
+    delivered = lists(made)
+    rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for table, each in delivered.items():
+        for row in each:
+            rows[row["patient_id"]].append((table, *(str(row[name]) for name in KNOWN[table])))
+    whole = {person: tuple(sorted(each)) for person, each in rows.items()}
+    values: dict[Any, set[str]] = defaultdict(set)
+    for row in delivered["visits"]:
+        if row["patient_id"] != "*":
+            values[row["ward"], whole[row["patient_id"]]].add(row["diagnosis"])
+    assert all(len(each) >= 2 for each in values.values())
+
+
+def test_a_person_who_shows_more_in_one_table_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search is right, and what is made of it is not: one cell of one table is finer than planned."""
+    right = Stacked.take_apart
+
+    def wrong(self: Stacked, outcome: Any) -> dict[str, Part]:
+        parts = right(self, outcome)
+        table = parts["visits"].table
+        shown = [each != "*" for each in table["patient_id"].to_pylist()].index(True)
+        wards = table["ward"].to_pylist()
+        wards[shown] = "the only one"
+        changed = table.set_column(table.column_names.index("ward"), "ward", pa.array(wards))
+        return {**parts, "visits": Part(parts["visits"].source, changed, parts["visits"].rows)}
+
+    monkeypatch.setattr(Stacked, "take_apart", wrong)
+    with pytest.raises(VerificationError, match="all tables together: 3-anonymity"):
+        veil.anonymize(tables(), **plan())
+
+
+def test_rows_that_belong_to_another_person_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Stacked.take_apart
+
+    def wrong(self: Stacked, outcome: Any) -> dict[str, Part]:
+        parts = right(self, outcome)
+        table = parts["drugs"].table
+        whose = table["patient_id"].to_pylist()
+        place = next(i for i, each in enumerate(whose) if each != "*")
+        whose[place] = next(each for each in whose if each not in ("*", whose[place]))
+        changed = table.set_column(0, "patient_id", pa.array(whose))
+        return {**parts, "drugs": Part(parts["drugs"].source, changed, parts["drugs"].rows)}
+
+    monkeypatch.setattr(Stacked, "take_apart", wrong)
+    with pytest.raises(VerificationError):
+        veil.anonymize(tables(), **plan(models=KAnonymity(2), suppression_limit=0.1))
+
+
+def test_suppressed_people_who_are_shown_in_one_table_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("veil.api.several.blank_cells", lambda column, hidden, marker: column)
+    with pytest.raises(VerificationError, match="table 'visits' shows nothing of suppressed people"):
+        veil.anonymize(tables(), **plan())
+
+
+def test_the_key_tells_which_row_is_which_and_the_report_can_be_written(tmp_path: Path) -> None:
+    before = tables()
+    made: Any = veil.anonymize(before, **plan())
+    for name, key in made.key.items():
+        again = before[name].take(key["input row"])
+        stay = "stay" if name == "visits" else None
+        if stay is not None:
+            pairs = zip(again[stay].to_pylist(), made.tables[name][stay].to_pylist(), strict=True)
+            assert all(after in (None, first) for first, after in pairs)
+        assert again.num_rows == made.tables[name].num_rows
+    text = made.report(tmp_path / "report.html").read_text()
+    assert "all tables together" in text
+    assert "Name 3" not in text
+    with pytest.raises(PlanError, match="about one table"):
+        made.certificate(tmp_path / "c.json")
+    with pytest.raises(PlanError, match="not recoded locally"):
+        made.local_recoding()
+
+
+# --- files --------------------------------------------------------------------------------------------
+
+
+def written(folder: Path, people: int = 60) -> dict[str, str]:
+    places = {}
+    for name, table in tables(people).items():
+        places[name] = str(folder / f"{name}.csv")
+        pc.write_csv(table, places[name])
+    return places
+
+
+def test_files_are_written_together_and_keep_the_promise(tmp_path: Path) -> None:
+    made = veil.anonymize(written(tmp_path), **plan())
+    made.save(tmp_path / "release", apart=tmp_path / "key.csv")
+    names = sorted(each.name for each in (tmp_path / "release").iterdir())
+    assert names == ["drugs.csv", "patients.csv", "visits.csv"]
+    delivered = {
+        each.stem: pd.read_csv(each, dtype=str, keep_default_na=False).to_dict("records")
+        for each in (tmp_path / "release").iterdir()
+    }
+    assert min(joined(delivered).values()) >= 3
+    assert "7000" not in "".join(each.read_text() for each in (tmp_path / "release").iterdir())
+    assert (tmp_path / "key.csv").stat().st_mode & 0o077 == 0
+    with pytest.raises(OutputError, match="exists already"):
+        made.save(tmp_path / "release")
+    (tmp_path / "release" / "old.csv").write_text("old")
+    made.save(tmp_path / "release", overwrite=True)
+    assert sorted(each.name for each in (tmp_path / "release").iterdir()) == names
+    with pytest.raises(OutputError, match="tables were read from there"):
+        made.save(tmp_path, overwrite=True)
+    with pytest.raises(OutputError, match="must not"):
+        made.save(tmp_path / "new", apart=tmp_path / "new" / "key.csv")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import veil
+sys.path.insert(0, {tests!r})
+from api.test_several import MOMENTS, plan, written
+folder = Path({folder!r})
+made = veil.anonymize(written(folder, 20), **plan(models=veil.KAnonymity(1)))
+left = [0]
+def kill(event, arguments):
+    if event in ("open", "os.rename", "os.mkdir", "os.rmdir", "os.remove") and "release" in str(arguments[0]):
+        left[0] -= 1
+        if not left[0]:
+            os.kill(os.getpid(), signal.SIGKILL)
+for moment in MOMENTS:
+    child = os.fork()
+    if not child:
+        sys.addaudithook(kill)
+        left[0] = moment
+        made.save(folder / str(moment) / "release", overwrite=True)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    print(os.waitstatus_to_exitcode(status))
+"""
+MOMENTS = (*range(1, 26), 999)
+"""Steps of writing before which the process is killed; the last one is never reached."""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("replacing", [False, True])
+def test_killed_at_any_moment_there_are_all_tables_or_none(tmp_path: Path, replacing: bool) -> None:
+    for moment in MOMENTS:
+        (tmp_path / str(moment)).mkdir()
+        if replacing:
+            (tmp_path / str(moment) / "release").mkdir()
+            for name in KNOWN:
+                (tmp_path / str(moment) / "release" / f"{name}.csv").write_text("before\n")
+    script = KILLED.format(tests=str(Path(__file__).parents[1]), folder=str(tmp_path))
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=600, check=True
+    )
+    codes = [int(line) for line in ran.stdout.split()]
+    assert codes.count(-signal.SIGKILL) >= 10
+    assert codes[-1] == 0
+    for moment in MOMENTS:
+        there = tmp_path / str(moment) / "release"
+        if not there.exists():
+            continue
+        assert sorted(each.name for each in there.iterdir()) == sorted(f"{name}.csv" for name in KNOWN)
+        contents = [each.read_text() == "before\n" for each in there.iterdir()]
+        assert all(contents) or not any(contents)
+
+
+# --- what is refused ----------------------------------------------------------------------------------
+
+
+def test_what_several_tables_cannot_have_is_refused() -> None:
+    split = tables()
+    with pytest.raises(PlanError, match="need a column that tells people apart"):
+        veil.anonymize(split, **plan(person=None))
+    with pytest.raises(PlanError, match="table 'drugs' has no column 'patient_id'"):
+        veil.anonymize({**split, "drugs": split["drugs"].drop_columns(["patient_id"])}, **plan())
+    with pytest.raises(
+        PlanError, match="compares with all rows, and table 'patients' has no column 'diagnosis'"
+    ):
+        veil.anonymize(split, **plan(models=TCloseness("diagnosis", 0.3)))
+    with pytest.raises(PlanError, match="cannot count people"):
+        veil.anonymize(
+            split, **plan(models=SafePub(1, 1e-4), knows="one row", identifying={"patient_id": "remove"})
+        )
+    with pytest.raises(PlanError, match="`local` goes with one table"):
+        veil.anonymize(split, **plan(), local=veil.local_recoding.FastIterative())
+    other = split["drugs"].append_column("age", pa.array(["x"] * split["drugs"].num_rows))
+    with pytest.raises(PlanError, match="holds values of different types"):
+        veil.anonymize({**split, "drugs": other}, **plan())
+    with pytest.raises(PlanError, match="the table has no column 'ward'"):
+        veil.anonymize(
+            {name: split[name] for name in ("patients", "drugs")}, **plan(sensitive=[], insensitive=[])
+        )
+
+
+# --- recipes ------------------------------------------------------------------------------------------
+
+RECIPE = """\
+tables: {patients: patients.csv, visits: visits.csv, drugs: drugs.csv}
+output: release
+person: patient_id
+quasi_identifiers:
+  age: {kind: intervals, widths: [10, 20, 40]}
+  sex: suppression
+  ward: suppression
+  drug: suppression
+sensitive: [diagnosis]
+insensitive: [stay]
+identifying: [name]
+models: [{kind: KAnonymity, k: 3}]
+suppression_limit: 0.3
+"""
+
+
+def test_a_recipe_has_a_list_of_tables(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    made: Any = veil.run(tmp_path / "recipe.yaml", apart=tmp_path / "key.csv")
+    assert sorted(made.tables) == ["drugs", "patients", "visits"]
+    delivered = {
+        each.stem: pd.read_csv(each, dtype=str, keep_default_na=False).to_dict("records")
+        for each in (tmp_path / "release").iterdir()
+    }
+    assert min(joined(delivered).values()) >= 3
+    assert (tmp_path / "key.csv").exists()
+    with pytest.raises(PlanError, match="goes with one table, and the recipe has several"):
+        veil.run(tmp_path / "recipe.yaml", report=tmp_path / "report.html")
+
+
+def test_the_command_line_takes_such_a_recipe(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    ran = run_cli("anonymize", str(tmp_path / "recipe.yaml"))
+    assert (ran.code, ran.err) == (0, "")
+    assert "all tables together" in ran.out
+    assert len(list((tmp_path / "release").iterdir())) == 3

@@ -3,10 +3,9 @@
     python bench/item_sets.py
 
 Baskets have six items on average; how often an item is bought falls with its rank to the power of 0.5, 1 and 1.5. Items
-have groups of
-ten, a hundred and all. Seconds are those of the whole run, from the frame that goes in to the checked one that comes out,
-and of the search and the check alone; processor time beside them, as others may be at work. Kernels are compiled
-beforehand.
+have groups of ten, a hundred and all. Seconds are those of the whole run, from the frame that goes in to the checked one
+that comes out, of the method alone (search and check), and of the check alone; processor time beside them, as others may
+be at work. Kernels are compiled beforehand.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def main() -> None:
     veil.mask(baskets(1000, ITEMS, 1.0), ItemGeneralization("items", K, M, tree))
     print(f"{BASKETS:,} baskets over {ITEMS:,} items, k = {K}, m = {M}; target: 10 s")
     print(
-        f"{'baskets':<28}{'mask':>8}{'cpu':>8}{'search':>8}{'cpu':>8}{'check':>8}{'cpu':>8}{'loss':>9}  left out"
+        f"{'baskets':<28}{'mask':>8}{'cpu':>8}{'method':>8}{'cpu':>8}{'check':>8}{'cpu':>8}{'loss':>9}  left out"
     )
     for skew in (0.5, 1.0, 1.5):
         table = baskets(BASKETS, ITEMS, skew)

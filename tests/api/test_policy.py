@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections import Counter
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import veil
 from support.policies import PEOPLE, attributes, datum, lecture, model, policy
@@ -444,3 +447,68 @@ def test_who_withdraws_does_not_show_in_the_difference() -> None:
     assert same.account.notes == ()
     key = release.key
     assert sorted(key["input row"].to_pylist()) == [1, 2, 3, 4, 5]
+
+
+# Any policies, judged row by row
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(20, 43), st.integers(0, 2), st.integers(0, 2), st.integers(1, 3), st.booleans()
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_whatever_people_ask_is_met_row_by_row(asked: list[tuple[int, int, int, int, bool]]) -> None:
+    policies = {
+        f"p{at}": policy(
+            f"p{at}",
+            (datum("age", "QID", chain(age), min(one, other), max(one, other)), datum("ill", "SD")),
+            (model("k-Anonymity", k=k),),
+            accepted="1735689600" if agrees else None,
+        )
+        for at, (age, one, other, k, agrees) in enumerate(asked)
+    }
+    table = pa.table(
+        {
+            "age": [each[0] for each in asked],
+            "ill": [f"i{at}" for at in range(len(asked))],
+            "policy_id": list(policies),
+        }
+    )
+    agreeing = [at for at, each in enumerate(asked) if each[4]]
+    strictest = max((asked[at][3] for at in agreeing), default=0)
+    caps = min((max(asked[at][1:3]) for at in agreeing), default=0)
+    try:
+        release = apply(table, policies, **ASKED)
+    except ImpossibleError:
+        assert strictest > len(agreeing)
+        return
+    except PlanError:
+        assert not agreeing
+        return
+    except NoSolutionError:
+        for level in range(caps + 1):
+            labels = Counter(chain(asked[at][0])[max(level, min(asked[at][1:3]))] for at in agreeing)
+            assert min(labels.values()) < strictest
+        return
+    key = release.key
+    released = dict(zip(key["input row"].to_pylist(), key["release row"].to_pylist(), strict=True))
+    assert sorted(released) == agreeing
+    rows = release.table.to_pylist()
+    sizes = Counter(row["age"] for row in rows)
+    for at in agreeing:
+        age, one, other, _, _ = asked[at]
+        row = rows[released[at]]
+        level = chain(age).index(row["age"])
+        assert level >= min(one, other)
+        assert level <= max(caps, min(one, other))
+        assert row["ill"] == f"i{at}"
+        assert sizes[row["age"]] >= strictest
+
+
+def chain(age: int) -> tuple[str, str, str]:
+    return str(age), f"{age // 10}*", "*"

@@ -80,6 +80,10 @@ class MaskingRecipe(Located):
         return None if self.apart is None else self.locate(self.apart)
 
 
+_PATHS = ("history", "key_file")
+"""Parameters that are paths."""
+
+
 def _relocate_method(method: Any, move: Callable[[str], str]) -> Any:
     """Return a method whose files, keys and hierarchies, are found under another path."""
 
@@ -93,7 +97,7 @@ def _relocate_method(method: Any, move: Callable[[str], str]) -> Any:
     changes = {}
     for field in dataclasses.fields(method):
         value = getattr(method, field.name)
-        new = move(value) if field.name == "key_file" and value is not None else move_value(value)
+        new = move(value) if field.name in _PATHS and value is not None else move_value(value)
         if new != value:
             changes[field.name] = new
     return dataclasses.replace(method, **changes) if changes else method

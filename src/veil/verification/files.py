@@ -13,12 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.errors import VerificationError
 from veil.tables import Csv, Excel, Format, Parquet
 from veil.tables.columns import is_text
+from veil.tables.csv.text import spell
 from veil.tables.formats import is_gzip
 from veil.verification.delivered import SPELLED_TWICE, different_cells, has_metadata
 from veil.verification.memory import hidden_in, unused_in
@@ -115,12 +117,21 @@ def _different_texts(
         return different_cells(cells, verified.cast(pa.string()))
     except pa.ArrowInvalid:
         return "values of another type than was verified"
-    # Instants as numbers: Python takes two of the hour in which clocks go back for one.
-    keys = values.cast(pa.int64()) if pa.types.is_timestamp(kind) else values
-    for text, value in zip(texts.to_pylist(), keys.to_pylist(), strict=True):
-        if spellings.setdefault(value, text) != text:
-            return SPELLED_TWICE
+    if not _are_spelled_so(texts, values, format):
+        # Instants as numbers: Python takes two of the hour in which clocks go back for one.
+        keys = values.cast(pa.int64()) if pa.types.is_timestamp(kind) else values
+        for text, value in zip(texts.to_pylist(), keys.to_pylist(), strict=True):
+            if spellings.setdefault(value, text) != text:
+                return SPELLED_TWICE
     return different_cells(values.take(coded.indices), verified)
+
+
+def _are_spelled_so(texts: pa.Array, values: pa.Array, format: Csv) -> bool:
+    """Whether each text is what its value is spelled like by itself, so that no value has two."""
+    again = spell(
+        pa.chunked_array([values]), "", decimal=format.decimal, time_separator=format.time_separator or "T"
+    )
+    return bool(again.equals(pa.chunked_array([texts])))
 
 
 # --- Parquet and Arrow IPC ------------------------------------------------------------------------
@@ -165,9 +176,13 @@ def _row_groups(file: Any, wrong: list[str]) -> Iterator[pa.Table]:
 def _are_of(found: Any, column: pa.ChunkedArray) -> bool:
     """Whether statistics name cells of a column."""
     pieces = [each.dictionary if pa.types.is_dictionary(each.type) else each for each in column.chunks]
+    bounds = [found.min, found.max]
+    if pa.types.is_float16(column.type):  # of which Arrow tells the bytes, and compares none
+        bounds = [float(np.frombuffer(each, "<f2")[0]) for each in bounds]
+        pieces = [each.cast(pa.float32()) for each in pieces]
     return all(
         any(pc.any(pc.equal(each, pa.scalar(bound, each.type))).as_py() for each in pieces)
-        for bound in (found.min, found.max)
+        for bound in bounds
     )
 
 

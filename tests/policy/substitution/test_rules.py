@@ -317,11 +317,11 @@ def test_estimates_and_mechanisms_prove_nothing() -> None:
         PopulationUniqueness(0.01, 1000),
         DistinctLDiversity("ill", 2),
     ]
-    for premise in (SafePub(1.0), PopulationUniqueness(0.01, 1000), KMap(5, population=1000)):
+    for premise in (SafePub(1.0, 1e-6), PopulationUniqueness(0.01, 1000), KMap(5, population=1000)):
         for goal in goals:
             assert goal == premise or implied([premise], goal) is None
     assert implied([KAnonymity(50)], PopulationUniqueness(0.01, 1000)) is None
-    assert implied([KAnonymity(50)], SafePub(1.0)) is None
+    assert implied([KAnonymity(50)], SafePub(1.0, 1e-6)) is None
 
 
 @needs_data

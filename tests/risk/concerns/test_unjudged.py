@@ -136,3 +136,18 @@ def test_of_a_private_release_only_the_release_is_looked_at(monkeypatch: pytest.
     constant = {name for name in ("sex", "state") if len(made.outcome.table[name].unique()) == 1}
     assert {each.kind for each in made.concerns} == ({"emptied"} if constant else set())
     assert {name for each in made.concerns for name in each.columns} == constant
+
+
+@pytest.mark.parametrize(("k", "said"), [(2, True), (3, False)])
+def test_the_mean_of_two_is_said(k: int, said: bool) -> None:
+    """Each of both knows one value, and computes the other one."""
+    table = pa.table({"sex": ["f", "f", "m", "m", "m"], "pay": [10, 20, 1, 2, 3]})
+    made = veil.anonymize(
+        table,
+        quasi_identifiers={"sex": "suppression"},
+        microaggregated={"pay": "mean"},
+        models=veil.KAnonymity(k),
+    )
+    found = [each for each in made.concerns if each.kind == "aggregates of two"]
+    assert [each.key for each in found] == (["aggregates of two: pay"] if said else [])
+    assert all("1 class has two records" in each.statement for each in found)

@@ -12,6 +12,7 @@ Kind = Literal[
     "nearly unique",
     "unique with quasi-identifiers",
     "tells another column",
+    "aggregates of two",
     "row order",
     "several rows a person",
     "no model",

@@ -12,7 +12,14 @@ from veil.risk.concerns.concern import KINDS, Concern
 from veil.risk.concerns.contents import telling_texts
 from veil.risk.concerns.telling import told_by_columns, told_by_order
 from veil.risk.concerns.unique import unique_beside, unique_columns, unique_together
-from veil.risk.concerns.unjudged import emptied, not_looked_at, pseudonyms, several_rows, without_model
+from veil.risk.concerns.unjudged import (
+    aggregates_of_two,
+    emptied,
+    not_looked_at,
+    pseudonyms,
+    several_rows,
+    without_model,
+)
 from veil.risk.concerns.view import View
 
 _FOUND: WeakKeyDictionary[Outcome, tuple[Concern, ...]] = WeakKeyDictionary()
@@ -42,6 +49,7 @@ def _look(outcome: Outcome) -> tuple[Concern, ...]:
         *unique_together(view, known),
         *unique_beside(view, known),
         *told_by_columns(view),
+        *aggregates_of_two(view),
         *told_by_order(view),
         *several_rows(view),
         *without_model(view),

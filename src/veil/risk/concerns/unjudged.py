@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from veil.base.wording import plural
 from veil.errors import Say
 from veil.risk.concerns.concern import Concern, percent, quoted
 from veil.risk.concerns.view import View, count_alone
@@ -63,6 +64,24 @@ def not_looked_at(view: View) -> list[Concern]:
             f"{_are(names, 'published by the engine as stored')}: Veil has read no value, so that nothing here is about "
             f"{'it' if len(names) == 1 else 'them'}.",
             "Remove what nobody needs, and look at the rest with `veil risk` before you release it.",
+        )
+    ]
+
+
+def aggregates_of_two(view: View) -> list[Concern]:
+    """Find aggregates of classes of two: each of both knows one value, and computes the other one."""
+    plan, sizes = view.outcome.plan, view.published.sizes
+    aggregated = () if plan is None else tuple(plan.microaggregated)
+    pairs = int(np.count_nonzero(sizes == 2))
+    if not aggregated or not pairs:
+        return []
+    return [
+        Concern(
+            "aggregates of two",
+            aggregated,
+            f"{plural(pairs, 'class has', 'classes have')} two records, and the aggregate of {quoted(aggregated)} is that of "
+            "both: each of the two people can compute the value of the other.",
+            "Ask for classes of three at least (k = 3), or generalize instead.",
         )
     ]
 

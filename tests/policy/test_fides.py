@@ -1,0 +1,68 @@
+"""Fides dataset files propose roles, and decide nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from veil.errors import InputError
+from veil.policy.fides import propose_roles
+
+DATASET = """\
+dataset:
+  - fides_key: clinic
+    name: Clinic
+    collections:
+      - name: patients
+        fields:
+          - name: email
+            data_categories: [user.contact.email]
+          - name: zip
+            data_categories: [user.contact.address.postal_code]
+          - name: birth
+            data_categories: [user.demographic.date_of_birth]
+          - name: diagnosis
+            data_categories: [user.health_and_medical.record]
+          - name: created
+            data_categories: [system.operations]
+          - name: hobby
+            data_categories: [user.hobby]
+          - name: note
+          - name: address
+            fields:
+              - name: street
+                data_categories: [user.contact.address.street]
+"""
+
+
+def test_roles_are_proposed(tmp_path: Path) -> None:
+    (tmp_path / "clinic.yml").write_text(DATASET)
+    found = {each.column: each.role for each in propose_roles(tmp_path / "clinic.yml")}
+    assert found == {
+        "email": "identifying",
+        "zip": "quasi-identifying",
+        "birth": "quasi-identifying",
+        "diagnosis": "sensitive",
+        "created": "insensitive",
+        "hobby": None,
+        "note": None,
+        "address.street": "identifying",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("policies: []", "is no Fides dataset file"),
+        ("a: &x [1]\nb: [*x, *x]\ndataset: []", "has YAML aliases"),
+        ("dataset: [", "not a YAML file"),
+        ("dataset: !!python/object/apply:os.system ['true']", "not a YAML file"),
+    ],
+)
+def test_what_is_hostile_or_something_else_is_refused(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "clinic.yml").write_text(text)
+    with pytest.raises(InputError, match=told):
+        propose_roles(tmp_path / "clinic.yml")
+    with pytest.raises(InputError, match="cannot be read"):
+        propose_roles(tmp_path / "nothing.yml")

@@ -369,6 +369,7 @@ def test_refusals_are_kind_and_change_nothing(folder: Path, command: str, told: 
 )
 def test_in_a_process_of_their_own_nothing_but_json_is_printed(folder: Path, command: str) -> None:
     (folder / "patients.csv").write_text(PATIENTS + PATIENTS.split("\n", 1)[1] * 3)
+    (folder / "recipe.yaml").write_text(RECIPE + "person: null\n")
     environment = {
         **os.environ,
         "PYTHONPATH": str(Path(__file__).parents[2] / "src"),

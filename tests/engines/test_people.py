@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import veil
-from support.engines.answers import Holder, compared
+from support.engines.answers import Holder, compared, shown
 from veil import DistinctLDiversity, KAnonymity
 from veil import hierarchies as h
 from veil.engines import relation_of
 from veil.engines.dialects import collect
 from veil.engines.lookups import Lookup
 from veil.engines.transform import Transform
-from veil.errors import PlanError, VerificationError
+from veil.errors import NoSolutionError, PlanError, VerificationError
 
 
 def visits(people: int = 60, seed: int = 2) -> pa.Table:
@@ -226,3 +229,47 @@ def test_a_person_without_a_number_is_refused(in_duckdb: Holder) -> None:
     lacking = table.set_column(0, "patient", pa.array([None, *table["patient"].to_pylist()[1:]], pa.string()))
     with pytest.raises(veil.errors.InputError, match="has no value in 1 row"):
         veil.anonymize(in_duckdb(lacking), **plan())
+
+
+@settings(
+    max_examples=int(os.environ.get("VEIL_FUZZ", "0")) or 12,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(
+    people=st.integers(4, 30),
+    seed=st.integers(0, 2**32),
+    k=st.integers(2, 5),
+    limit=st.sampled_from([0, 0.2, 0.6, 1]),
+    knows=st.sampled_from(["one row", "all rows"]),
+    rows=st.sampled_from(["blank", "drop"]),
+)
+def test_random_tables_keep_the_promise_in_memory_and_on_an_engine(
+    people: int, seed: int, k: int, limit: float, knows: str, rows: str
+) -> None:
+    import ibis
+
+    table = visits(people, seed)
+    options = plan(
+        models=[KAnonymity(k)], suppression_limit=limit, knows=knows, suppressed_rows=rows, maximum_levels={}
+    )
+    found = []
+    held = ibis.duckdb.connect().create_table("visits", table)
+    for source in (table, held):
+        try:
+            made = veil.anonymize(source, **options)
+        except (NoSolutionError, PlanError):
+            found.append(None)
+            continue
+        delivered = shown(made).to_pylist()
+        if any(row["note"] is not None for row in delivered):
+            assert fewest(table, delivered, all_rows=knows == "all rows") >= k
+        gone = {row["note"] for row in delivered} - {None}
+        lost = {
+            p
+            for p, note in zip(*(table[n].to_pylist() for n in ("patient", "note")), strict=True)
+            if note not in gone
+        }
+        assert len(lost) <= limit * people
+        found.append((made.transformation, made.score, made.suppressed))
+    assert found[0] == found[1]

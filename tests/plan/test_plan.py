@@ -122,7 +122,7 @@ def test_a_plan_that_cannot_work_is_refused(changes: dict[str, object], message:
         (
             "identifying",
             {"name": "hide"},
-            "`identifying.name` of Plan should be 'remove' or 'mask', not 'hide'",
+            "`identifying.name` of Plan should be 'remove', 'mask' or 'pseudonym', not 'hide'",
         ),
         ("microaggregated", 5, "`microaggregated` of Plan should be a mapping of names to values, not 5"),
     ],

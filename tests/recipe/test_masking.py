@@ -49,6 +49,8 @@ steps:
   - {kind: UnkeyedHash, columns: id, although_values_can_be_guessed: true}
   - {kind: RandomizedResponse, column: sex, categories: [f, m], epsilon: ln(3)}
   - {kind: RandomizedResponse, column: sex, categories: [f, m], matrix: [[0.75, 1/4], [1/4, 3/4]]}
+  - {kind: DateShifting, columns: visit, person: patient, days: 90, keep: weekday}
+  - {kind: DaysSinceFirst, columns: visit, person: patient}
 """
 
 

@@ -208,7 +208,7 @@ REFUSED: list[tuple[str, str]] = [
     ),
     (
         LEAST + "identifying: {name: hide}\n",
-        "line 3: `identifying.name` should be 'remove' or 'mask', not 'hide'",
+        "line 3: `identifying.name` should be 'remove', 'mask' or 'pseudonym', not 'hide'",
     ),
     (LEAST + "quality: los\n", "line 3: `quality`: there is no quality model 'los'. Did you mean 'loss'?"),
     (

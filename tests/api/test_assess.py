@@ -51,7 +51,7 @@ def promised(
             given = {"k": int(known["k"])}
         case "TCloseness":
             given = {"distance": form, "hierarchy": TREE if form == "hierarchical" else None}
-        case "DeltaDisclosure":
+        case "DeltaDisclosure" | "RatioDistance":
             given = {}
         case "BetaLikeness":
             given = {"enhanced": form == "enhanced"}

@@ -323,7 +323,7 @@ def test_a_workbook_says_nothing_of_its_making(tmp_path: Path) -> None:
     made.save(tmp_path / "out.xlsx")
     assert SECRET.encode() not in content(tmp_path / "out.xlsx")
     written = load_workbook(tmp_path / "out.xlsx")
-    assert written.sheetnames == ["Sheet"]
+    assert written.sheetnames == ["Sheet1"]
     assert written.properties.modified.year == 1980
     with zipfile.ZipFile(tmp_path / "out.xlsx") as parts:
         assert {each.date_time[0] for each in parts.infolist()} == {1980}

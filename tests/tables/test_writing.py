@@ -265,6 +265,6 @@ class TestFormats:
         assert output_format(Path("x.parquet"), dialect) == Parquet()
         assert output_format(Path("x.csv"), Parquet()) == Csv()
         assert output_format(Path("x.arrow")) == Feather()
-        assert output_format(Path("x.xlsx"), Excel("ward")) == Excel("ward")
+        assert output_format(Path("x.xlsx"), Excel("HIV ward", header=False)) == Excel(header=False)
         with pytest.raises(OutputError, match=r"the name has no ending"):
             output_format(Path("x"))

@@ -144,7 +144,7 @@ def format_of(path: Path, *, error: type[VeilError] = InputError) -> Format:
 def output_format(path: Path, like: Format | None = None) -> Format:
     r"""Return the format to write to `path`: the one its name stands for, in the dialect of `like` if akin.
 
-    What stands above a table is not written.
+    What stands above a table is not written, and its sheet has a name of its own: that of the input may tell what it is.
 
     >>> output_format(Path("release.csv"), Csv(separator=";", skip=2)).separator
     ';'
@@ -152,7 +152,9 @@ def output_format(path: Path, like: Format | None = None) -> Format:
     '\t'
     """
     found = similar_format(path, like, error=OutputError)
-    return dataclasses.replace(found, skip=0) if isinstance(found, Csv | Excel) and found.skip else found
+    if isinstance(found, Excel) and like is not None:
+        return dataclasses.replace(found, skip=0, sheet=None)
+    return dataclasses.replace(found, skip=0) if isinstance(found, Csv) and found.skip else found
 
 
 def similar_format(path: Path, like: Format | None = None, *, error: type[VeilError] = InputError) -> Format:

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -175,9 +176,13 @@ def _row_groups(file: Any, wrong: list[str]) -> Iterator[pa.Table]:
 def _are_of(found: Any, column: pa.ChunkedArray) -> bool:
     """Whether statistics name cells of a column."""
     pieces = [each.dictionary if pa.types.is_dictionary(each.type) else each for each in column.chunks]
+    bounds = [found.min, found.max]
+    if pa.types.is_float16(column.type):  # of which Arrow tells the bytes, and compares none
+        bounds = [float(np.frombuffer(each, "<f2")[0]) for each in bounds]
+        pieces = [each.cast(pa.float32()) for each in pieces]
     return all(
         any(pc.any(pc.equal(each, pa.scalar(bound, each.type))).as_py() for each in pieces)
-        for bound in (found.min, found.max)
+        for bound in bounds
     )
 
 

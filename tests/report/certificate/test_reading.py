@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -42,6 +43,7 @@ COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "int8": (pa.int8(), [1, None, -3]),
     "int64": (pa.int64(), [1, 2**53 + 1, 2**53]),
     "uint64": (pa.uint64(), [1, 2**64 - 1]),
+    "float16": (pa.float16(), [np.float16(0.5), np.float16(1.5)]),
     "float32": (pa.float32(), [0.1, 1.0, None]),
     "float64": (pa.float64(), [0.1 + 0.2, 1 / 3, 1.0, None]),
     "whole floats": (pa.float64(), [1.0, 2.0]),

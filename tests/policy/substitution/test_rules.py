@@ -342,6 +342,16 @@ def test_the_figures_of_adult() -> None:
     assert textbook["TCloseness"].t == pytest.approx(1 / 3, abs=1e-15)
 
 
+def test_distances_next_to_nothing_are_settled_at_once() -> None:
+    counts = {"ill": Distribution((3, 2, 1))}
+    for t in (0.0, 5e-324, 1e-300, 1e-17, 7e-10, 0.16):
+        (found,) = [
+            each for each in consequences([TCloseness("ill", t)], counts) if isinstance(each, DeltaDisclosure)
+        ]
+        assert found.delta > 0
+        assert found.delta <= max(40 * t, 2e-9)
+
+
 def test_profitability_and_sizes_are_the_same() -> None:
     paying = Profitability(no_attack=True, adversary_gain=300, cost=4)
     assert consequences([paying])[0] == KAnonymity(76)

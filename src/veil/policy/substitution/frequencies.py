@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from veil.base.exact import ball, decimal_fraction, float_above, float_at_least, is_less, sign_of_logs
+from veil.base.exact import ball, decimal_fraction, float_at_least, is_less, sign_of_logs
 from veil.models import (
     BetaLikeness,
     DeltaDisclosure,
@@ -111,13 +111,21 @@ def closeness_gives_disclosure(facts: Facts, known: Known) -> Iterator[Conclusio
             found = known.of(each.attribute)
             if found is None:
                 continue
-            left = 1 - decimal_fraction(each.t) / found.p[-1]
+            # A smaller distance gives no less than a larger one; next to nothing, logarithms would take forever.
+            left = 1 - max(decimal_fraction(each.t) / found.p[-1], _LEAST)
             if left > 0:
-                delta = math.nextafter(-math.log2(left), math.inf) if left < 1 else float_above(Fraction(0))
-                # 2^-δ < left, decided without rounding.
-                while sign_of_logs([(-decimal_fraction(delta), 2), (-1, left)]) != -1:
-                    delta = math.nextafter(delta, math.inf)
-                yield Conclusion((each,), DeltaDisclosure(each.attribute, delta))
+                yield Conclusion((each,), DeltaDisclosure(each.attribute, _bits_above(left)))
+
+
+_LEAST = Fraction(1, 10**9)
+
+
+def _bits_above(left: Fraction) -> float:
+    """Return a double above −log2(left), decided without rounding, and close to it however close `left` is to 1."""
+    delta, step = -math.log1p(-float(1 - left)) / math.log(2), 2.0**-52
+    while sign_of_logs([(-decimal_fraction(delta), 2), (-1, left)]) != -1:
+        delta, step = max(delta * (1 + step), math.nextafter(delta, math.inf)), 2 * step
+    return delta
 
 
 @rule

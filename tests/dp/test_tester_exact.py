@@ -15,14 +15,16 @@ from typing import Any
 import pytest
 from flint import arb, ctx
 
-from support.dp.asking import RECORDS, Table, make_question, respond
+from support.dp.asking import RECORDS, Ask, Table, make_question, respond
 from support.dp.stochastic import neighbouring_pairs
 from veil.base.exact import ball
 from veil.base.randomness import Randomness
+from veil.dp import Gaussian
 from veil.dp.adding import Adding, _Each, noise_for
 from veil.dp.mechanisms import Candidate, ExponentialChoice
 from veil.dp.noise import Noise
 from veil.dp.questions import quantiles, totals
+from veil.dp.questions.question import Question
 from veil.dp.symbolic import Symbolic
 
 NARROW = "5/2"
@@ -47,7 +49,7 @@ def largest_log_ratio(chances: Callable[[Table], Chances], pairs: Iterable[tuple
     )
 
 
-# --- means of a noisy number ----------------------------------------------------------------------
+# --- noise that is replayed -----------------------------------------------------------------------
 
 
 class Replayed(Adding):
@@ -68,8 +70,8 @@ def chance_up_to(noise: Noise, number: int) -> arb:
     return noise.tail(-number) / 2 if number < 0 else 1 - noise.tail(number + 1) / 2
 
 
-def means(epsilon: object, monkeypatch: pytest.MonkeyPatch) -> Callable[[Table], Chances]:
-    """Return the chances that the mean comes out as its lower bound, 0, and that it is above."""
+def replayed(ask: Ask, epsilon: object, monkeypatch: pytest.MonkeyPatch) -> tuple[Question, Replayed]:
+    """Make a question for a sum or a mean, and return the noise that will be added."""
     made: list[Replayed] = []
 
     def replaying(*given: Any) -> Replayed:
@@ -77,8 +79,15 @@ def means(epsilon: object, monkeypatch: pytest.MonkeyPatch) -> Callable[[Table],
         return made[-1]
 
     monkeypatch.setattr(totals, "noise_for", replaying)
-    question = make_question(lambda asked, price: asked.mean("x", epsilon=price), "one more or less", epsilon)
-    (noise,) = made
+    return make_question(ask, "one more or less", epsilon), made[-1]
+
+
+# --- means of a noisy number ----------------------------------------------------------------------
+
+
+def means(epsilon: object, monkeypatch: pytest.MonkeyPatch) -> Callable[[Table], Chances]:
+    """Return the chances that the mean comes out as its lower bound, 0, and that it is above."""
+    question, noise = replayed(lambda asked, price: asked.mean("x", epsilon=price), epsilon, monkeypatch)
     of_sum, of_number = noise.noises
     most = 20  # of the noise of the number; what is beyond has next to no chance
 
@@ -112,6 +121,42 @@ def test_means_of_a_noisy_number(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [*neighbouring_pairs(RECORDS, 2), ((3,) * 2, (3,) * 3), ((3,) * 3, (3,) * 4)]
     assert 1.5 < largest_log_ratio(means(2, monkeypatch), pairs) <= 2
     assert largest_log_ratio(means(NARROW, monkeypatch), pairs) > 2
+
+
+# --- Gaussian noise -------------------------------------------------------------------------------
+
+
+def least_delta(epsilon: object, monkeypatch: pytest.MonkeyPatch) -> arb:
+    """Return the delta that a sum with Gaussian noise of an epsilon, and a delta of 1/20, keeps for an epsilon of 1.
+
+    Chances of Gaussian noise around two truths have a ratio that falls along the line, so that the events to look at are
+    those of results that are not above a number.
+    """
+    question, noise = replayed(
+        lambda asked, price: asked.sum("x", epsilon=price, delta="1/20", noise="gaussian"),
+        epsilon,
+        monkeypatch,
+    )
+    assert question.bounded is not None
+    (gaussian,), step = noise.noises, question.bounded.step
+    lower, higher = (int(Fraction(respond(question, table)) / step) for table in ((), (3,)))
+    assert higher - lower == 3 / step
+    limits = range(lower - 2 * higher, higher, higher // 100)
+    return max(
+        chance_up_to(gaussian, limit - lower) - arb(1).exp() * chance_up_to(gaussian, limit - higher)
+        for limit in limits
+    )
+
+
+def test_sums_with_gaussian_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The promise is attained. Of 0.8 of the scale, as noise of epsilon = 1.42 has, the delta is .1056 in place of .05.
+
+    That is a difference of chances, not a factor, which takes a tester some 30,000 runs.
+    """
+    ratio = Gaussian(3, "1.42", "1/20").sigma / Gaussian(3, 1, "1/20").sigma
+    assert ratio == pytest.approx(0.8, abs=1e-4)
+    assert 0.0499 < least_delta(1, monkeypatch) <= ball(Fraction(1, 20))
+    assert least_delta("1.42", monkeypatch) > 0.1
 
 
 # --- quantiles ------------------------------------------------------------------------------------
@@ -170,7 +215,7 @@ def test_medians(neighbours: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     Half of the price is for the weight of an answer, and half for the sum of all weights, which changes by its whole factor
     only where one other answer has nearly all of it. Of the answers 0 and 3, and records of 1 and 3, 0 has a chance of
-    1 / (1 + e^(j epsilon)) with j records of 3: a tester needs some 60,000 runs. Any event is no further apart than
+    1 / (1 + e^(j epsilon)) with j records of 3: a tester would need some 60,000 runs. Any event is no further apart than
     the answers that it is made of.
     """
     universe = (0, 1, 3)

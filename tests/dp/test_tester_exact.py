@@ -94,11 +94,9 @@ def means(epsilon: object, monkeypatch: pytest.MonkeyPatch) -> Callable[[Table],
     def chances(table: Table) -> Chances:
         total = arb(0)
         for number in range(-most, most + 1):
-            low, high = (
-                -(2**24),
-                2**24,
-            )  # with the least noise of the sum the mean is 0, with the most it is above
-            while high - low > 1:  # means rise with the noise of the sum
+            # Means rise with the noise of the sum: with the least of it they are 0, with the most above.
+            low, high = -(2**24), 2**24
+            while high - low > 1:
                 noise.drawn = [(low + high) // 2, number]
                 is_low = respond(question, table) <= 0
                 low, high = (noise.drawn[0], high) if is_low else (low, noise.drawn[0])

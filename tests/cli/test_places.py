@@ -273,7 +273,7 @@ REFUSED = {
     "mask duckdb://clinic.db#patients -o m.csv --step rank-swapping:age,p=5": "works on files, not on databases",
     "mask patients.csv -o duckdb://clinic.db#m --step rank-swapping:age,p=5": "works on files, not on databases",
     "utility patients.csv duckdb://clinic.db#patients --qi age": "works on files, not on databases",
-    "budget duckdb://clinic.db#patients": "works on files, not on databases",
+    "budget duckdb://clinic.db#patients": "has no place beside it where a budget could be kept",
     "frontier recipe.yaml --over k=2,3": "Try parameters on a sample",
 }
 

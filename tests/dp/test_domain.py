@@ -159,7 +159,7 @@ def seen(release: Any, folder: Path) -> dict[str, Any]:
         if name != "release.feather" or release.outcome.source.kind != "engine":
             release.save(folder / name, overwrite=True)
             found[name] = (folder / name).read_bytes()
-    release.certificate(folder / "certificate.json")
+    release.certificate(folder / "certificate.json", overwrite=True)
     found["certificate"] = json.loads((folder / "certificate.json").read_text())
     found["facts"] = collect_facts(release)
     for made in (found["certificate"], found["facts"], found["facts"]["certificate"]):

@@ -99,7 +99,9 @@ def test_a_release_is_that_of_the_table_in_memory(tmp_path: Path, scratch: Path,
 
 def test_only_what_is_released_is_brought_over(scratch: Path) -> None:
     table = people(blob=pa.array([[1]] * 20), secret=pa.array(["x"] * 20))
-    options = plan(insensitive=["cost"], identifying={"name": "mask", "secret": "remove"}, others="drop")
+    options = plan(
+        insensitive=["cost"], identifying={"name": "mask", "secret": "remove"}, others="drop", person=None
+    )
     release = veil.anonymize(unknown(table), **options, engine=Settings(temporary=scratch))
     copy = release.outcome.source.relation
     assert copy.table.columns == ("age", "city", "name", "cost", "diagnosis")
@@ -125,7 +127,7 @@ def test_only_what_is_released_is_brought_over(scratch: Path) -> None:
 def test_what_is_masked_but_read_is_brought_over(changes: dict[str, Any], mask: str, scratch: Path) -> None:
     """A subset that is told by an identifying column is that subset."""
     table = people(study=pa.array(["yes", None, "no", "yes"] * 5))
-    options = plan(identifying={"name": "remove", "study": mask}) | changes
+    options = plan(identifying={"name": "remove", "study": mask}, person=None) | changes
     memory = in_memory(table, options)
     release = veil.anonymize(unknown(table), **options, engine=Settings(temporary=scratch))
     assert release.transformation == memory.transformation

@@ -56,7 +56,7 @@ def test_the_same_rows_are_suppressed(data: st.DataObject) -> None:
     loss = oracle.Quality("Loss")
     evaluator = evaluator_of(sample_of(problem), models, loss, names_of(problem), limit)
     expected = oracle.evaluate(problem, theirs, levels, limit, loss)
-    node, satisfied, least, _ = evaluator.judge(levels, evaluator.sample.table, high=True)
+    node, satisfied, least, *_ = evaluator.judge(levels, evaluator.sample.table, high=True)
     groups = oracle.classes(problem, levels)
     gone = {row for group, mark in zip(groups, node.rejected, strict=True) if mark for row in group}
     assert gone & problem.relevant == expected.suppressed

@@ -486,9 +486,10 @@ def test_equally_large_classes_go_in_order_of_class_loss():
         assert sorted([[0], [1]], key=lambda cls: key(problem, (1,), cls, Quality(name))) == [[0], [1]]
 
 
-def test_a_class_without_any_information_is_not_judged():
+def test_a_class_without_any_information_is_judged_like_any_other():
     problem = Problem([("a",), ("b",), ("c",)], [[["a", "*"], ["b", "*"], ["c", "*"]]])
-    assert oracle.evaluate(problem, [oracle.AverageReidentificationRisk(0.1)], (1,), 0) == (True, frozenset())
+    assert oracle.evaluate(problem, [oracle.AverageReidentificationRisk(0.4)], (1,), 0) == (True, frozenset())
+    assert not oracle.evaluate(problem, [oracle.AverageReidentificationRisk(0.1)], (1,), 0).anonymous
     assert suppressed([oracle.AverageReidentificationRisk(0.1)], (0,), problem) == {0, 1, 2}
 
 

@@ -309,8 +309,8 @@ class SafePub(PrivacyModel):
 def draw_rows_of_people(people: NDArray[np.int32], most: int, randomness: Randomness) -> NDArray[np.int64]:
     """Draw at most so many rows of each person, each of theirs as likely as the others; return their numbers.
 
-    >>> draw_rows_of_people(np.array([0, 0, 0, 1], np.int32), 1, Randomness.for_testing(1)).tolist()
-    [1, 3]
+    >>> draw_rows_of_people(np.array([0, 0, 0, 1], np.int32), 2, Randomness()).size
+    3
     """
     order = randomness.permutation(people.size)
     by_person = order[np.argsort(people[order], kind="stable")]

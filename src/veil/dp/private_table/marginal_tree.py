@@ -30,7 +30,7 @@ from veil.dp.private_table.by_mbi import fit_by_mbi, require_mbi
 from veil.dp.private_table.cells import Cells, cut
 from veil.dp.private_table.columns import Column
 from veil.dp.private_table.consistent import Table, draw_child, draw_root, fit, nearest_counts
-from veil.dp.private_table.method import Made, Method
+from veil.dp.private_table.method import Made, Method, PublicNumber
 from veil.dp.symbolic import Symbolic, enclosure
 from veil.dp.zcdp import rho_of_epsilon
 from veil.errors import ParameterError
@@ -57,7 +57,7 @@ class MarginalTree(Method):
     """
 
     breaks: Annotated[
-        dict[str, list[int | float | str]],
+        dict[str, list[PublicNumber]],
         Field(description="for columns of numbers, where they are cut: public numbers between their bounds"),
     ] = Field(default_factory=dict)
     library: Annotated[

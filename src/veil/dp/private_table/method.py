@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -81,8 +82,19 @@ Size = Annotated[
     BeforeValidator(_check_k),
     Field(description="how many records a block has, or auto: from what is public"),
 ]
+
+
+def _check_finite(number: Any) -> Any:
+    if isinstance(number, float) and not math.isfinite(number):
+        raise ValueError(f"a number should be finite, not {number!r}")
+    return number
+
+
+PublicNumber = Annotated[int | float | str, BeforeValidator(_check_finite)]
+"""A number as it is written: text where a float would lose digits."""
+
 Shares = Annotated[
-    dict[str, int | float | str] | None,
+    dict[str, PublicNumber] | None,
     Field(description="what part of epsilon each column gets, in proportion"),
 ]
 

@@ -450,3 +450,17 @@ def test_names_and_sizes_of_tables_are_checked() -> None:
     for name in ("table", "table_", "table__", "table___", "veil_table"):
         given["patients"] = given["patients"].append_column(name, given["patients"]["sex"])
     assert veil.anonymize(given, **plan(others="drop")).verification.holds
+
+
+def test_what_turns_pseudonyms_back_is_not_lost_nor_asked_for_in_vain(tmp_path: Path) -> None:
+    release = veil.anonymize(tables(), **plan())
+    with pytest.raises(OutputError, match="what turns it back must not"):
+        release.save(tmp_path / "out", apart=tmp_path / "out")
+    without = veil.anonymize(tables(), **plan(identifying={"name": "remove", "patient_id": "remove"}))
+    with pytest.raises(OutputError, match="no pseudonyms to turn back"):
+        without.save(tmp_path / "out", apart=tmp_path / "key.csv")
+    for target in (None, "postgresql://ann:secret@host/base"):
+        with pytest.raises(OutputError, match="several tables go into a folder") as caught:
+            release.save(target)
+        assert "secret" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []

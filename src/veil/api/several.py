@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from veil.api.deliver import file_name
 from veil.api.open import find_relation
 from veil.api.release import Release
-from veil.api.targets import check_target
+from veil.api.targets import check_target, is_database
 from veil.base.progress import Progress, ProgressLike
 from veil.base.wording import plural
 from veil.dp.safepub import SafePub
@@ -141,11 +141,15 @@ class SeveralTables(Release):
         if key is not None or options:
             given = "key" if key is not None else next(iter(options))
             raise PlanError(f"`{given}` goes with one table, and these are several: leave it out")
+        if not isinstance(target, str | os.PathLike) or is_database(Path(target)):  # with a password
+            raise OutputError("several tables go into a folder. Give the path of one")
         folder = Path(target)
         self._check(folder, overwrite)
         kept = None if apart is None else Path(apart)
         if kept is not None:
-            if folder.resolve() in kept.resolve().parents:
+            if "pseudonyms" not in self.outcome.apart:
+                raise OutputError(f"{kept}: there are no pseudonyms to turn back. Leave `apart` out")
+            if folder.resolve() in (kept.resolve(), *kept.resolve().parents):
                 raise OutputError(
                     f"{kept}: the release goes into this folder, and what turns it back must not"
                 )

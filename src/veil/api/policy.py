@@ -19,8 +19,19 @@ from veil.api.anonymize import anonymize
 from veil.api.release import Release
 from veil.base.progress import ProgressLike
 from veil.base.randomness import Randomness
-from veil.errors import ImpossibleError, InputError, NoSolutionError, ParameterError, PlanError, did_you_mean
+from veil.base.wording import plural
+from veil.errors import (
+    NOTHING,
+    ImpossibleError,
+    InputError,
+    NoSolutionError,
+    ParameterError,
+    PlanError,
+    Say,
+    did_you_mean,
+)
 from veil.models import KAnonymity, PrivacyModel
+from veil.plan.plan import ASK
 from veil.policy.account import Account, digests_of
 from veil.policy.checks import check_to_run
 from veil.policy.decide import Request, Verdict, decide_all
@@ -62,6 +73,7 @@ def apply(
     purpose: str,
     recipient: str,
     link: str = "policy_id",
+    person: str | None = ASK,
     credential: str | None = None,
     on: date | None = None,
     ended: date | None = None,
@@ -88,6 +100,9 @@ def apply(
         What the table is for, and who gets it. Records whose policy does not allow that are left out and counted.
     link
         The column with the id of each record's policy.
+    person
+        None says that every record is a person of its own, also where several are under one policy. Without it, such a table
+        is refused: a policy is what one person allows, and several records of one person are no crowd to hide in.
     credential
         What shows that it is the recipient who asks; compared with `authInfo` where policies have it.
     on
@@ -137,6 +152,7 @@ def apply(
         raise PlanError(
             f"{_EMPTY}{told}. Ask for a purpose that was accepted, as a recipient that policies name"
         )
+    _check_people(linked, allowed, link, person)
     terms = {
         name: terms_of(verdict.purpose) for name, verdict in verdicts.items() if verdict.purpose is not None
     }
@@ -149,7 +165,7 @@ def apply(
         hierarchies or {},
         although_values_can_be_guessed,
         allow_secrets,
-        {**options, "progress": progress},
+        {**options, "person": person, "progress": progress},
     )
     demanding = 0
     while True:
@@ -170,6 +186,25 @@ def apply(
             continue
         account = _compare(release, account, previous, although_differences_tell)
         return Release(dataclasses.replace(release.outcome, account=account))
+
+
+def _check_people(linked: _Linked, allowed: NDArray[np.bool_], link: str, person: str | None) -> None:
+    """Refuse several records of one person, which models would count as so many people."""
+    if person is None:
+        return
+    if person != ASK:
+        raise PlanError(
+            "policies are carried out for tables with one record of each person, so far: `person` can be None only, which says "
+            "that every record is a person of its own"
+        )
+    most = np.bincount(linked.policy[allowed], minlength=1)
+    if most.max() > 1:
+        raise PlanError(
+            f"column {link!r}: {plural(int((most > 1).sum()), 'policy has', 'policies have')} several records. A policy is what "
+            "one person allows, and several records of one person are no crowd to hide in: leave one of each, or, if every "
+            "record is a person of its own all the same, say ",
+            Say("person", NOTHING),
+        )
 
 
 def _compare(release: Release, account: Account, previous: Any, although: bool) -> Account:

@@ -2,6 +2,7 @@
 
     python bench/dp_microdata.py                  # the comparison on Census, as table and as picture, and the times
     python bench/dp_microdata.py --runs 2 --no-times
+    python bench/dp_microdata.py --adult          # the marginal tree on adult alone
 
 Census (shared/data/census) has 1,080 records; FICA, FEDTAX, INTVAL and POTHVAL are numbers from 0 to bounds that are taken
 as public. All figures are means over some runs:
@@ -11,12 +12,16 @@ as public. All figures are means over some runs:
 - two-way: mean total variation distance of the six tables of two columns, each cut at five public breaks.
 - accuracy: of a forest that learns from the release whether FEDTAX is above 6,000 and is asked about the original.
 
+Adult (shared/data/adult) has 30,162 records; its nine columns are made by a marginal tree for rho = 1/64 (epsilon = 1.0225 at
+delta = 1e-9), in 2 seconds at most, with a mean total variation distance of all 36 two-way tables of .065 at most.
+
 "Published" is what Soria-Comas (2013) releases, which is NOT private for its epsilon; what is sound keeps it.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -30,6 +35,7 @@ from numpy.typing import NDArray
 from veil.base.randomness import Randomness
 from veil.dp import Corners, IndividualRanking, MarginalTree, private_table
 from veil.dp.price import Price
+from veil.dp.private_table.cells import cut
 from veil.dp.private_table.clusters import clusters
 from veil.dp.private_table.columns import Numbers, read_columns
 from veil.dp.private_table.method import block_sizes
@@ -59,7 +65,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=5, help="runs for each figure")
     parser.add_argument("--no-times", action="store_true", help="leave out the table of 1.2 million rows")
+    parser.add_argument("--adult", action="store_true", help="the marginal tree on adult, and nothing else")
     given = parser.parse_args()
+    if given.adult:
+        print("\n".join(_adult(given.runs)))
+        return
     table = read(SHARED / "data" / "census" / "census.csv").table.select(list(BOUNDS))
     found = list(_compare(table, given.runs))
     lines = [_HEAD, *(_line(*each) for each in found)]
@@ -67,6 +77,7 @@ def main() -> None:
     _draw(found, picture)
     if not given.no_times:
         lines += ["", f"{ROWS:,} rows x 8 columns{'seconds':>38} {'processor':>10}", *_times()]
+        lines += ["", *_adult(given.runs)]
     (RESULTS / "dp_microdata.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
     print(f"\n{picture}")
@@ -282,6 +293,45 @@ def _times() -> Iterator[str]:
         start, processor = time.perf_counter(), time.process_time()
         private_table(table, method, neighbours="one changed", bounds=bounds, **price)
         yield f"{name:56} {time.perf_counter() - start:>8.2f} {time.process_time() - processor:>10.2f}"
+
+
+# --- adult ----------------------------------------------------------------------------------------
+
+
+def _adult(runs: int) -> Iterator[str]:
+    table = read(SHARED / "data" / "adult" / "adult.csv").table
+    bounds, breaks = {"age": (17, 91)}, {"age": list(range(18, 91))}
+    domains = {name: sorted(set(table[name].to_pylist())) for name in table.column_names if name != "age"}
+
+    def two_way(which: pa.Table) -> list[Values]:
+        cells = cut(read_columns(which, bounds, domains, {}, "one more or less"), breaks)
+        return [
+            np.bincount(a.codes * b.size + b.codes, minlength=a.size * b.size).reshape(a.size, b.size)
+            / len(a.codes)
+            for a, b in itertools.combinations(cells, 2)
+        ]
+
+    def far(one: Values, other: Values) -> float:
+        return float(np.abs(one - other).sum() / 2)
+
+    original = two_way(table)
+    independent = np.mean([far(each, np.outer(each.sum(1), each.sum(0))) for each in original])
+    title = f"adult, {table.num_rows:,} rows x {table.num_columns} columns"
+    yield f"{title:56} {'seconds':>8} {'processor':>10} {'two-way':>8}"
+    yield f"{'columns as if independent':56} {'-':>8} {'-':>10} {independent:>8.4f}"
+    for run in range(runs):
+        start, processor = time.perf_counter(), time.process_time()
+        made = private_table(
+            table,
+            MarginalTree(breaks),
+            rho="1/64",
+            neighbours="one more or less",
+            bounds=bounds,
+            domains=domains,
+        ).table
+        taken = f"{time.perf_counter() - start:>8.2f} {time.process_time() - processor:>10.2f}"
+        error = np.mean([far(*each) for each in zip(original, two_way(made), strict=True)])
+        yield f"{f'marginal tree, run {run + 1}':56} {taken} {error:>8.4f}"
 
 
 if __name__ == "__main__":

@@ -16,7 +16,11 @@ from veil.engines.dialects.spans import Span, gather_spans
 from veil.engines.pieces import chunks, fingerprint
 from veil.engines.relation import Relation, relation_of
 
-FEW = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 
 
 def opened(source: Any, **options: Any) -> Relation:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from veil.api.job import table_of
 from veil.api.open import Engine, Place, find_relation
-from veil.api.run import table_of
 from veil.api.targets import Together, check_ending, check_targets
 from veil.dp.accountant import Accountant
 from veil.dp.private_table import PrivateTable, private_table

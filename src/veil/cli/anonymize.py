@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from veil.api.job import Job, settle
 from veil.api.open import place_of, target_place
 from veil.api.release import Release
-from veil.api.run import Done, Job, carry_out, run, settle
+from veil.api.run import Done, carry_out, run
 from veil.cli import failures, files, grammar
 from veil.cli.budget import account_of
 from veil.cli.options import fields_of, flag_of

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from veil.api.ask import ask
+from veil.api.job import table_of
 from veil.api.open import place_of
-from veil.api.run import table_of
 from veil.cli import files, grammar, show
 from veil.cli.budget import open_budget
 from veil.cli.measure import Telling

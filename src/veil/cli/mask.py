@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from veil.api.run import Done, Job, carry_out, settle
+from veil.api.job import Job, settle
+from veil.api.run import Done, carry_out
 from veil.cli import failures, files, grammar, show
 from veil.cli.budget import account_of
 from veil.cli.steps import read_step

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
+from veil.api.job import table_of
 from veil.api.open import count_combinations, find_relation, place_of, read_into_memory
-from veil.api.run import table_of
 from veil.api.targets import Together, check_ending, check_targets, require
 from veil.base.progress import following
 from veil.base.wording import plural

@@ -97,7 +97,8 @@ def apply_and_show(
     **asked: Any,
 ) -> None:
     """Release a table as policies ask, and show how it was met."""
-    from veil.api.run import carry_out, settle
+    from veil.api.job import settle
+    from veil.api.run import carry_out
     from veil.recipe.policy import KeyPlace, PolicyRecipe, PolicySpec
 
     if output is None:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from veil.api.job import table_of
 from veil.api.open import place_of
 from veil.api.private_table import publish_private_table
-from veil.api.run import table_of
 from veil.cli import files, grammar, show
 from veil.cli.ask import read_bounds, read_pairs
 from veil.cli.budget import open_budget

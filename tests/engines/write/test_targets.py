@@ -29,7 +29,11 @@ from veil.engines.write import locks as exchange
 from veil.engines.write.writing import write
 from veil.errors import OutputError, VerificationError
 
-FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 MANY = 1_000
 
 

@@ -314,7 +314,11 @@ class TestDialect:
         assert source.restore(source.table).equals(source.table)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
 @given(
     rows=st.integers(2, 4).flatmap(
         lambda width: st.lists(st.lists(awkward_texts(), min_size=width, max_size=width), min_size=2)

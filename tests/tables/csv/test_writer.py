@@ -141,7 +141,11 @@ DIALECTS = st.builds(
 )
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=200,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
 @given(tables(), DIALECTS)
 def test_what_is_written_reads_back_as_the_same_table(
     tmp_path: Path, case: tuple[pa.Table, dict[str, Any]], dialect: Csv
@@ -173,7 +177,11 @@ NUMBERLIKE = st.from_regex(r"\A[+-]?[0-9]{0,4}([.,][0-9]{0,3})?(e[+-]?[0-9]{1,2}
 )
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=200,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
 @given(st.lists(NUMBERLIKE, min_size=1, max_size=5))
 def test_detected_types_never_change_a_value(tmp_path: Path, fields: list[str]) -> None:
     path = tmp_path / "t.csv"

@@ -1,0 +1,223 @@
+"""A job: a recipe of any kind with all places settled, and checked before hours are spent on what goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from veil.api.deliver import check_key, refuse_key
+from veil.api.open import Engine, Place
+from veil.api.targets import check_ending, check_output, check_targets, goes_along, require
+from veil.engines.database import Database
+from veil.engines.relation import Relation
+from veil.errors import OutputError, PlanError, Say
+from veil.recipe import Recipe
+from veil.recipe.base import Located
+from veil.recipe.masking import MaskingRecipe
+from veil.recipe.places import CERTIFICATES, REPORTS
+from veil.recipe.policy import PolicyRecipe
+from veil.tables import Format, output_format
+from veil.tables.formats import similar_format
+
+
+@dataclass(frozen=True)
+class Job:
+    """A recipe with all places settled."""
+
+    recipe: Recipe | MaskingRecipe | PolicyRecipe
+    input: Place
+    format: Format | None
+    output: str | Database
+    report: Path | None = None
+    certificate: Path | None = None
+    sign: Path | None = None
+    apart: Path | None = None
+    key: Path | None = None
+    save_recipe: Path | None = None
+    acknowledge: tuple[str, ...] = ()
+    overwrite: bool = False
+    engine: Engine = "auto"
+
+    @property
+    def targets(self) -> dict[str, Path]:
+        """Files to write, and maybe a folder, but for those that go apart."""
+        named = {
+            "release": None if isinstance(self.output, Database) else Path(self.output),
+            "report": self.report,
+            "certificate": self.certificate,
+            "key": self.key,
+            "recipe": self.save_recipe,
+        }
+        return {what: path for what, path in named.items() if path is not None}
+
+    @property
+    def files_read(self) -> list[Path]:
+        """Files that are read, and must not be written over; what an engine reads, it looks after itself."""
+        places = (self.input, self.recipe.file, self.sign)
+        return [place for place in places if isinstance(place, Path) and not place.is_dir()]
+
+
+def settle(
+    recipe: Recipe | MaskingRecipe | PolicyRecipe,
+    *,
+    input: Place | None = None,
+    format: Format | None = None,
+    output: str | Database | None = None,
+    report: Path | None = None,
+    certificate: Path | None = None,
+    sign: Path | None = None,
+    apart: Path | None = None,
+    key: Path | None = None,
+    save_recipe: Path | None = None,
+    acknowledge: Iterable[str] = (),
+    overwrite: bool = False,
+    engine: Engine | None = None,
+) -> Job:
+    """Settle all places of a recipe; what is said beside it comes first."""
+    is_mask = isinstance(recipe, MaskingRecipe)
+    table, chosen = table_of(recipe, input=input, format=format)
+    target = output or recipe.target
+    if target is None:
+        what = "table" if is_mask else "release"
+        raise PlanError(
+            f"{recipe.name} does not say where to write the {what}: add `output`, or give ", Say("output")
+        )
+    if isinstance(recipe, MaskingRecipe | PolicyRecipe):
+        if save_recipe is not None:
+            raise PlanError(
+                Say("save_recipe"), " goes with recipes of a plan, not of masking methods or policies"
+            )
+        apart = apart or recipe.apart_path
+    else:
+        if apart is not None and "pseudonym" not in recipe.plan().identifying.values():
+            raise PlanError(
+                Say("apart"), " goes with masking methods and with pseudonyms: this plan makes one table"
+            )
+        engine = engine or recipe.reading
+    return Job(
+        recipe,
+        table,
+        chosen,
+        target,
+        report=report or recipe.report_path,
+        certificate=certificate or recipe.certificate_path,
+        sign=sign or recipe.sign_path,
+        apart=apart,
+        key=key or recipe.key_path,
+        save_recipe=save_recipe,
+        acknowledge=tuple(dict.fromkeys([*recipe.acknowledge, *acknowledge])),
+        overwrite=overwrite or recipe.overwrite,
+        engine=engine or "auto",
+    )
+
+
+def table_of(
+    recipe: Located, *, input: Place | None = None, format: Format | None = None
+) -> tuple[Place, Format | None]:
+    """Settle the table of a recipe, and how to read it."""
+    table = input or recipe.source
+    if table is None:
+        raise PlanError(f"{recipe.name} names no table: add `input`, or give ", Say("input"))
+    chosen = format or recipe.input_format
+    if input is not None and chosen is not None and format is None:
+        # What the recipe knows about such files, if it is one.
+        chosen = similar_format(input, chosen) if isinstance(input, Path) and not input.is_dir() else None
+    return table, chosen
+
+
+def check_job(job: Job, relation: Relation | None) -> None:
+    """Refuse targets that cannot be written to, before hours are spent on what goes there."""
+    targets, release = job.targets, None
+    if relation is None:
+        _check_format(Path(str(job.output)), job.format)
+    else:
+        check_output(job.output, relation, overwrite=job.overwrite)
+        release = targets.pop("release", None)
+    check_targets(targets, keep=job.files_read, overwrite=job.overwrite)
+    if job.report is not None:
+        check_ending(job.report, "report", REPORTS)
+        if job.report.suffix.lower() == ".pdf":
+            require("Reports as PDF", "reportlab", "matplotlib", extra="report")
+    if job.certificate is not None:
+        check_ending(job.certificate, "certificate", CERTIFICATES)
+    if job.sign is not None:
+        if job.certificate is None and job.report is None:
+            raise PlanError(
+                "there is nothing to sign: ",
+                Say("sign"),
+                " goes with ",
+                Say("certificate"),
+                " or ",
+                Say("report"),
+            )
+        signing_key(job)  # which may be lacking, or locked
+    if job.key is not None:
+        check_ending(job.key, "key", (".csv",))
+        if relation is not None:
+            refuse_key()
+        check_key(job.key, Path(str(job.output)))
+    if release is not None:
+        _check_beside(release.resolve(), targets)
+    if isinstance(job.recipe, MaskingRecipe) or job.apart is not None:
+        _check_apart(job, _keeping_apart(job.recipe))
+
+
+def _keeping_apart(recipe: Recipe | MaskingRecipe | PolicyRecipe) -> list[str]:
+    """What makes a table that must not go with the release."""
+    if isinstance(recipe, Recipe):
+        return ["the plan"]
+    if isinstance(recipe, PolicyRecipe):
+        return ["the policy"]
+    return [type(each).__name__ for each in recipe.steps if each.apart_is_secret]
+
+
+def _check_beside(release: Path, targets: Mapping[str, Path]) -> None:
+    """Refuse files in the place of what an engine writes."""
+    for what, path in targets.items():
+        if release == path.resolve():
+            raise OutputError(
+                f"{path}: the {what} would replace another file of the same run. Choose another path"
+            )
+        if release in path.resolve().parents:
+            raise OutputError(
+                f"{path}: the {what} would lie in the folder of the release. Choose another path"
+            )
+
+
+def _check_format(output: Path, format: Format | None) -> None:
+    """Refuse a name that stands for no format."""
+    try:
+        output_format(output, format)
+    except OutputError as error:
+        folder = "" if output.suffix else "; or end it with / for a folder of Parquet files"
+        raise OutputError(*error.words, folder) from None
+
+
+def _check_apart(job: Job, secret: list[str]) -> None:
+    """Refuse to keep what turns the work back nowhere, or beside the release."""
+    if job.apart is None:
+        if secret:
+            raise OutputError(
+                f"{', '.join(secret)} makes a table that turns its work back. Say where to keep it, away from the "
+                "release: ",
+                Say("apart", "FOLDER"),
+            )
+        return
+    if not job.apart.is_dir():
+        raise OutputError(f"{job.apart}: is not a folder. Create it, or choose another one")
+    if secret and isinstance(job.output, str) and goes_along(job.apart, Path(job.output)):
+        raise OutputError(
+            f"{job.apart}: the release goes there or into a folder above, and what {', '.join(secret)} keeps apart must "
+            "not go along. Choose a folder beside that of the release"
+        )
+
+
+def signing_key(job: Job) -> Any:
+    """Read the key that signs the certificate, if one does."""
+    if job.sign is None:
+        return None
+    from veil.report import PrivateKey
+
+    return PrivateKey.read(job.sign)

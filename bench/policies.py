@@ -127,7 +127,13 @@ def main() -> None:
             table, place = write(Path(name), policies, as_xml)
             start, cpu = time.perf_counter(), time.process_time()
             release = apply(
-                table, place, purpose="research", recipient="lab", suppression_limit=0.05, progress=False
+                table,
+                place,
+                purpose="research",
+                recipient="lab",
+                person=None,
+                suppression_limit=0.05,
+                progress=False,
             )
             (Path(name) / "out").mkdir()
             release.save(Path(name) / "out" / "release.csv")

@@ -512,3 +512,17 @@ def test_whatever_people_ask_is_met_row_by_row(asked: list[tuple[int, int, int, 
 
 def chain(age: int) -> tuple[str, str, str]:
     return str(age), f"{age // 10}*", "*"
+
+
+def test_records_of_one_person_are_no_crowd() -> None:
+    """Each policy asks for classes of some records, which the rows of one person must not fill."""
+    policies = many()
+    ids = [each for each in policies for _ in range(2)]
+    table = table_of(policies).take(pa.array(np.repeat(np.arange(len(policies)), 2)))
+    assert table["policy_id"].to_pylist() == ids
+    with pytest.raises(PlanError, match=r"'policy_id': 4 policies have several records.* say person=None"):
+        apply(table, policies, **ASKED)
+    with pytest.raises(PlanError, match="one record of each person"):
+        apply(table, policies, **ASKED, person="policy_id")
+    shared = apply(table, policies, **ASKED, person=None)
+    assert shared.verification.holds

@@ -25,7 +25,7 @@ from veil import DistinctLDiversity, KAnonymity, TCloseness
 from veil import hierarchies as h
 from veil.api.several import Part, Stacked
 from veil.dp import SafePub
-from veil.errors import OutputError, PlanError, VerificationError
+from veil.errors import InputError, OutputError, PlanError, VerificationError
 
 KNOWN = {"patients": ("age", "sex"), "visits": ("ward",), "drugs": ("drug",)}
 
@@ -384,3 +384,83 @@ def test_the_command_line_takes_such_a_recipe(tmp_path: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert "all tables together" in ran.out
     assert len(list((tmp_path / "release").iterdir())) == 3
+
+
+def spelled(ids: list[Any], column: str, values: list[Any]) -> pa.Table:
+    return pa.table({"patient_id": ids, column: values})
+
+
+@pytest.mark.parametrize("spell", [lambda i: f"{i:03d}", lambda i: f"{i}.0", lambda i: f"{i} "])
+def test_people_whose_numbers_are_written_otherwise_are_not_taken_for_others(spell: Any) -> None:
+    """Everybody would be two people, of whom one could be suppressed and the other one shown."""
+    ids = list(range(20))
+    given = {
+        "patients": spelled(ids, "age", [30] * 20),
+        "visits": spelled([spell(i) for i in ids], "ward", ["a"] * 20),
+    }
+    known = {"age": h.intervals(10), "ward": h.suppression()}
+    with pytest.raises(PlanError, match=r"'patients' has nobody who is in another table.*alike"):
+        veil.anonymize(given, person="patient_id", quasi_identifiers=known, models=KAnonymity(2))
+
+
+def test_the_number_of_a_person_can_be_masked() -> None:
+    release = veil.anonymize(tables(), **plan(identifying={"name": "remove", "patient_id": "mask"}))
+    assert {cell for each in release.tables.values() for cell in each["patient_id"].to_pylist()} == {"*"}
+    assert release.verification.holds
+
+
+@pytest.mark.parametrize("suppressed", ["blank", "drop"])
+def test_all_rows_together_are_in_a_random_order_too_and_reports_say_so(
+    suppressed: str, tmp_path: Path
+) -> None:
+    """What is not written as tables, such as `arrow` and reports, is about what leaves, and shows no order either."""
+    given = tables(people=80)
+    release = veil.anonymize(given, **plan(suppressed_rows=suppressed))
+    back = dict(
+        zip(*(release.apart["pseudonyms"][each].to_pylist() for each in ("pseudonym", "value")), strict=True)
+    )
+    together = release.arrow.filter(pa.compute.equal(release.arrow["table"], "patients"))
+    shown = [int(back[each]) for each in together["patient_id"].to_pylist() if each in back]
+    assert shown != sorted(shown)
+    left = [int(back[each]) for each in release.tables["patients"]["patient_id"].to_pylist() if each in back]
+    assert left == shown
+    text = release.report(tmp_path / "report.html").read_text()
+    assert "order of the input" not in text
+    assert "row order" not in text
+
+
+def test_another_transformation_is_of_the_same_tables() -> None:
+    given = tables()
+    release = veil.anonymize(given, **plan())
+    other = release.search.apply({"age": 3, "sex": 1, "ward": 1, "drug": 1})
+    assert {name: each.num_rows for name, each in other.tables.items()} == {
+        name: each.num_rows for name, each in given.items()
+    }
+    assert min(joined({name: each.to_pylist() for name, each in other.tables.items()}).values()) >= 3
+
+
+def test_names_and_sizes_of_tables_are_checked() -> None:
+    given = tables()
+    with pytest.raises(InputError, match="no tables"):
+        veil.anonymize({}, **plan())
+    with pytest.raises(InputError, match="1 is no name of a table"):
+        veil.anonymize({1: given["patients"], "1": given["visits"], "drugs": given["drugs"]}, **plan())
+    with pytest.raises(InputError, match="table 'drugs': the table has no rows"):
+        veil.anonymize(given | {"drugs": given["drugs"].slice(0, 0)}, **plan())
+    for name in ("table", "table_", "table__", "table___", "veil_table"):
+        given["patients"] = given["patients"].append_column(name, given["patients"]["sex"])
+    assert veil.anonymize(given, **plan(others="drop")).verification.holds
+
+
+def test_what_turns_pseudonyms_back_is_not_lost_nor_asked_for_in_vain(tmp_path: Path) -> None:
+    release = veil.anonymize(tables(), **plan())
+    with pytest.raises(OutputError, match="what turns it back must not"):
+        release.save(tmp_path / "out", apart=tmp_path / "out")
+    without = veil.anonymize(tables(), **plan(identifying={"name": "remove", "patient_id": "remove"}))
+    with pytest.raises(OutputError, match="no pseudonyms to turn back"):
+        without.save(tmp_path / "out", apart=tmp_path / "key.csv")
+    for target in (None, "postgresql://ann:secret@host/base"):
+        with pytest.raises(OutputError, match="several tables go into a folder") as caught:
+            release.save(target)
+        assert "secret" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []

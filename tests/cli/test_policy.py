@@ -85,6 +85,16 @@ def test_apply(clinic: Path) -> None:
     assert (code, "exists already" in told) == (2, True)
 
 
+def test_several_records_under_one_policy_need_a_word(clinic: Path) -> None:
+    lines = (clinic / "patients.csv").read_text().splitlines()
+    (clinic / "patients.csv").write_text("\n".join([*lines, *lines[1:]]) + "\n")
+    asked = ("--purpose", "research", "--recipient", "lab", "-o", clinic / "release.csv")
+    code, told = run("policy", "apply", clinic / "patients.csv", clinic / "policies", *asked)
+    assert (code, "--person null" in told) == (2, True)
+    code, _ = run("policy", "apply", clinic / "patients.csv", clinic / "policies", *asked, "--person", "null")
+    assert code == 0
+
+
 def test_a_recipe_spells_the_same(clinic: Path) -> None:
     (clinic / "recipe.yaml").write_text(
         "input: patients.csv\noutput: out/release.csv\napart: secret\n"

@@ -22,7 +22,7 @@ from veil.engines import relation_of
 from veil.engines.dialects import collect
 from veil.engines.lookups import Lookup
 from veil.engines.transform import Transform
-from veil.errors import NoSolutionError, PlanError, VerificationError
+from veil.errors import InputError, NoSolutionError, PlanError, VerificationError
 
 
 def visits(people: int = 60, seed: int = 2) -> pa.Table:
@@ -273,3 +273,30 @@ def test_random_tables_keep_the_promise_in_memory_and_on_an_engine(
         assert len(lost) <= limit * people
         found.append((made.transformation, made.score, made.suppressed))
     assert found[0] == found[1]
+
+
+def test_dates_tell_people_apart_and_nobody_is_left(tmp_path: Path) -> None:
+    """Everybody is suppressed and dropped: what is written has no row, and a column of dates without any."""
+    born = pa.array([1, 1, 2, 3], pa.int32()).cast(pa.date32())
+    pq.write_table(pa.table({"patient": born, "age": [20, 30, 40, 50]}), tmp_path / "in.parquet")
+    release = veil.anonymize(
+        tmp_path / "in.parquet",
+        engine="duckdb",
+        person="patient",
+        knows="all rows",
+        identifying={"patient": "pseudonym"},
+        quasi_identifiers={"age": h.intervals(10)},
+        maximum_levels={"age": 0},
+        models=KAnonymity(2),
+        suppression_limit=1,
+        suppressed_rows="drop",
+    )
+    release.save(tmp_path / "out.parquet")
+    assert pq.read_table(tmp_path / "out.parquet").num_rows == 0
+
+
+def test_rows_of_nobody_are_counted_as_the_table_has_them(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"patient": ["a"] + [None] * 6, "age": [20] * 7}), tmp_path / "in.parquet")
+    asked = {"person": "patient", "quasi_identifiers": {"age": h.intervals(10)}, "models": KAnonymity(2)}
+    with pytest.raises(InputError, match="'patient' .* no value in 6 rows: nobody"):
+        veil.anonymize(tmp_path / "in.parquet", engine="duckdb", **asked)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
+import veil
 from veil import KAnonymity, KMap, Plan, PopulationUniqueness, SampleUniqueness
 from veil import hierarchies as h
 from veil.cli.options import fields_of
@@ -110,6 +112,41 @@ def test_rows_of_nobody_are_refused(column: pa.ChunkedArray) -> None:
         InputError, match=r"column 'patient' .* no value in 2 rows, the first of them row 2: .* in `person`"
     ):
         number_people(column, "patient")
+
+
+@pytest.mark.parametrize("text", ["", " ", "unknown", "N/A", "-"])
+def test_a_text_that_says_that_there_is_no_value_is_nobody(text: str) -> None:
+    """Taken for a person, it would be counted beside whoever it is: here, one patient would be a class of two."""
+    table = pa.table({"patient": ["7", text], "age": [30, 30]})
+    with pytest.raises(
+        InputError, match=r"'patient' .* no value \(.* is none\) in 1 row, the first of them row 2"
+    ):
+        veil.anonymize(
+            table, person="patient", quasi_identifiers={"age": h.intervals(10)}, models=KAnonymity(2)
+        )
+
+
+def test_suppressed_people_of_a_published_table_are_no_obstacle_to_its_analysis() -> None:
+    table = pa.table({"patient": ["0a", "0b", "*"], "age": ["30", "30", "*"]})
+    assert "highest 50 %" in str(veil.risk.analyze(table, ["age"], person="patient"))
+
+
+def test_rows_that_stand_for_several_are_counted() -> None:
+    with pytest.raises(InputError, match=r"no value in 5 rows: nobody"):
+        number_people(pa.chunked_array([["a", None, None]]), "patient", np.array([7, 2, 3]))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([[1], [2]]),
+        pa.array([b"1", b"2"]),
+        pa.ExtensionArray.from_storage(pa.opaque(pa.int64(), "period", "elsewhere"), pa.array([1, 2])),
+    ],
+)
+def test_what_has_no_text_form_tells_nobody_apart(column: pa.Array) -> None:
+    with pytest.raises(InputError, match="column 'patient' holds values of type .* no text form"):
+        number_people(pa.chunked_array([column]), "patient")
 
 
 def test_recipes_spell_all_three(tmp_path: Path) -> None:

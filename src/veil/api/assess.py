@@ -125,7 +125,9 @@ def assess(
         people=None if population is None else population_of(population),
         persons=None
         if person is None
-        else People(number_people(table[person], person), all_rows=knows == "all rows"),
+        else People(
+            number_people(table[person], person, weights, published=True), all_rows=knows == "all rows"
+        ),
     )
     strengths = [each for model in MODELS.values() for each in _strongest(model, published, attributes)]
     if repeated is None:

@@ -18,8 +18,19 @@ from numpy.typing import NDArray
 from veil.api.policy_run import Linked, PolicyRun
 from veil.api.release import Release
 from veil.base.progress import ProgressLike
-from veil.errors import ImpossibleError, InputError, NoSolutionError, ParameterError, PlanError, did_you_mean
+from veil.base.wording import plural
+from veil.errors import (
+    NOTHING,
+    ImpossibleError,
+    InputError,
+    NoSolutionError,
+    ParameterError,
+    PlanError,
+    Say,
+    did_you_mean,
+)
 from veil.models import KAnonymity
+from veil.plan.plan import ASK
 from veil.policy.account import Account
 from veil.policy.checks import check_to_run
 from veil.policy.decide import Request, Verdict, decide_all
@@ -50,6 +61,7 @@ def apply(
     purpose: str,
     recipient: str,
     link: str = "policy_id",
+    person: str | None = ASK,
     credential: str | None = None,
     on: date | None = None,
     ended: date | None = None,
@@ -76,6 +88,9 @@ def apply(
         What the table is for, and who gets it. Records whose policy does not allow that are left out and counted.
     link
         The column with the id of each record's policy.
+    person
+        None says that every record is a person of its own, also where several are under one policy. Without it, such a table
+        is refused: a policy is what one person allows, and several records of one person are no crowd to hide in.
     credential
         What shows that it is the recipient who asks; compared with `authInfo` where policies have it.
     on
@@ -125,6 +140,7 @@ def apply(
         raise PlanError(
             f"{_EMPTY}{told}. Ask for a purpose that was accepted, as a recipient that policies name"
         )
+    _check_people(linked, allowed, link, person)
     terms = {
         name: terms_of(verdict.purpose) for name, verdict in verdicts.items() if verdict.purpose is not None
     }
@@ -137,7 +153,7 @@ def apply(
         hierarchies or {},
         although_values_can_be_guessed,
         allow_secrets,
-        {**options, "progress": progress},
+        {**options, "person": person, "progress": progress},
     )
     demanding = 0
     while True:
@@ -158,6 +174,25 @@ def apply(
             continue
         account = _compare(release, account, previous, although_differences_tell)
         return Release(dataclasses.replace(release.outcome, account=account))
+
+
+def _check_people(linked: Linked, allowed: NDArray[np.bool_], link: str, person: str | None) -> None:
+    """Refuse several records of one person, which models would count as so many people."""
+    if person is None:
+        return
+    if person != ASK:
+        raise PlanError(
+            "policies are carried out for tables with one record of each person, so far: `person` can be None only, which says "
+            "that every record is a person of its own"
+        )
+    most = np.bincount(linked.policy[allowed], minlength=1)
+    if most.max() > 1:
+        raise PlanError(
+            f"column {link!r}: {plural(int((most > 1).sum()), 'policy has', 'policies have')} several records. A policy is what "
+            "one person allows, and several records of one person are no crowd to hide in: leave one of each, or, if every "
+            "record is a person of its own all the same, say ",
+            Say("person", NOTHING),
+        )
 
 
 def _compare(release: Release, account: Account, previous: Any, although: bool) -> Account:

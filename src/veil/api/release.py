@@ -204,7 +204,11 @@ class Release:
         story, prepared = self.outcome.story, self.outcome.prepared
         if not isinstance(story, Choice) or prepared is None:
             return None
-        return SearchResult(self.outcome, prepared, story)
+        return SearchResult(self.outcome, prepared, story, self._of)
+
+    def _of(self, outcome: Outcome) -> Release:
+        """A release of the same kind, of another transformation."""
+        return Release(outcome)
 
     @property
     def transformation(self) -> dict[str, int]:

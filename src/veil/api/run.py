@@ -244,6 +244,7 @@ def _by_policies(job: Job, recipe: PolicyRecipe, threads: int | None, progress: 
         purpose=asked.purpose,
         recipient=asked.recipient,
         link=asked.link,
+        person=asked.person,
         credential=None if variable is None else os.environ.get(variable),
         on=asked.on,
         ended=asked.ended,

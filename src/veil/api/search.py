@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -50,8 +50,10 @@ class SearchResult:
         Of a private search: the model with the `delta` that was used, and where the search went.
     """
 
-    def __init__(self, outcome: Outcome, prepared: Prepared, choice: Choice) -> None:
-        self._outcome, self._prepared, self._choice = outcome, prepared, choice
+    def __init__(
+        self, outcome: Outcome, prepared: Prepared, choice: Choice, release: Callable[[Outcome], Release]
+    ) -> None:
+        self._outcome, self._prepared, self._choice, self._release = outcome, prepared, choice, release
         found = choice.found
         self.transformation: dict[str, int] = outcome.levels
         self.score = choice.score
@@ -88,15 +90,13 @@ class SearchResult:
         Classes that violate a privacy model are suppressed even if that takes more records than the plan's
         suppression limit allows; `within_limit` tells.
         """
-        from veil.api.release import Release
-
         if self._outcome.statement is not None:
             raise PlanError(
                 "the transformation of a SafePub release was chosen privately and cannot be changed afterwards. "
                 "SafePub(..., 1e-4, generalization={...}) releases one that was chosen without looking at the data"
             )
         choice = dataclasses.replace(self._choice, levels=self._levels_of(node))
-        return Release(verified(generalize(self._outcome.source, self._prepared, choice)))
+        return self._release(verified(generalize(self._outcome.source, self._prepared, choice)))
 
     def _levels_of(self, node: Mapping[str, int] | Sequence[int]) -> Levels:
         names = self._prepared.encoding.names

@@ -26,12 +26,11 @@ from numpy.typing import NDArray
 from veil.api.deliver import file_name
 from veil.api.open import find_relation
 from veil.api.release import Release
-from veil.api.targets import check_target
+from veil.api.targets import check_target, is_database
 from veil.base.progress import Progress, ProgressLike
-from veil.base.randomness import Randomness
 from veil.base.wording import plural
 from veil.dp.safepub import SafePub
-from veil.errors import OutputError, PlanError, Say
+from veil.errors import InputError, OutputError, PlanError, Say
 from veil.hierarchies import identity
 from veil.models import PrivacyModel
 from veil.outcome.apply import blank_cells, decode_column
@@ -70,9 +69,16 @@ class SeveralTables(Release):
     Search, verification and risks are those of all rows together; `tables` are what is released.
     """
 
-    def __init__(self, outcome: Outcome, parts: Mapping[str, Part]) -> None:
-        super().__init__(outcome)
-        self.parts = dict(parts)
+    def __init__(self, outcome: Outcome, stacked: Stacked) -> None:
+        self.parts = stacked.take_apart(outcome)
+        found = stacked.verify(self.parts, outcome)
+        found.require()
+        both = Verification((*outcome.verification.findings, *found.findings))
+        super().__init__(dataclasses.replace(outcome, verification=both))
+        self._stacked = stacked
+
+    def _of(self, outcome: Outcome) -> Release:
+        return SeveralTables(outcome, self._stacked)
 
     @functools.cached_property
     def tables(self) -> dict[str, Any]:
@@ -135,11 +141,15 @@ class SeveralTables(Release):
         if key is not None or options:
             given = "key" if key is not None else next(iter(options))
             raise PlanError(f"`{given}` goes with one table, and these are several: leave it out")
+        if not isinstance(target, str | os.PathLike) or is_database(Path(target)):  # with a password
+            raise OutputError("several tables go into a folder. Give the path of one")
         folder = Path(target)
         self._check(folder, overwrite)
         kept = None if apart is None else Path(apart)
         if kept is not None:
-            if folder.resolve() in kept.resolve().parents:
+            if "pseudonyms" not in self.outcome.apart:
+                raise OutputError(f"{kept}: there are no pseudonyms to turn back. Leave `apart` out")
+            if folder.resolve() in (kept.resolve(), *kept.resolve().parents):
                 raise OutputError(
                     f"{kept}: the release goes into this folder, and what turns it back must not"
                 )
@@ -199,8 +209,7 @@ def anonymize_tables(
     cancel: Callable[[], bool] | None,
 ) -> SeveralTables:
     """Anonymize several tables together."""
-    opened = {str(name): _open(each) for name, each in sources.items()}
-    stacked = Stacked(opened, plan)
+    stacked = Stacked(_open_all(sources), plan)
     progress.phase("encoding and collapsing")
     source = Source(stacked.table, "pyarrow")
     prepared = prepare(source.table, stacked.plan)
@@ -209,12 +218,24 @@ def anonymize_tables(
     progress.phase("applying")
     outcome = generalize(source, prepared, choice)
     progress.phase("verifying")
-    outcome = verified(outcome)
-    parts = stacked.take_apart(outcome)
-    found = stacked.verify(parts, outcome)
-    found.require()
-    both = Verification((*outcome.verification.findings, *found.findings))
-    return SeveralTables(dataclasses.replace(outcome, verification=both), parts)
+    return SeveralTables(verified(outcome), stacked)
+
+
+def _open_all(sources: Mapping[str, Any]) -> dict[str, Source]:
+    if not sources:
+        raise InputError(
+            "there are no tables. Give each by its name, such as {'people': people, 'visits': visits}"
+        )
+    for name in sources:
+        if not isinstance(name, str):
+            raise InputError(f"{name!r} is no name of a table. Tables have text for names, such as 'visits'")
+    opened = {}
+    for name, each in sources.items():
+        try:
+            opened[name] = _open(each)
+        except InputError as error:
+            raise InputError(f"table {name!r}: ", *error.words) from error
+    return opened
 
 
 def _open(source: Any) -> Source:
@@ -237,7 +258,9 @@ class Stacked:
         self.sources, self.asked = sources, plan
         self.person = self._check()
         taken = {column for source in sources.values() for column in source.table.column_names}
-        self.label = next(name for name in ("table", "table_", "table__", "veil_table") if name not in taken)
+        self.label = "table"
+        while self.label in taken:
+            self.label += "_"
         judged = {name for model in plan.models for name in model.attribute_names}
         self.sensitive = [name for name in plan.sensitive if name in judged]
         self.sizes = [source.table.num_rows for source in sources.values()]
@@ -247,6 +270,7 @@ class Stacked:
                 [chunk for s in sources.values() for chunk in _texts(s, self.person)]
             ),
         }
+        self._check_shared(columns[self.person])
         columns |= {name: self._known(name) for name in plan.quasi_identifiers}
         columns |= {name: _judged(name, [s.table for s in sources.values()]) for name in self.sensitive}
         self.table = pa.table(columns)
@@ -294,6 +318,19 @@ class Stacked:
                     f"concentration, such as DistinctLDiversity({column!r}, 2)"
                 )
 
+    def _check_shared(self, whose: pa.ChunkedArray) -> None:
+        """Refuse a table that has nobody of the others: its people are taken for others than they are."""
+        _, codes = encode_values(whose)
+        ends = np.cumsum(self.sizes)[:-1]
+        people = [set(each.tolist()) for each in np.split(codes, ends)]
+        for name, here in zip(self.sources, people, strict=True):
+            if len(people) > 1 and not any(here & other for other in people if other is not here):
+                raise PlanError(
+                    f"table {name!r} has nobody who is in another table, by column {self.person!r}. If they are the same people, "
+                    "write their numbers alike in all tables (7 and '7' are, '007' and '7.0' are not); if not, anonymize it by "
+                    "itself"
+                )
+
     def _known(self, name: str) -> pa.ChunkedArray:
         """A quasi-identifier in all tables; missing where a table has no such column."""
         there = [s.table[name] for s in self.sources.values() if name in s.table.column_names]
@@ -328,23 +365,24 @@ class Stacked:
             insensitive=(),
             others=None,
             knows="all rows",
-            order="input",
-            suppressed_rows="blank",
         )
 
     def take_apart(self, outcome: Outcome) -> dict[str, Part]:
-        """Return what goes out, table by table."""
+        """Return what goes out, table by table, in the order in which all rows together leave."""
         assert outcome.hidden is not None
         parts, begin = {}, 0
         for name, source in self.sources.items():
-            rows = slice(begin, begin + source.table.num_rows)
-            part = outcome.table.slice(begin, source.table.num_rows)
-            parts[name] = self._part(source, part, outcome.hidden[rows])
-            begin = rows.stop
+            end = begin + source.table.num_rows
+            here = np.flatnonzero((outcome.origins >= begin) & (outcome.origins < end))
+            made, rows = outcome.table.take(pa.array(here)), outcome.origins[here] - begin
+            parts[name] = self._part(source, made, rows, outcome.hidden[begin:end])
+            begin = end
         return parts
 
-    def _part(self, source: Source, made: pa.Table, hidden: NDArray[np.bool_]) -> Part:
-        plan, columns = self.asked, {}
+    def _part(
+        self, source: Source, made: pa.Table, rows: NDArray[np.int64], hidden: NDArray[np.bool_]
+    ) -> Part:
+        plan, columns, here = self.asked, {}, pa.array(rows)
         for name in source.table.column_names:
             treatment = plan.identifying.get(name)
             if plan.role_of(name) == "dropped" or treatment == "remove":
@@ -352,17 +390,12 @@ class Stacked:
             if name == self.person or name in plan.quasi_identifiers:
                 columns[name] = made[name]
             elif treatment == "mask":
-                columns[name] = pa.array([plan.marker] * source.table.num_rows, pa.string())
+                columns[name] = pa.array([plan.marker] * rows.size, pa.string())
+            elif hidden.any():
+                columns[name] = blank_cells(source.table[name], hidden, plan.marker).take(here)
             else:
-                columns[name] = (
-                    blank_cells(source.table[name], hidden, plan.marker)
-                    if hidden.any()
-                    else source.table[name]
-                )
-        rows = np.flatnonzero(~hidden) if plan.suppressed_rows == "drop" else np.arange(hidden.size)
-        if plan.order == "random":
-            rows = rows[Randomness().permutation(rows.size)]
-        return Part(source, in_new_memory(pa.table(columns).take(pa.array(rows))), rows)
+                columns[name] = source.table[name].take(here)
+        return Part(source, in_new_memory(pa.table(columns)), rows)
 
     # --- the check of what goes out ---------------------------------------------------------------------
 
@@ -378,7 +411,7 @@ class Stacked:
             findings.append(self._verify_cells(name, part, hidden))
             shown = np.flatnonzero(~hidden)
             tables.append(self._judged_again(name, part.table.take(pa.array(shown))))
-            if self.person in part.table.column_names:
+            if self.asked.identifying[self.person] == "pseudonym":
                 people.append(part.table[self.person].take(pa.array(shown)).cast(pa.string()))
             else:
                 whose = persons[begin : begin + size][part.rows][shown]
@@ -404,7 +437,7 @@ class Stacked:
         columns = {self.label: pa.array([name] * table.num_rows, pa.string())}
         for each in self.asked.quasi_identifiers:
             lacks = each not in table.column_names
-            columns[each] = pa.nulls(table.num_rows, pa.string()) if lacks else _as_text(table[each])
+            columns[each] = pa.nulls(table.num_rows, pa.string()) if lacks else _as_text(table[each], each)
         for each in self.sensitive:
             columns[each] = _judged(each, [table], name)
         return pa.table(columns)
@@ -439,14 +472,16 @@ def _chunks(column: Any) -> list[pa.Array]:
     return list(column.chunks) if isinstance(column, pa.ChunkedArray) else [column]
 
 
-def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     values, codes = encode_values(column)
-    return pa.chunked_array([pa.array(canonical_text(values), pa.string()).take(pa.array(codes))])
+    return pa.chunked_array(
+        [pa.array(canonical_text(values, column=name), pa.string()).take(pa.array(codes))]
+    )
 
 
 def _texts(source: Source, name: str) -> list[pa.Array]:
     """Whose each row is, as text: the same in all tables, however a number is stored."""
-    return list(_as_text(source.table[name]).chunks)
+    return list(_as_text(source.table[name], name).chunks)
 
 
 def _judged(name: str, tables: list[pa.Table], label: str = "") -> pa.ChunkedArray:
@@ -458,7 +493,7 @@ def _judged(name: str, tables: list[pa.Table], label: str = "") -> pa.ChunkedArr
     chunks: list[pa.Array] = []
     for number, table in enumerate(tables):
         if name in table.column_names:
-            chunks += _as_text(table[name]).chunks
+            chunks += _as_text(table[name], name).chunks
         else:
             rows = pc.cast(pa.array(np.arange(table.num_rows)), pa.string())
             chunks.append(pc.binary_join_element_wise(f"\0no such column {label}{number}", rows, " "))

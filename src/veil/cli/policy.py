@@ -88,6 +88,7 @@ def apply_and_show(
     keys: Sequence[str],
     credential_variable: str | None,
     if_impossible: str,
+    person: str | None,
     apart: Path | None,
     report: Path | None,
     certificate: Path | None,
@@ -103,6 +104,8 @@ def apply_and_show(
     if output is None:
         raise OutputError("say where to write the release: --output release.csv")
     limit = asked.pop("suppression_limit")
+    if person is not None:  # not given, the default of recipes stands, which asks
+        asked["person"] = None if person == "null" else person
     places = {
         name: KeyPlace(key_variable=place.removeprefix("env:"))
         if place.startswith("env:")

@@ -174,13 +174,13 @@ def _plain(cells: pa.Array, name: str) -> pa.Array:
 
 def _sort_values(cells: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
     """Return the different values in ascending order, missing ones last, and where each cell's value is."""
-    found: Any = pc.dictionary_encode(cells, null_encoding="encode").combine_chunks()
+    encoded = pc.dictionary_encode(cells, null_encoding="encode")
+    # Without chunks, Arrow cannot make any of some types, such as dates.
+    found: Any = (
+        encoded.combine_chunks() if encoded.num_chunks else pa.array([], cells.type).dictionary_encode()
+    )
     if isinstance(found, pa.ChunkedArray):
-        found = (
-            pa.concat_arrays(found.chunks)
-            if found.num_chunks
-            else pa.array([], cells.type).dictionary_encode()
-        )
+        found = pa.concat_arrays(found.chunks)
     order = np.array(pc.array_sort_indices(found.dictionary, null_placement="at_end"), np.int64)
     rank = np.empty(order.size, np.int32)
     rank[order] = np.arange(order.size, dtype=np.int32)

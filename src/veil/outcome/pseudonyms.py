@@ -43,6 +43,8 @@ def with_pseudonyms(
     first = np.full(int(people.max()) + 1, -1, np.int64)
     first[people[::-1]] = np.arange(people.size)[::-1]
     values = decode_column(prepared.table[name].take(pa.array(first[shown]))).combine_chunks()
-    key = pa.table({"value": pa.array(canonical_text(values), pa.string()), "pseudonym": spelled})
+    key = pa.table(
+        {"value": pa.array(canonical_text(values, column=name), pa.string()), "pseudonym": spelled}
+    )
     # What an engine holds is never handed out from here.
     return made if prepared.weights is not None else in_new_memory(made), {KEY: key}

@@ -106,9 +106,8 @@ def prepare(
         hierarchies.append(hierarchy)
         codes.append(column_codes)
     minimum, maximum = level_range(plan, names, hierarchies)
-    people = (
-        None if plan.person_column is None else number_people(table[plan.person_column], plan.person_column)
-    )
+    person = plan.person_column
+    people = None if person is None else number_people(table[person], person, weights)
     further = [name for name in columns_read(plan, names) if name not in (*names, plan.person_column)]
     for name in further:
         if name not in table.column_names:

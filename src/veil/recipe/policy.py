@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from veil.plan.plan import ASK
 from veil.recipe.base import Located, schema_of
 from veil.recipe.places import InputSpec
 
@@ -49,6 +50,13 @@ class PolicySpec(BaseModel):
     purpose: Annotated[str, Field(min_length=1, description="what the table is for")]
     recipient: Annotated[str, Field(min_length=1, description="who gets it")]
     link: Annotated[str, Field(description="column with the id of each record's policy")] = "policy_id"
+    person: Annotated[
+        str | None,
+        Field(
+            description="null: every record is a person of its own, also where several are under one policy, which is "
+            "refused otherwise"
+        ),
+    ] = ASK
     on: Annotated[date | None, Field(description="the day; by default today")] = None
     ended: Annotated[
         date | None, Field(description="the day on which the purpose ended; by default it goes on")

@@ -127,7 +127,7 @@ def published_of(
     named = names if person is None else (*names, person)
     table, weights = _rows(source, named)
     check_columns(table, named)
-    persons = None if person is None else number_people(table[person], person)
+    persons = None if person is None else number_people(table[person], person, weights, published=True)
     return Published(
         table,
         names,

@@ -30,9 +30,10 @@ def encode_comparable(column: pa.ChunkedArray, name: str) -> Encoded:
 
 
 def check_comparable(column: pa.ChunkedArray, name: str) -> None:
-    """Refuse records and lists of lists, which cannot be told apart."""
+    """Refuse records, lists of lists and what other packages have defined, which cannot be told apart."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if pa.types.is_nested(kind.value_type if is_list(kind) else kind):
+    item = kind.value_type if is_list(kind) else kind
+    if pa.types.is_nested(item) or isinstance(item, pa.BaseExtensionType):
         raise InputError(
             f"column {name!r} holds values of type {kind}, which cannot be compared: make text or numbers of them, or "
             "leave the column out"

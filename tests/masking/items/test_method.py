@@ -407,7 +407,7 @@ def test_bad_parameters(error: type[Exception], match: str, make: Any) -> None:
         ),
         (
             InputError,
-            "no value in row 2",
+            "no value in 1 row, the first of them row 2",
             pa.table({"who": [1, None], "item": ["a", "b"]}),
             ItemGeneralization("item", 2, 1, person="who"),
         ),

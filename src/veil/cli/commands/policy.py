@@ -96,6 +96,10 @@ def apply(
     link: Annotated[
         str, typer.Option(metavar="COLUMN", help="The column with the id of each record's policy.")
     ] = "policy_id",
+    person: Annotated[
+        str | None,
+        typer.Option(metavar="null", help="null: every record is a person of its own, whatever its policy."),
+    ] = None,
     on: _Day = None,
     ended: Annotated[
         str | None, typer.Option(metavar="DATE", help="When the purpose ended. Default: it goes on.")
@@ -148,6 +152,7 @@ def apply(
         policies,
         output=output,
         link=link,
+        person=person,
         on=on,
         ended=ended,
         withdrawn=withdrawn or [],

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.errors import InputError, PlanError
+from veil.errors import PlanError
 from veil.masking.items.baskets import Baskets
 from veil.masking.items.problem import Problem
 from veil.masking.items.taxonomy import Taxonomy
+from veil.plan.people import number_people
 from veil.published.table import Published
 from veil.tables.columns import column_of, groups
 
@@ -47,14 +48,7 @@ class Records(NamedTuple):
         table: pa.Table, person: str, column: str, within: tuple[str, ...], method: object
     ) -> Records:
         """The rows of a person are their items."""
-        people = column_of(table, person, method)
-        if people.null_count:
-            missing = int(np.flatnonzero(np.array(people.is_null(), dtype=np.bool_))[0])
-            raise InputError(
-                f"{method}: column {person!r} has no value in row {missing + 1}, so that nobody knows whose item it "
-                "is. Fill it in, or drop such rows"
-            )
-        owners = groups(table, (person,), method)
+        owners = number_people(column_of(table, person, method), person).astype(np.int64)
         rows = np.unique(owners, return_index=True)[1]
         for name in table.column_names:
             if name in (person, column):

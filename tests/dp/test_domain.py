@@ -223,7 +223,7 @@ def test_the_dialect_of_the_input_is_not_passed_on_unless_it_is_said(tmp_path):
     """It is found from the content of the file."""
     file = tmp_path / "people.csv"
     file.write_text("value;id\n" + "7;1\n" * MANY)
-    plan = {**PLAN, "identifying": {"id": "mask"}}
+    plan = {**PLAN, "identifying": {"id": "mask"}, "person": None}
     veil.anonymize(file, **plan).save(tmp_path / "plain.csv")
     assert (tmp_path / "plain.csv").read_text().startswith("value,id\n7,*\n")
     veil.anonymize(file, **plan, format=Csv(separator=";")).save(tmp_path / "said.csv")

@@ -22,7 +22,7 @@ import veil
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.api.release import Release
-from veil.errors import InputError
+from veil.errors import InputError, OutputError
 from veil.local_recoding import SinglePass
 from veil.masking import (
     LocalSuppression,
@@ -136,6 +136,10 @@ def test_no_suppressed_value_is_in_the_memory_of_the_frame(kind: str, way: str) 
 @pytest.mark.parametrize("ending", ["feather", "parquet", "csv", "xlsx"])
 def test_no_suppressed_value_is_in_the_file(ending: str, way: str, tmp_path: Path) -> None:
     path = tmp_path / f"release.{ending}"
+    if (ending, way) == ("xlsx", "without a marker"):
+        with pytest.raises(OutputError, match="all values of a row are missing"):
+            WAYS[way](people()).save(path)
+        return
     WAYS[way](people()).save(path)
     assert found_in(path.read_bytes()) == []
 

@@ -89,9 +89,11 @@ def write_excel(table: pa.Table, file: BinaryIO, format: Excel) -> None:
         _check_text(name, "the header", openpyxl)
     # Everything is checked before openpyxl begins, because it does not clean up after a failure.
     columns = [_values(table.column(name), name, openpyxl) for name in table.column_names]
-    if table.num_rows and all(column[-1] in (None, "") for column in columns):
+    # Only the last row would be lost, but which one that is may have been drawn: the same table is refused each time.
+    if any(all(value in (None, "") for value in row) for row in zip(*columns, strict=True)):
         raise OutputError(
-            "all values of the last row are missing; an Excel sheet cannot show that. Write CSV or Parquet"
+            "all values of a row are missing; an Excel sheet does not show that where it is the last one. Write CSV or "
+            "Parquet, leave such rows out, or give suppressed ones a marker"
         )
     book = openpyxl.Workbook(write_only=True)
     # Nothing about who wrote it, and when: the same table gives the same file.

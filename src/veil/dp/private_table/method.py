@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, ValidationInfo
 
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
@@ -84,9 +84,9 @@ Size = Annotated[
 ]
 
 
-def _check_finite(number: Any) -> Any:
+def _check_finite(number: Any, info: ValidationInfo) -> Any:
     if isinstance(number, float) and not math.isfinite(number):
-        raise ValueError(f"a number should be finite, not {number!r}")
+        raise ValueError(f"`{info.field_name}` should hold finite numbers, not {number!r}")
     return number
 
 

@@ -12,7 +12,19 @@ from veil.cli.base import RELEASE, Engine, Figures, Json, Overwrite, Reading, co
 
 QUESTIONS, DECLARED, PRICE = "What to ask", "What is known without the data", "What it may cost"
 
-_Columns = list[str] | None
+Columns = list[str] | None
+
+# As every command that pays for privacy takes them.
+Bounds = Annotated[
+    Columns,
+    typer.Option(
+        metavar="COLUMN=LOW:HIGH", help="Between which numbers values lie.", rich_help_panel=DECLARED
+    ),
+]
+Delta = Annotated[
+    str | None, typer.Option(metavar="NUMBER", help="The same, of gaussian noise.", rich_help_panel=PRICE)
+]
+Rho = Annotated[str | None, typer.Option(metavar="NUMBER", help="The same in zCDP.", rich_help_panel=PRICE)]
 
 
 @command(RELEASE, "ask")
@@ -28,40 +40,35 @@ def ask_table(
         bool, typer.Option("--count", help="How many records.", rich_help_panel=QUESTIONS)
     ] = False,
     histogram: Annotated[
-        _Columns,
+        Columns,
         typer.Option(metavar="COLUMNS", help="How often each key occurs.", rich_help_panel=QUESTIONS),
     ] = None,
     sum: Annotated[
-        _Columns, typer.Option(metavar="COLUMN", help="The sum.", rich_help_panel=QUESTIONS)
+        Columns, typer.Option(metavar="COLUMN", help="The sum.", rich_help_panel=QUESTIONS)
     ] = None,
     mean: Annotated[
-        _Columns, typer.Option(metavar="COLUMN", help="The mean.", rich_help_panel=QUESTIONS)
+        Columns, typer.Option(metavar="COLUMN", help="The mean.", rich_help_panel=QUESTIONS)
     ] = None,
     quantiles: Annotated[
-        _Columns,
+        Columns,
         typer.Option(
             metavar="COLUMN=SHARES", help="Quantiles: age=0.25,0.5,0.75.", rich_help_panel=QUESTIONS
         ),
     ] = None,
     record: Annotated[
-        _Columns,
+        Columns,
         typer.Option(metavar="WHO=COLUMN", help="What one record has: 17=age.", rich_help_panel=QUESTIONS),
     ] = None,
     where: Annotated[
         str | None,
         typer.Option(metavar="QUERY", help='Of which records: "age >= 65".', rich_help_panel=QUESTIONS),
     ] = None,
-    bounds: Annotated[
-        _Columns,
-        typer.Option(
-            metavar="COLUMN=LOW:HIGH", help="Between which numbers values lie.", rich_help_panel=DECLARED
-        ),
-    ] = None,
+    bounds: Bounds = None,
     keys: Annotated[
-        _Columns, typer.Option(metavar="COLUMN=A|B", help="Which values to count.", rich_help_panel=DECLARED)
+        Columns, typer.Option(metavar="COLUMN=A|B", help="Which values to count.", rich_help_panel=DECLARED)
     ] = None,
     missing: Annotated[
-        _Columns,
+        Columns,
         typer.Option(
             metavar="COLUMN=NUMBER|leave out", help="What missing values count as.", rich_help_panel=DECLARED
         ),
@@ -95,12 +102,8 @@ def ask_table(
     epsilon: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="The price of each question.", rich_help_panel=PRICE)
     ] = None,
-    delta: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The same, of gaussian noise.", rich_help_panel=PRICE)
-    ] = None,
-    rho: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The same in zCDP.", rich_help_panel=PRICE)
-    ] = None,
+    delta: Delta = None,
+    rho: Rho = None,
     noise: Annotated[
         str | None,
         typer.Option(

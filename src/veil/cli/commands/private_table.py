@@ -9,9 +9,7 @@ import typer
 
 from veil.cli import startup
 from veil.cli.base import RELEASE, Engine, Output, Overwrite, Quiet, Reading, Report, command
-from veil.cli.commands.ask import DECLARED, PRICE
-
-_Columns = list[str] | None
+from veil.cli.commands.ask import DECLARED, PRICE, Bounds, Columns, Delta, Rho
 
 
 @command(RELEASE, "private-table")
@@ -33,19 +31,14 @@ def make_private_table(
     output: Output = None,
     report: Report = None,
     columns: Annotated[
-        _Columns,
+        Columns,
         typer.Option(
             metavar="COLUMNS", help="Which columns: age,sex. Default: all.", rich_help_panel=DECLARED
         ),
     ] = None,
-    bounds: Annotated[
-        _Columns,
-        typer.Option(
-            metavar="COLUMN=LOW:HIGH", help="Between which numbers values lie.", rich_help_panel=DECLARED
-        ),
-    ] = None,
+    bounds: Bounds = None,
     domains: Annotated[
-        _Columns,
+        Columns,
         typer.Option(
             metavar="COLUMN=A|B or COLUMN=FILE",
             help="Which values a column has: a list, or a hierarchy file.",
@@ -53,7 +46,7 @@ def make_private_table(
         ),
     ] = None,
     missing: Annotated[
-        _Columns,
+        Columns,
         typer.Option(metavar="COLUMN=NUMBER", help="What missing values count as.", rich_help_panel=DECLARED),
     ] = None,
     neighbours: Annotated[
@@ -75,12 +68,8 @@ def make_private_table(
     epsilon: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="The price.", rich_help_panel=PRICE)
     ] = None,
-    delta: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The same, of gaussian noise.", rich_help_panel=PRICE)
-    ] = None,
-    rho: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The same in zCDP.", rich_help_panel=PRICE)
-    ] = None,
+    delta: Delta = None,
+    rho: Rho = None,
     overwrite: Overwrite = False,
     format: Reading = None,
     engine: Engine = None,

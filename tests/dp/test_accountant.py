@@ -486,3 +486,30 @@ def test_what_goes_alone_is_first_and_last(file):
     with pytest.raises(BudgetError, match="'alone' cannot be paid beside 'first'"):
         account.spend("alone", 0.5, alone=True)
     assert account.remaining == amount(1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"partition": ["a"], "part": "b"},
+        {"partition": "a", "part": {}},
+        {"partition": "a"},
+        {"label": None},
+        {"alone": "no"},
+        {"time": 7},
+        {"epsilon": {}},
+        {"rho": []},
+    ],
+    ids=range(8),
+)
+def test_entries_of_other_types_are_damage(tmp_path: Path, change: dict[str, object]) -> None:
+    """With a digest that fits, as whoever can write the file can make one."""
+    file = tmp_path / "budget.json"
+    Accountant.create(file, 4, "1e-6", fingerprint=DATA).spend("first", 1)
+    content = json.loads(file.read_text())
+    content["spent"][0].update(change)
+    del content["digest"]
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    file.write_text(json.dumps({**content, "digest": digest}))
+    with pytest.raises(InputError, match="is damaged"):
+        Accountant.open(file, fingerprint=DATA)

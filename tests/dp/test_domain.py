@@ -6,14 +6,19 @@ files, certificate and report. Releases of neighbouring tables that happen to sh
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import json
 import pickle
-from collections.abc import Callable
+import secrets
+import sqlite3
+import zipfile
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -29,16 +34,21 @@ from veil.dp.domain import _form, in_domain
 from veil.errors import HierarchyError
 from veil.hierarchies import Hierarchy
 from veil.report import collect_facts
-from veil.tables import Csv, read
+from veil.tables import Csv, read, write
 
 MANY = 50
 DAY, NOON = dt.datetime(2024, 1, 31), dt.datetime(2024, 1, 31, 12)
 
 
 def of_csv(*cells: str) -> Callable[[Path], Any]:
+    return of_csv_with_ids(range(len(cells)), cells)
+
+
+def of_csv_with_ids(ids: Iterable[int], cells: Iterable[str]) -> Callable[[Path], Any]:
     def make(folder: Path) -> Path:
         file = folder / "people.csv"
-        file.write_text("\n".join(["id,value", *(f"{at},{cell}" for at, cell in enumerate(cells))]) + "\n")
+        lines = [f"{number},{cell}" for number, cell in zip(ids, cells, strict=True)]
+        file.write_text("\n".join(["id,value", *lines]) + "\n")
         return file
 
     return make
@@ -69,6 +79,32 @@ def of_polars(*cells: Any, dtype: Any = None) -> Callable[[Path], Any]:
 def of_arrow(*chunks: pa.Array) -> Callable[[Path], Any]:
     values = pa.chunked_array(chunks)
     return lambda folder: pa.table({"id": range(len(values)), "value": values})
+
+
+def of_file(name: str, values: pa.Array) -> Callable[[Path], Any]:
+    def make(folder: Path) -> Path:
+        write(pa.table({"id": range(len(values)), "value": values}), folder / name)
+        return folder / name
+
+    return make
+
+
+def of_duckdb(values: pa.Array) -> Callable[[Path], Any]:
+    table = pa.table({"id": range(len(values)), "value": values})
+    return lambda folder: ibis.duckdb.connect().create_table("people", table)
+
+
+def of_sqlite(*cells: Any) -> Callable[[Path], Any]:
+    def make(folder: Path) -> str:
+        file = folder / f"{len(cells)}.db"
+        with contextlib.closing(sqlite3.connect(file)) as connection:
+            connection.execute("CREATE TABLE IF NOT EXISTS people (id INTEGER, value INTEGER)")
+            connection.execute("DELETE FROM people")
+            connection.executemany("INSERT INTO people VALUES (?, ?)", list(enumerate(cells)))
+            connection.commit()
+        return f"sqlite://{file}#people"
+
+    return make
 
 
 def coded(*cells: str) -> pa.Array:
@@ -134,6 +170,27 @@ CASES: dict[str, tuple[str, Callable[[Path], Any], Callable[[Path], Any]]] = {
         of_arrow(pa.array([Decimal("1.5")] * MANY + [Decimal("7.55")])),
     ),
     "Arrow dictionaries": ("7", of_arrow(coded(*["7"] * MANY)), of_arrow(coded("odd", *["7"] * MANY))),
+    "Parquet numbers and a fraction": (
+        "7",
+        of_file("people.parquet", pa.array([7] * MANY)),
+        of_file("people.parquet", pa.array([7] * MANY + [7.5])),
+    ),
+    "Feather numbers and a text": (
+        "7",
+        of_file("people.feather", pa.array([7] * MANY)),
+        of_file("people.feather", pa.array(["7"] * MANY + ["odd"])),
+    ),
+    "numbers and a text in DuckDB": (
+        "7",
+        of_duckdb(pa.array([7] * MANY)),
+        of_duckdb(pa.array(["7"] * MANY + ["odd"])),
+    ),
+    "numbers and a fraction in DuckDB": (
+        "7",
+        of_duckdb(pa.array([7] * MANY)),
+        of_duckdb(pa.array([7] * MANY + [7.5])),
+    ),
+    "numbers and a missing one in SQLite": ("7", of_sqlite(*[7] * MANY), of_sqlite(*[7] * MANY, None)),
     "Arrow chunks": ("7", of_arrow(coded(*["7"] * MANY)), of_arrow(coded(*["7"] * MANY), coded("odd"))),
 }
 DOMAIN = ["7", "7.5", "300", "1.5", "1.50", "7.55", "true", "2024-01-31", "2024-01-31T12:00:00", "odd", ""]
@@ -159,6 +216,13 @@ def seen(release: Any, folder: Path) -> dict[str, Any]:
         if name != "release.feather" or release.outcome.source.kind != "engine":
             release.save(folder / name, overwrite=True)
             found[name] = (folder / name).read_bytes()
+    if release.outcome.source.kind == "engine":
+        for engine in ("duckdb", "sqlite"):
+            found[engine] = in_database(release, engine, folder / f"{secrets.token_hex(8)}.db")
+    else:
+        release.save(folder / "release.xlsx", overwrite=True)
+        with zipfile.ZipFile(folder / "release.xlsx") as book:
+            found["workbook"] = {part: book.read(part) for part in book.namelist()}
     release.certificate(folder / "certificate.json", overwrite=True)
     found["certificate"] = json.loads((folder / "certificate.json").read_text())
     found["facts"] = collect_facts(release)
@@ -166,6 +230,15 @@ def seen(release: Any, folder: Path) -> dict[str, Any]:
         made.pop("date")
         made.pop("checksum", None)
     return found
+
+
+def in_database(release: Any, engine: str, file: Path) -> Any:
+    """What a table looks like that was written to a database."""
+    release.save(f"{engine}://{file}#release")
+    connection = getattr(ibis, engine).connect(file)
+    shown = connection.table("release").schema(), connection.raw_sql("SELECT * FROM release").fetchall()
+    connection.disconnect()
+    return str(shown)
 
 
 def released(make: Callable[[Path], Any], folder: Path, rows: int | None = None, **options: Any) -> Any:
@@ -205,6 +278,18 @@ def test_one_record_more_changes_nothing_but_cells(case, tmp_path):
 )
 def test_nor_does_it_where_an_engine_reads_the_file(case, tmp_path):
     assert_alike(case, tmp_path, engine="duckdb")
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("odd", ["odd", "", "7.5"])
+def test_nor_does_a_person_with_several_rows(odd, engine, tmp_path, monkeypatch):
+    def of_people(*cells: str) -> Callable[[Path], Any]:
+        return of_csv_with_ids([at // 2 for at in range(len(cells))], cells)
+
+    monkeypatch.setitem(
+        CASES, "people", ("7", of_people(*["7"] * 2 * MANY), of_people(*["7"] * 2 * MANY, odd, odd))
+    )
+    assert_alike("people", tmp_path, person="id", engine=engine)
 
 
 def test_who_was_drawn_and_left_out_does_not_show_in_an_empty_release(tmp_path):

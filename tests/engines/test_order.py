@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,48 @@ def test_tables_as_they_lie(tmp_path: Path, engine: str, chunk_rows: int) -> Non
     rows = connection.raw_sql("SELECT place FROM shown ORDER BY rowid").fetchall()
     connection.disconnect()
     assert is_random([place for (place,) in rows])
+
+
+@pytest.mark.parametrize("wiped", [True, False])
+def test_nothing_of_what_was_staged_is_left_in_a_file_of_duckdb(
+    tmp_path: Path, wiped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recipient who reads the bytes of the file: pieces were staged there as they came, and removed."""
+    if not wiped:
+        monkeypatch.setattr("veil.engines.dialects.duckdb.DuckDB.wipe", lambda self, released: None)
+    rows = 250_000
+    connection = ibis.duckdb.connect(tmp_path / "release.db")
+    for setting in ("force_compression = 'uncompressed'", "checkpoint_threshold = '1KB'"):
+        connection.raw_sql(f"SET {setting}")
+    connection.raw_sql("ATTACH ':memory:' AS source")
+    connection.raw_sql(
+        "CREATE TABLE source.people AS SELECT 20 + i % 40 AS age, 'place' || lpad(i::VARCHAR, 9, '0') AS place "
+        f"FROM range({rows}) AS made(i)"
+    )
+    people = connection.table("people", database=("source", "main"))
+    veil.anonymize(people, **PLAN).save(f"duckdb://{tmp_path}/release.db#shown", chunk_rows=100_000)
+    connection.disconnect()
+    found = [int(each) for each in re.findall(rb"place(\d{9})", (tmp_path / "release.db").read_bytes())]
+    assert (sum(abs(a - b) == 1 for a, b in itertools.pairwise(found)) > rows / 10) is not wiped
+    assert (len(found) < 1.01 * rows) is wiped
+
+
+@pytest.mark.parametrize("wiped", [True, False])
+def test_nothing_of_what_was_staged_is_left_in_a_file_of_sqlite(
+    tmp_path: Path, wiped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_to = f"PRAGMA secure_delete = {'ON' if wiped else 'OFF'}"
+    if not wiped:  # some libraries are built with it
+        monkeypatch.setattr(
+            "veil.engines.dialects.sqlite.SQLite.remove_for_good", lambda self: self.run(set_to)
+        )
+    table = pa.table(
+        {"age": [20 + n % 40 for n in range(ROWS)], "place": [f"place{n:09}" for n in range(ROWS)]}
+    )
+    people = ibis.duckdb.connect().create_table("people", table)
+    veil.anonymize(people, **PLAN).save(f"sqlite://{tmp_path}/release.db#shown", chunk_rows=500)
+    found = re.findall(rb"place(\d{9})", (tmp_path / "release.db").read_bytes())
+    assert (len(found) == ROWS) is wiped
 
 
 @pytest.mark.parametrize("chunk_rows", [500, 10_000])

@@ -23,7 +23,6 @@ def told(values: list[str | None], hierarchy: object = None, **format: object) -
         ["f", "m", None],
         ["8010", "8020", "A-1", "Graz", "Linz"],  # as many words as numbers
         ["", "12", "13"],
-        ["12", "13", *"abcd"],
         ["1.5", "2,5"],
         [None],
     ],
@@ -44,6 +43,9 @@ def test_other_columns_are_not_looked_at() -> None:
         (["New  York", "new york"], "column 'x': 'New  York' and 'new york' differ in case or blanks only, and"),
         (["f", " f", "F", "m", "M"], "column 'x': ' f' and 'F' and 'f' differ in case or blanks only, as others do, and"),
         ([" 23", "24", "25 "], "column 'x' is read as text, as there are blanks around numbers, such as ' 23'"),
+        (["12", "13", *"abcd"], "column 'x' is text that nothing is known of: rare values are suppressed first"),
+        ([f"{day}.12.20" for day in range(11, 20)], "column 'x' holds dates whose form is not clear (99.99.99)"),
+        ([f"{day}.12.2020" for day in range(11, 20)] + ["2020-12-10"], "column 'x' holds dates in several forms"),
         ([*AGES, "?"], "column 'x' is read as text, as '?' is no number. If that means missing: --format 'csv:mis"),
         ([*AGES, "?", "n/a"], "column 'x' is read as text, as '?' and 'n/a' are no numbers."),
         ([*AGES, "1,2,3"], "column 'x' is read as text, as '1,2,3' is no number. Make it a missing value, or correct"),

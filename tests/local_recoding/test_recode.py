@@ -33,6 +33,7 @@ from veil.errors import ParameterError, PlanError, VerificationError
 from veil.lattice import Optimal
 from veil.lattice.evaluator import Evaluator
 from veil.local_recoding import FastIterative, FromTheStart, Iterative, LocalRecoding, Mode, SinglePass
+from veil.local_recoding.recode import recode
 from veil.outcome.assemble import assemble
 from veil.outcome.generalize import Choice, generalize
 from veil.outcome.outcome import Part
@@ -532,6 +533,17 @@ def test_everything_is_suppressed() -> None:
     recoded = release.local_recoding(SinglePass())
     assert recoded.suppressed < 10
     assert recoded.verification.holds
+
+
+def test_the_time_limit_of_a_plan_is_a_total() -> None:
+    """Not one for each of many passes."""
+    release = e1(models=m.KAnonymity(3), suppression_limit=1).search.apply([0, 0, 0])
+    prepared = release.outcome.prepared
+    assert prepared is not None
+    hasty = dataclasses.replace(prepared, plan=dataclasses.replace(prepared.plan, time_limit=1e-9))
+    recoded = recode(dataclasses.replace(release.outcome, prepared=hasty), FastIterative(0.1))
+    assert not recoded.passes
+    assert recoded.facts["ending"] == "the time was over"
 
 
 def test_a_release_without_rows() -> None:

@@ -408,3 +408,59 @@ def test_invalid_parameters():
         "`population` of PopulationUniqueness should be at least 10, the number of records .* not 9"
     ):
         Evaluator(sample_of(E1), [PopulationUniqueness(0.01, 9)], Loss(), 0.0)
+
+
+PEOPLE_MODELS = [
+    (PopulationUniqueness(0.002, 5000, "zayatz"), oracle.PopulationUniqueness(0.002, 5000, "Zayatz")),
+    (SampleUniqueness(0.05), oracle.SampleUniqueness(0.05)),
+    (veil.AverageReidentificationRisk(0.3), oracle.AverageReidentificationRisk(0.3, None, None)),
+]
+
+
+@pytest.mark.parametrize(("model", "twin"), PEOPLE_MODELS, ids=["population", "sample", "average"])
+def test_people_who_are_told_apart_by_all_their_rows(model: veil.models.PrivacyModel, twin: object) -> None:
+    """Everybody is in one class then: that of the people who show the same rows, read from the delivered table."""
+    rng = np.random.default_rng(3)
+    who = np.repeat(np.arange(300), rng.integers(1, 4, 300))
+    rows = pa.table(
+        {"p": who, "age": rng.integers(20, 60, 300)[who], "ward": rng.choice(["a", "b"], who.size)}
+    )
+    asked = {
+        "quasi_identifiers": {
+            "age": veil.hierarchies.intervals(5, 10, 20, 40),
+            "ward": veil.hierarchies.suppression(),
+        },
+        "models": model,
+        "person": "p",
+        "knows": "all rows",
+        "suppression_limit": 0.3,
+    }
+    made = veil.anonymize(rows, **asked, order="input")
+    held: dict[int, list[str]] = {}
+    for person, row in zip(rows["p"].to_pylist(), made.table.to_pylist(), strict=True):
+        if set(row.values()) != {"*"}:
+            held.setdefault(person, []).append(str(row))
+    people: dict[tuple[str, ...], int] = {}
+    for each in held.values():
+        people[tuple(sorted(each))] = people.get(tuple(sorted(each)), 0) + 1
+    assert oracle.suppression.fulfils(twin, list(people.values()))
+    assert len(people) > 5
+    again = veil.anonymize(rows.take(rng.permutation(rows.num_rows)), **asked)
+    assert (again.transformation, again.suppressed) == (made.transformation, made.suppressed)
+
+
+def test_no_more_people_go_than_have_to() -> None:
+    """Of ten people who are alone by their rows, a bound that allows for eight lets two go, whatever these are."""
+    alone = [(f"p{i}", age) for i in range(10) for age in (i, i + 20)]
+    others = [(f"q{i}", age) for i in range(90) for age in (50, 51)]
+    who, age = (list(each) for each in zip(*alone, *others, strict=True))
+    asked = {"quasi_identifiers": {"age": veil.hierarchies.intervals(100)}, "maximum_levels": {"age": 0}}
+    made = veil.anonymize(
+        pa.table({"who": who, "age": age}),
+        **asked,
+        models=SampleUniqueness(0.082),
+        person="who",
+        knows="all rows",
+        suppression_limit=0.5,
+    )
+    assert made.people_suppressed == 2

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
-from veil import KAnonymity
+from veil import KAnonymity, Plan, masking
 from veil import hierarchies as h
 from veil.errors import PlanError
 from veil.local_recoding import FastIterative
@@ -192,3 +192,71 @@ def test_what_would_link_rows_unseen_is_refused() -> None:
         _anonymize(_visits(), knows="one row")
     with pytest.raises(PlanError, match='person="patient"'):
         _anonymize(_visits(), person=None, knows="one row")
+
+
+def test_keyed_pseudonyms_are_those_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same person has the same one in every release, on an engine and in masks; nobody finds it without the key."""
+    import ibis
+
+    key = "9f2c71e05ad84b36c1f7a40d2e8b95630b1d5e6a7c8f92a3b4c5d6e7f8091a2b"
+    (tmp_path / "veil.key").write_text(key, encoding="ascii")
+    monkeypatch.setenv("VEIL_TEST_KEY", key)
+    table = pa.table({"patient": [7, 7, 8, 8], "age": [30, 30, 31, 31]})
+    plan: dict[str, Any] = {
+        "quasi_identifiers": {"age": h.intervals(10)},
+        "models": KAnonymity(2),
+        "person": "patient",
+        "knows": "all rows",
+        "identifying": {"patient": "pseudonym"},
+    }
+    masked = veil.mask(table, masking.KeyedPseudonyms("patient", key=key, length=16)).table
+    expected = sorted(masked["patient"].to_pylist())
+    held = ibis.duckdb.connect().create_table("visits", table)
+    for source, where in (
+        (table, str(tmp_path / "veil.key")),
+        (table, "env:VEIL_TEST_KEY"),
+        (held, "env:VEIL_TEST_KEY"),
+    ):
+        release = veil.anonymize(source, **plan, pseudonym_key=where)
+        frame = release.table if source is table else release.table.to_pyarrow()
+        assert sorted(frame["patient"].to_pylist()) == expected
+        assert key not in str(release.plan) + str(Recipe.of(release.plan).spell())
+    other = veil.anonymize(table, **plan)
+    assert set(other.table["patient"].to_pylist()).isdisjoint(expected)
+
+
+def test_a_recipe_finds_its_key(tmp_path: Path) -> None:
+    (tmp_path / "veil.key").write_text(
+        "9f2c71e05ad84b36c1f7a40d2e8b95630b1d5e6a7c8f92a3b4c5d6e7f8091a2b", encoding="ascii"
+    )
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(
+        "quasi_identifiers: {age: {kind: intervals, widths: [10]}}\nmodels: [{kind: KAnonymity, k: 2}]\nperson: patient\n"
+        "knows: all rows\nidentifying: {patient: pseudonym}\npseudonym_key: veil.key\n",
+        encoding="utf-8",
+    )
+    read = Recipe.read(recipe)
+    assert read.plan().pseudonym_key == str(tmp_path / "veil.key")
+    (tmp_path / "elsewhere").mkdir()
+    read.save(tmp_path / "elsewhere" / "recipe.yaml")
+    again = Recipe.read(tmp_path / "elsewhere" / "recipe.yaml").plan().pseudonym_key
+    assert again is not None
+    assert (
+        Path(again).read_text(encoding="ascii")
+        == "9f2c71e05ad84b36c1f7a40d2e8b95630b1d5e6a7c8f92a3b4c5d6e7f8091a2b"
+    )
+
+
+def test_a_key_without_pseudonyms_is_refused() -> None:
+    with pytest.raises(PlanError, match="no column gets any"):
+        Plan({"age": h.intervals(10)}, KAnonymity(2), pseudonym_key="veil.key")
+    with pytest.raises(PlanError, match="there is no such key file"):
+        veil.anonymize(
+            pa.table({"patient": [1, 1, 2], "age": [30, 30, 30]}),
+            quasi_identifiers={"age": h.intervals(10)},
+            models=KAnonymity(1),
+            person="patient",
+            knows="all rows",
+            identifying={"patient": "pseudonym"},
+            pseudonym_key="nowhere.key",
+        )

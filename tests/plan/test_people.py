@@ -10,7 +10,15 @@ import pyarrow as pa
 import pytest
 
 import veil
-from veil import KAnonymity, KMap, Plan, PopulationUniqueness, SampleUniqueness
+from veil import (
+    AverageReidentificationRisk,
+    KAnonymity,
+    KMap,
+    Plan,
+    PopulationUniqueness,
+    Profitability,
+    SampleUniqueness,
+)
 from veil import hierarchies as h
 from veil.cli.options import fields_of
 from veil.errors import InputError, PlanError
@@ -64,7 +72,7 @@ def test_rows_in_the_order_of_the_input_belong_together() -> None:
     [
         (SubsetKAnonymity(2, 1), "adds up the records of several classes"),
         (KMap(2, [0]), "its research subset chooses rows"),
-        (PopulationUniqueness(0.1, 100), "several classes"),
+        (PopulationUniqueness(0.1, 100), "everybody is once"),
     ],
 )
 def test_models_that_cannot_count_people_say_why(model: PrivacyModel, reason: str) -> None:
@@ -73,9 +81,11 @@ def test_models_that_cannot_count_people_say_why(model: PrivacyModel, reason: st
 
 
 def test_labels_of_people_with_the_same_rows_are_not_read() -> None:
-    plan(person="patient", models=SampleUniqueness(0.1))
+    plan(person="patient", models=Profitability())
     with pytest.raises(PlanError, match="reads the labels of a class"):
-        plan(person="patient", models=SampleUniqueness(0.1), knows="all rows")
+        plan(person="patient", models=Profitability(), knows="all rows")
+    for model in (SampleUniqueness(0.1), AverageReidentificationRisk(0.2), PopulationUniqueness(0.1, 100)):
+        plan(person="patient", models=model, knows="all rows")
 
 
 def test_a_table_without_the_column_is_refused() -> None:

@@ -43,3 +43,14 @@ def test_what_speaks_of_rows_does_not_go_with_people() -> None:
     with pytest.raises(PlanError, match="some of a person's rows only"):
         veil.assess(table, quasi_identifiers="sex", person="who", subset=[0])
     assert analyze(table, "sex", person="who", population=100).population_uniques is None
+
+
+def test_population_uniques_of_people_whose_rows_are_all_known() -> None:
+    """Everybody twice: people who have the same rows are those who had the same row, and as many."""
+    ages = [20, 20, 21, 22, 23, 23, 23, 24, 25, 25, 26, 27, 28, 28, 29, 30]
+    once = pa.table({"age": ages})
+    twice = pa.table({"who": list(range(len(ages))) * 2, "age": ages * 2})
+    expected = analyze(once, "age", population=1000, untouched=True).population_uniques
+    found = analyze(twice, "age", population=1000, untouched=True, person="who", knows="all rows")
+    assert expected is not None
+    assert found.population_uniques == expected

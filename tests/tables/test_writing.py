@@ -260,7 +260,7 @@ class TestFormats:
 
     def test_the_name_decides_and_the_dialect_is_kept(self) -> None:
         dialect = Csv(separator=";", encoding="latin-1")
-        assert output_format(Path("x.csv"), dialect) is dialect
+        assert output_format(Path("x.csv"), dialect) == dialect
         assert output_format(Path("x.tsv"), dialect) == Csv(separator="\t", encoding="latin-1")
         assert output_format(Path("x.parquet"), dialect) == Parquet()
         assert output_format(Path("x.csv"), Parquet()) == Csv()

@@ -13,6 +13,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import veil
 from veil import KAnonymity
@@ -21,7 +23,7 @@ from veil.errors import VerificationError
 from veil.masking import UnivariateMicroaggregation
 from veil.outcome import aggregates
 from veil.tables.source import Source
-from veil.verification.delivered import check_frame
+from veil.verification.delivered import check_frame, different_cells
 
 SECRET = "Zwirbelingen"
 ROWS = 10
@@ -330,3 +332,27 @@ def refused(monkeypatch: pytest.MonkeyPatch, kind: str, plant: Callable[[Any], A
         release.table  # noqa: B018
     for told in (SECRET, "77", "98.76", "1999"):
         assert told not in str(caught.value)
+
+
+# --- cells that are compared by their categories ---------------------------------------------------
+
+
+@st.composite
+def categories(draw: st.DrawFn, size: int) -> pa.DictionaryArray:
+    """A column in which a text may be listed twice, and missing cells be listed or not."""
+    listed = draw(st.lists(st.sampled_from(["a", "b", "", None]), min_size=1, max_size=5))
+    numbers = st.one_of(st.none(), st.integers(0, len(listed) - 1))
+    indices = draw(st.lists(numbers, min_size=size, max_size=size))
+    kind = draw(st.sampled_from([pa.int8(), pa.int32()]))
+    return pa.DictionaryArray.from_arrays(pa.array(indices, kind), pa.array(listed, pa.string()))
+
+
+@given(st.data())
+def test_categories_are_the_same_if_their_cells_are(data: st.DataObject) -> None:
+    size = data.draw(st.integers(0, 3))
+    one, other = data.draw(categories(size)), data.draw(categories(size))
+    same = one.to_pylist() == other.to_pylist()
+    assert (different_cells(one, pa.chunked_array([other])) is None) == same
+    # A slice is what a file is compared with, piece by piece.
+    longer = pa.chunked_array([pa.concat_arrays([other.slice(0, 0), other, other])]).slice(size)
+    assert (different_cells(one, longer) is None) == same

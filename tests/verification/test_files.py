@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import openpyxl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -41,6 +42,7 @@ def people() -> pa.Table:
             "income": [0.1] * rare + [7777.125],
             "cost": [Decimal("1.50")] * rare + [Decimal("98.76")],
             "ill": [True] * rare + [False],
+            "dose": pa.array(np.array([0.5] * rare + [7.75], np.float16)),
         }
     )
 
@@ -119,6 +121,21 @@ def with_bytes_between(table: pa.Table, made: Path) -> None:
     content = made.read_bytes()
     footer = int.from_bytes(content[-8:-4], "little") + 8
     made.write_bytes(content[:-footer] + SECRET.encode() + content[-footer:])
+
+
+def with_statistics(right: bytes, other: bytes) -> Write:
+    """Name another least and largest value in the footer, where values stand behind their length."""
+
+    def fault(table: pa.Table, made: Path) -> None:
+        write(table, made)
+        content = made.read_bytes()
+        footer = len(content) - int.from_bytes(content[-8:-4], "little") - 8
+        length = bytes([len(right)])
+        changed = content[footer:].replace(length + right, length + other)
+        assert changed != content[footer:]
+        made.write_bytes(content[:footer] + changed)
+
+    return fault
 
 
 def with_batch_metadata(table: pa.Table, made: Path) -> None:
@@ -222,6 +239,26 @@ FAULTS: dict[str, tuple[str, Write, str]] = {
         "bytes besides",
     ),
     "parquet: bytes between": ("parquet", with_bytes_between, "bytes besides"),
+    "parquet: statistics of others": (
+        "parquet",
+        with_statistics((30).to_bytes(8, "little"), (77).to_bytes(8, "little")),
+        "statistics of other cells",
+    ),
+    "parquet: statistics of others, short": (
+        "parquet",
+        with_statistics(np.float16(0.5).tobytes(), np.float16(7.75).tobytes()),
+        "statistics of other cells",
+    ),
+    "parquet: another short number": (
+        "parquet",
+        of(lambda t: put(t, "dose", people()["dose"])),
+        "other cells",
+    ),
+    "feather: short numbers below": (
+        "feather",
+        lambda table, made: feather.write_feather(below("dose")(table), made),
+        "below blank cells",
+    ),
     "feather: integers below": (
         "feather",
         lambda table, made: feather.write_feather(below("age")(table), made),
@@ -265,7 +302,7 @@ def test_a_fault_is_caught_and_nothing_is_put_in_place(
     ending, plant, channel = FAULTS[fault]
     with pytest.raises(VerificationError, match=channel) as caught:
         save(tmp_path / f"release.{ending}", monkeypatch, plant)
-    for told in (SECRET, "77", "98.76", "1999", "1901"):
+    for told in (SECRET, "77", "98.76", "1999", "1901", "7.75"):
         assert told not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -280,7 +317,8 @@ EVERY_TYPE = pa.table(
         "integer": [1, None, -5, 0],
         "small": pa.array([1, None, 255, 0], pa.uint8()),
         "float": [0.1, None, 1e300, 1 / 3],
-        "half": pa.array([0.1, None, 2.5, 1 / 3], pa.float32()),
+        "short": pa.array([0.1, None, 2.5, 1 / 3], pa.float32()),
+        "half": pa.array([np.float16(0.1), None, np.float16(2.5), np.float16(-7)], pa.float16()),
         "decimal": [Decimal("0.00000001"), None, Decimal("1.00000000"), Decimal("0E-8")],
         "day": [dt.date(2020, 1, 1), None, dt.date(1880, 1, 1), dt.date(2000, 2, 29)],
         "time": [dt.time(1, 2, 3), None, dt.time(0), dt.time(23, 59, 59)],
@@ -340,3 +378,25 @@ def test_nested_and_long_tables_are_read_back(ending: str, tmp_path: Path) -> No
     table = in_new_memory(nested)
     write(table, path)
     check_file(path, output_format(path), table)
+
+
+def test_what_parquet_says_of_its_cells_names_no_suppressed_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Statistics and dictionaries are written from memory, which may hold more than the cells do."""
+    path = tmp_path / "release.parquet"
+    save(path, monkeypatch)
+    with pq.ParquetFile(path, read_dictionary=["town"]) as file:
+        group = file.metadata.row_group(0)
+        chunks = [group.column(number) for number in range(group.num_columns)]
+        assert set(file.read()["town"].chunk(0).dictionary.to_pylist()) <= {"Ulm", "*"}
+    told = {each.path_in_schema: (each.statistics.min, each.statistics.max) for each in chunks}
+    shown, hidden = people().to_pylist()[0], people().to_pylist()[-1]
+    assert set(told) >= {*shown}
+    for name, value in shown.items():
+        if name == "dose":  # of which the bytes are told
+            assert told[name] == (np.float16(value).tobytes(),) * 2
+        elif name == "town":
+            assert SECRET not in told[name]
+        else:
+            assert told[name] == (value, value) != (hidden[name], hidden[name])

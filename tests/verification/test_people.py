@@ -12,7 +12,7 @@ import pytest
 
 import veil
 from support.longitudinal import anonymized, draw
-from veil import AlphaKAnonymity, DistinctLDiversity, KAnonymity, TCloseness
+from veil import AlphaKAnonymity, DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness
 from veil import hierarchies as h
 from veil.errors import VerificationError
 from veil.outcome.outcome import Outcome
@@ -97,7 +97,9 @@ def test_people_who_lose_a_row_are_counted() -> None:
             "distinct 2-diversity of 'dx', in people: l = 1",
         ),  # all of them show flu
         (AlphaKAnonymity("dx", 0.9, 1), "(0.9, 1)-anonymity of 'dx', in people: alpha = 1, k = 2"),
-        (TCloseness("dx", 0.5), "somebody shows two values of 'dx'"),
+        (TCloseness("dx", 0.5), "0.5-closeness of 'dx' (equal distance), in people: t = 1"),
+        (TCloseness("dx", 0.5, "ordered"), "0.5-closeness of 'dx' (ordered distance), in people: t = 0.57"),
+        (EntropyLDiversity("dx", 1.1, "grassberger"), "somebody shows two values of 'dx'"),
     ],
 )
 def test_several_values_of_a_person_are_looked_at(model: Any, why: str) -> None:

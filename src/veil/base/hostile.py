@@ -1,7 +1,8 @@
-"""Documents from strangers: XML and JSON as plain trees, with limits that hold before anything is built.
+"""Documents from strangers: XML, JSON and YAML, with limits that hold before anything is built.
 
-Policies come with the data of other people. So a document type, an entity and whatever else would make a parser fetch or
-multiply text is refused, and so is what is too large, too deep or says the same thing twice. Nothing is ever fetched.
+Policies, recipes, certificates and budgets come from other people. So a document type, an entity and whatever else would make
+a parser fetch or multiply text is refused, and so is what is too large, too deep, has endless numbers or says the same thing
+twice. Nothing is ever fetched.
 
 An element of XML becomes a mapping: attributes and children by their names, without prefixes of namespaces; of several
 children with one name a list. Text is kept under `TEXT`.
@@ -15,12 +16,19 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 from xml.parsers import expat
 
+import yaml
+
 from veil.errors import InputError
 
 MOST_BYTES = 10_000_000
 """A policy has some thousand; whatever is larger is no document that somebody wrote."""
 
 DEEPEST = 100
+MOST_DIGITS = 1_000
+"""No number that anybody means has more digits, and to read one takes longer than its length."""
+MOST_REPEATED = 10_000
+"""So many values may be there by aliases of YAML, by which a few lines can stand for billions."""
+
 TEXT = "#text"
 
 DUMP = "root"
@@ -36,9 +44,32 @@ def check_size(content: bytes, name: str) -> None:
     """
     if len(content) > MOST_BYTES:
         raise InputError(
-            f"{name}: has {len(content):,} bytes, and a document may have {MOST_BYTES:,}. Put each policy into a file of "
-            "its own"
+            f"{name}: has {len(content):,} bytes, and a document may have {MOST_BYTES:,}. Split it into several"
         )
+
+
+def check_digits(text: str, name: str) -> None:
+    """Refuse numbers without end.
+
+    >>> check_digits("9" * 5000, "recipe.yaml")
+    Traceback (most recent call last):
+    ...
+    veil.errors.InputError: recipe.yaml: has a number of more than 1,000 digits. Write a shorter one
+    """
+    if _ENDLESS.search(text):
+        raise InputError(f"{name}: has a number of more than {MOST_DIGITS:,} digits. Write a shorter one")
+
+
+_ENDLESS = re.compile(f"[0-9]{{{MOST_DIGITS + 1}}}")
+
+
+def check_json(text: str, name: str) -> None:
+    """Refuse the text of a document of JSON that is nested too deeply or has numbers without end."""
+    check_digits(text, name)
+    check_depth(text, name)
+
+
+# JSON
 
 
 def parse_json(content: bytes, name: str) -> Any:
@@ -54,7 +85,7 @@ def parse_json(content: bytes, name: str) -> Any:
     check_size(content, name)
     try:
         text = content.decode("utf-8-sig")
-        check_depth(text, name)
+        check_json(text, name)
         return json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, name), parse_constant=_no_number)
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: not UTF-8 text at byte {error.start}. Save it as UTF-8") from None
@@ -63,7 +94,7 @@ def parse_json(content: bytes, name: str) -> Any:
             f"{name}, line {error.lineno}, column {error.colno}: not JSON: {error.msg}"
         ) from None
     except RecursionError:
-        _too_deep(name)
+        too_deep(name)
     except ValueError as error:
         raise InputError(f"{name}: not JSON: {error}") from None
 
@@ -74,7 +105,7 @@ def check_depth(text: str, name: str) -> None:
     >>> check_depth("[" * 1000, "policy.json")
     Traceback (most recent call last):
     ...
-    veil.errors.InputError: policy.json: is nested more than 100 deep. No policy is: write it flat
+    veil.errors.InputError: policy.json: is nested more than 100 deep. Write it flat
     """
     if text.count("[") + text.count("{") <= DEEPEST:
         return
@@ -85,7 +116,7 @@ def check_depth(text: str, name: str) -> None:
             break
         brackets = left
     if len(brackets) > DEEPEST:
-        _too_deep(name)
+        too_deep(name)
 
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -105,8 +136,171 @@ def _no_number(word: str) -> NoReturn:
     raise ValueError(f"{word} is no number")
 
 
-def _too_deep(name: str) -> NoReturn:
-    raise InputError(f"{name}: is nested more than {DEEPEST} deep. No policy is: write it flat")
+def too_deep(name: str) -> NoReturn:
+    """Refuse a document that is nested too deeply."""
+    raise InputError(f"{name}: is nested more than {DEEPEST} deep. Write it flat")
+
+
+# YAML
+
+_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # the one in C is not in every build
+
+
+def compose_yaml(text: str, name: str) -> yaml.Node | None:
+    """Read YAML as nodes, of which each scalar is text; None if there is nothing. Raises `yaml.YAMLError` if it is none.
+
+    Aliases lead to the same node again, as they do in `yaml.compose`, which goes as deep as a document does until the
+    process dies.
+
+    >>> compose_yaml("a: [1, 2]", "recipe.yaml").value[0][1].value[0].value
+    '1'
+    """
+    check_size(text.encode("utf-8", "surrogatepass"), name)
+    check_digits(text, name)
+    return _Composer(name).compose(text)
+
+
+class _Composer:
+    """Makes nodes of events, with a pile of open ones where others call themselves."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.root: yaml.Node | None = None
+        self.open: list[yaml.CollectionNode] = []
+        self.keys: list[yaml.Node | None] = []
+        self.anchors: dict[str, yaml.Node] = {}
+        self.weights: dict[int, int] = {}
+        """How many values a node stands for, itself among them."""
+        self.repeated = 0
+
+    def compose(self, text: str) -> yaml.Node | None:
+        for event in yaml.parse(text, Loader=_LOADER):
+            if isinstance(event, yaml.DocumentStartEvent):
+                self._document(event)
+            elif isinstance(event, yaml.AliasEvent):
+                self._repeat(event)
+            elif isinstance(event, yaml.ScalarEvent):
+                self._scalar(event)
+            elif isinstance(event, yaml.CollectionStartEvent):
+                self._begin(event)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                self._end(event)
+        return self.root
+
+    def _document(self, event: Any) -> None:
+        if self.root is not None:
+            line = event.start_mark.line + 1
+            raise InputError(
+                f"{self.name}, line {line}: another document begins. Put it into a file of its own"
+            )
+
+    def _scalar(self, event: Any) -> None:
+        if "\0" in event.value:
+            line = event.start_mark.line + 1
+            raise InputError(
+                f"{self.name}, line {line}: has a NUL character, which no path or text has. Leave it out"
+            )
+        tag = event.tag if event.tag not in (None, "!") else _TEXT_TAG
+        node = yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark, style=event.style)
+        self._name(node, event.anchor)
+        self._add(node, 1)
+
+    def _begin(self, event: Any) -> None:
+        if len(self.open) >= DEEPEST:
+            too_deep(self.name)
+        is_mapping = isinstance(event, yaml.MappingStartEvent)
+        kind = yaml.MappingNode if is_mapping else yaml.SequenceNode
+        tag = event.tag or f"tag:yaml.org,2002:{'map' if is_mapping else 'seq'}"
+        node = kind(tag, [], event.start_mark, None, flow_style=event.flow_style)
+        self._name(node, event.anchor)
+        self.weights[id(node)] = 1
+        self.open.append(node)
+        self.keys.append(None)
+
+    def _end(self, event: Any) -> None:
+        self.keys.pop()
+        node = self.open.pop()
+        node.end_mark = event.end_mark
+        self._add(node, self.weights[id(node)])
+
+    def _name(self, node: yaml.Node, anchor: str | None) -> None:
+        if anchor is not None:
+            self.anchors[anchor] = node
+
+    def _repeat(self, event: Any) -> None:
+        node = self.anchors.get(event.anchor)
+        if node is None:
+            raise yaml.composer.ComposerError(None, None, "found undefined alias", event.start_mark)
+        weight = self.weights.get(id(node), 1)
+        self.repeated += weight
+        if self.repeated > MOST_REPEATED:
+            raise InputError(
+                f"{self.name}, line {event.start_mark.line + 1}: its aliases stand for more than {MOST_REPEATED:,} values. "
+                "Write out what is meant"
+            )
+        self._add(node, weight)
+
+    def _add(self, node: yaml.Node, weight: int) -> None:
+        """Put a node into the innermost open one."""
+        if not self.open:
+            self.root = node
+            return
+        above = self.open[-1]
+        self.weights[id(above)] += weight
+        if isinstance(above, yaml.SequenceNode):
+            above.value.append(node)
+        elif self.keys[-1] is None:
+            self.keys[-1] = node
+        else:
+            above.value.append((self.keys[-1], node))
+            self.keys[-1] = None
+
+
+_TEXT_TAG = "tag:yaml.org,2002:str"
+_TAGS = (_TEXT_TAG, "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+
+
+def parse_yaml(content: bytes, name: str) -> Any:
+    """Read YAML as a tree in which each scalar is text.
+
+    >>> parse_yaml(b"a: [1, yes]", "data.yaml")
+    {'a': ['1', 'yes']}
+    """
+    try:
+        return _tree(compose_yaml(content.decode("utf-8-sig"), name), name, ())
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: not UTF-8 text at byte {error.start}. Save it as UTF-8") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{name}: not a YAML file: {' '.join(str(error).split())}") from None
+
+
+def _tree(node: Any, name: str, above: tuple[int, ...]) -> Any:
+    if node is None:
+        return None
+    if node.tag not in _TAGS:
+        line = node.start_mark.line + 1
+        raise InputError(f"{name}, line {line}: has the tag {node.tag!r}. Write the value without it")
+    if isinstance(node, yaml.ScalarNode):
+        return node.value
+    if id(node) in above:
+        raise InputError(
+            f"{name}, line {node.start_mark.line + 1}: refers to itself. Write out what is meant"
+        )
+    above = (*above, id(node))
+    if isinstance(node, yaml.SequenceNode):
+        return [_tree(each, name, above) for each in node.value]
+    made: dict[str, Any] = {}
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            raise InputError(f"{name}, line {line}: a name should be a word, not a list or mapping")
+        if key.value in made:
+            raise InputError(f"{name}, line {line}: {key.value!r} stands twice. Say it once")
+        made[key.value] = _tree(value, name, above)
+    return made
+
+
+# XML
 
 
 def parse_xml(content: bytes, name: str) -> tuple[str, dict[str, Any]]:
@@ -120,6 +314,7 @@ def parse_xml(content: bytes, name: str) -> tuple[str, dict[str, Any]]:
     veil.errors.InputError: policy.xml, line 1: has a document type (DOCTYPE), by which text can be fetched and multiplied...
     """
     check_size(content, name)
+    check_digits(content.decode("latin-1"), name)
     return _Reader(name).read(content)
 
 
@@ -156,7 +351,7 @@ class _Reader:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if len(self.open) >= DEEPEST:
-            _too_deep(self.name)
+            too_deep(self.name)
         self._take_text()
         made: dict[str, Any] = {}
         for key, value in attributes.items():

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+MOST_ROWS = 60
+"""Rows of a list that are shown."""
 
 
 def html_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> str:
@@ -24,6 +29,23 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], title: st
     caption = f"<p><b>{escape(title)}</b></p>" if title else ""
     top = f"<thead><tr>{head}</tr></thead>" if any(headings) else ""
     return f"{caption}<table>{top}<tbody>{body}</tbody></table>"
+
+
+class Listed(list[T]):
+    """A list that notebooks show as a table.
+
+    >>> Listed([(1, "a")], ("n", "name"), lambda each: each)._repr_html_().count("<tr>")
+    2
+    """
+
+    def __init__(
+        self, items: Iterable[T], headings: Sequence[str], row: Callable[[T], Sequence[Any]], title: str = ""
+    ) -> None:
+        super().__init__(items)
+        self._headings, self._row, self._title = headings, row, title
+
+    def _repr_html_(self) -> str:
+        return html_table(self._headings, [self._row(each) for each in self[:MOST_ROWS]], self._title)
 
 
 def html_text(value: object) -> str:

@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ProgressLike = bool | Callable[[str, int, int, str], None] | None
-"""How to tell about progress: on the terminal or not, to a function, or as it seems best."""
-
 PATIENCE = 1.0
 """Seconds before anything is shown."""
 
@@ -30,6 +27,10 @@ class Progress:
 
     def close(self) -> None:
         """Finish; nothing more will be told."""
+
+
+ProgressLike = bool | Callable[[str, int, int, str], None] | Progress | None
+"""How to tell about progress: on the terminal or not, to a function, as a caller does already, or as it seems best."""
 
 
 class Reported(Progress):
@@ -116,14 +117,64 @@ class Shown(Progress):
                 self.display.stop()
 
 
+class InNotebook(Progress):
+    """Shows a bar under the cell that runs, once that has taken more than a second."""
+
+    def __init__(self) -> None:
+        self.name, self.start, self.last = "", time.monotonic(), 0.0
+        self.handle: Any = None
+
+    def phase(self, name: str) -> None:
+        self.name = name
+        self._update(0, 0, "")
+
+    def advance(self, done: int, total: int, note: str = "") -> None:
+        now = time.monotonic()
+        if now - self.last > 0.2:
+            self.last = now
+            self._update(done, total, note)
+
+    def _update(self, done: int, total: int, note: str) -> None:
+        if time.monotonic() - self.start < PATIENCE:
+            return
+        from html import escape
+
+        from IPython.display import HTML, display
+
+        at = f' value="{done}" max="{total}"' if total else ""
+        shown = HTML(  # type: ignore[no-untyped-call]
+            f"<progress{at}></progress> {escape(self.name)} {escape(note)}"
+        )
+        if self.handle is None:
+            self.handle = display(shown, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self.handle.update(shown)
+
+    def close(self) -> None:
+        if self.handle is not None:
+            from IPython.display import HTML
+
+            seconds = time.monotonic() - self.start
+            done = HTML(f"<small>done in {seconds:.1f} s</small>")  # type: ignore[no-untyped-call]
+            self.handle.update(done)
+
+
+def _in_notebook() -> bool:
+    """Whether a kernel of a notebook runs this."""
+    shell = sys.modules.get("IPython")
+    return "ipykernel" in sys.modules and shell is not None and shell.get_ipython() is not None
+
+
 @contextmanager
-def following(wanted: ProgressLike | Progress) -> Iterator[Progress]:
+def following(wanted: ProgressLike) -> Iterator[Progress]:
     """Choose how to tell about progress: to a function, on the terminal (None: if there is one), or not at all."""
     if isinstance(wanted, Progress):  # what a caller follows already, and ends itself
         yield wanted
         return
     if callable(wanted):
         progress: Progress = Reported(wanted)
+    elif wanted is not False and _in_notebook():
+        progress = InNotebook()
     elif wanted or (wanted is None and sys.stderr.isatty()):
         progress = Shown()
     else:

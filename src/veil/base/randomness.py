@@ -49,7 +49,7 @@ class Randomness:
         """Draw an order of the numbers from 0 to `size` - 1, each order as likely as the others."""
         while True:
             keys = self.bits(size)
-            order = np.argsort(keys, kind="stable")
+            order = np.argsort(keys)
             # Equal keys would favour the given order; then all are drawn again.
             if not (keys[order[1:]] == keys[order[:-1]]).any():
                 return order

@@ -100,11 +100,16 @@ class Persons:
         """For each attribute, the pair that each row shows."""
         self.values: list[Numbers] = []
         """For each attribute, the value of each pair."""
+        self.owners: list[Numbers] = []
+        """For each attribute, the person of each pair."""
+        self.everybody = int(there.size)
+        """More than the number of any person."""
         self.domains = [domain for _, domain in attributes]
         for column, _ in attributes:
             pairs, number = np.unique(column.astype(np.int64) * there.size + codes, return_inverse=True)
             self.pairs.append(number.astype(np.int32))
             self.values.append((pairs // there.size).astype(np.int32))
+            self.owners.append((pairs % there.size).astype(np.int32))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,15 +8,19 @@ reads stands for all views (`View`):
   order, and n people in all: (c_1, min(c_2, n - c_1), …). The largest i counts of a view have at most as many people as
   show one of its i values, so that their sum is at most that of these. A model that only gets harder to fulfil as counts
   move from rare values to frequent ones holds for all views if it holds for this.
-* "most" counts everybody who shows a value: the largest count that a view has of it, for models that limit that.
+* "most" counts everybody who shows a value: the largest count that a view has of it, for models that limit that. So it
+  is for a model that only gets harder to fulfil as any count grows and the size of the class stays.
+* "sure" counts those who show no other value: the smallest count that a view has. "fewest" is the same, but one where there
+  is nobody: the smallest of those views that have the value. Both are for models that limit counts from below.
+* "lowest" and "highest" take everybody's first or last value: what a view has up to any value lies between the two.
 * "one value" is the histogram itself, of classes in which nobody shows two values. The others are rejected.
 
-Where everybody has one value, the three are the same.
+Where everybody has one value, all are the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +28,8 @@ from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
 from veil.base.views import View
-from veil.classes.people import AllRows, OneRow, Persons
+from veil.base.wording import plural
+from veil.classes.people import AllRows, Entries, OneRow, Persons
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 
@@ -53,8 +58,11 @@ class Voters(Sample):
 
     def histogram(self, table: ClassTable, name: str) -> Histogram:
         """How many people of each class are taken to show each value."""
-        place = self._position(name)
-        found: Histogram = table.histograms[2 * place + (self.view == "worst")]
+        return self.read(table, name, self.view)
+
+    def read(self, table: ClassTable, name: str, view: View) -> Histogram:
+        """How many people of each class are taken to show each value, in any of the ways to look at them."""
+        found: Histogram = table.histograms[len(_READ) * self._position(name) + _READ.index(view)]
         return found
 
     def distribution(self, name: str) -> NDArray[np.int64]:
@@ -75,17 +83,41 @@ def seen_by(sample: Sample, view: View = "one value") -> Sample:
     return sample if sample.persons is None else Voters(sample, sample.persons, view)
 
 
-def vote(table: ClassTable, persons: Persons) -> ClassTable:
-    """Return a class table counted in people: of the same classes, or with all rows known, of signatures."""
+def vote(table: ClassTable, persons: Persons, *, ordered: bool = False) -> ClassTable:
+    """Return a class table counted in people: of the same classes, or with all rows known, of signatures.
+
+    Signatures have no labels. If they are to be `ordered`, each has a key that follows from the labels of its rows.
+    """
     people = table.people
     assert people is not None
     if isinstance(people, AllRows):
-        nothing = tuple(np.zeros(people.people.size, np.uint64) for _ in table.keys)
-        return ClassTable(table.levels, nothing, (people.people,), _Votes(people, people.people, persons))
-    return ClassTable(table.levels, table.keys, (people.counts,), _Votes(people, people.counts, persons))
+        nothing = np.zeros(people.people.size, np.uint64)
+        keys = (
+            _keys_of_signatures(table, people) if ordered else nothing,
+            *([nothing] * (len(table.keys) - 1)),
+        )
+        return ClassTable(table.levels, keys, (people.people,), Votes(people, people.people, persons))
+    return ClassTable(table.levels, table.keys, (people.counts,), Votes(people, people.counts, persons))
 
 
-class _Votes(Sequence[Histogram]):
+def _keys_of_signatures(table: ClassTable, people: AllRows) -> NDArray[np.uint64]:
+    """Number signatures by the labels that they hold and how often, so that no order of rows has a say.
+
+    Two that have the same number, which hardly happens, are taken for equally good.
+    """
+    mixed = np.zeros(len(table), np.uint64)
+    for word in table.keys:
+        mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        mixed ^= mixed >> np.uint64(32)
+    times = (table.count // people.people[people.signatures]).astype(np.uint64)
+    made = np.zeros(people.people.size, np.uint64)
+    np.add.at(made, people.signatures, times * mixed)
+    return made
+
+
+class Votes(Sequence[Histogram]):
     """For each attribute, who shows what, and the worst view of it; each made when it is first asked for."""
 
     def __init__(self, people: OneRow | AllRows, sizes: NDArray[np.int64], persons: Persons) -> None:
@@ -93,19 +125,64 @@ class _Votes(Sequence[Histogram]):
         self.made: dict[int, Histogram] = {}
 
     def __len__(self) -> int:
-        return 2 * len(self.people.shown)
+        return len(_READ) * len(self.people.shown)
 
     def __getitem__(self, i: Any) -> Any:
         if i not in self.made:
-            place, worst = divmod(i, 2)
-            if worst:
-                self.made[i] = worst_view(self[i - 1], self.sizes)
-            else:
-                shown, values = self.people.shown[place], self.persons.values[place]
-                domain = self.persons.domains[place]
-                counted = count_values(shown.things, shown.classes, values, domain, self.sizes.size)
-                self.made[i] = Histogram(*counted)
+            place, how = divmod(i, len(_READ))
+            self.made[i] = self._read(place, _READ[how])
         return self.made[i]
+
+    def _read(self, place: int, view: View) -> Histogram:
+        shown = self.people.shown[place]
+        if view == "most":
+            return self._count(place, shown)
+        most: Histogram = self[len(_READ) * place + _READ.index("most")]
+        if view == "one value":
+            return most
+        if view == "worst":
+            return worst_view(most, self.sizes)
+        if view in ("lowest", "highest"):
+            return self._count(place, self._at_one_end(place, shown, last=view == "highest"))
+        sure = self._count(place, self._without_choice(place, shown))
+        return sure if view == "sure" else at_least_one(most, sure, self.sizes.size)
+
+    def _count(self, place: int, shown: Entries) -> Histogram:
+        values, domain = self.persons.values[place], self.persons.domains[place]
+        return Histogram(*count_values(shown.things, shown.classes, values, domain, self.sizes.size))
+
+    def _whose(self, place: int, shown: Entries) -> NDArray[np.int64]:
+        """Number the people of classes, for each of their values there."""
+        owners = self.persons.owners[place][shown.things]
+        return shown.classes.astype(np.int64) * self.persons.everybody + owners
+
+    def _at_one_end(self, place: int, shown: Entries, *, last: bool) -> Entries:
+        """Return the first or the last value that everybody shows in a class. Entries are in the order of values."""
+        whose = self._whose(place, shown)
+        _, first = np.unique(whose[::-1] if last else whose, return_index=True)
+        chosen = np.sort(whose.size - 1 - first if last else first)
+        return Entries(shown.things[chosen], shown.classes[chosen])
+
+    def _without_choice(self, place: int, shown: Entries) -> Entries:
+        """Return what people show in classes in which they show nothing else."""
+        whose = self._whose(place, shown)
+        _, at, times = np.unique(whose, return_inverse=True, return_counts=True)
+        only = times[at] == 1
+        return Entries(shown.things[only], shown.classes[only])
+
+
+_READ: tuple[View, ...] = ("most", "worst", "sure", "fewest", "lowest", "highest", "one value")
+"""In which order the histograms of an attribute stand."""
+
+
+def at_least_one(most: Histogram, sure: Histogram, classes: int) -> Histogram:
+    """Return the counts of those who are sure of a value; one where somebody shows it and nobody is."""
+    counts = np.ones_like(most.counts)
+    value_of = [np.repeat(np.arange(each.starts.size - 1), np.diff(each.starts)) for each in (most, sure)]
+    there, known = (v * classes + each.classes for v, each in zip(value_of, (most, sure), strict=True))
+    order = np.argsort(there)
+    counts[order[np.searchsorted(there[order], known)]] = sure.counts
+    return Histogram(most.starts, most.classes, counts)
 
 
 def worst_view(histogram: Histogram, sizes: NDArray[np.int64]) -> Histogram:
@@ -174,6 +251,23 @@ def count_values(
         value += 1
         starts[value] = filled
     return starts, found[:filled].copy(), counts[:filled].copy()
+
+
+def tell_several_values(sample: Sample, names: Iterable[str]) -> str:
+    """Say how many people show several values of an attribute, which makes models hard to fulfil; "" if nobody does."""
+    told = ""
+    for name in dict.fromkeys(names):
+        if sample.persons is None:
+            break
+        place = sample.attributes.index(sample.attribute(name))
+        shown = np.unique(np.stack([sample.persons.codes, sample.persons.pairs[place]]), axis=1)[0]
+        several = int(np.count_nonzero(np.bincount(shown) > 1))
+        if several:
+            told += (
+                f". {several} of {plural(sample.persons.number, 'person', 'people')} show several values of {name!r}, and a "
+                "class has to be safe whichever of them counts: coarser values or one row of each person would help"
+            )
+    return told
 
 
 class OneValueEach:

@@ -22,6 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from veil.base.hostile import check_json
 from veil.base.turns import take_turn
 from veil.dp.composition import Amount, Composition, Entry, amount
 from veil.dp.neighbours import Neighbours, check_neighbours, convert_price
@@ -345,7 +346,9 @@ def _to_texts(amount: Amount) -> dict[str, str]:
 def _read(path: Path) -> tuple[Composition, str, tuple[Entry, ...]]:
     """Read a file. Those of before there was a choice of neighbours are for one more or less."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        check_json(text, str(path))
+        content = json.loads(text)
     except FileNotFoundError:
         raise InputError(
             f"{path}: there is no budget. If it was lost, restore it from a backup: a new one forgets what was "
@@ -353,6 +356,8 @@ def _read(path: Path) -> tuple[Composition, str, tuple[Entry, ...]]:
         ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except InputError as error:
+        raise _damage_error(path, str(error).removeprefix(f"{path}: ")) from None
     except ValueError:
         raise _damage_error(path, "it is not JSON") from None
     try:
@@ -363,18 +368,28 @@ def _read(path: Path) -> tuple[Composition, str, tuple[Entry, ...]]:
         budget = amount(content["epsilon"], content["delta"])
         neighbours = check_neighbours(content.get("neighbours", "one more or less"))
         rules = Composition(budget, neighbours, amount(1, content.get("zcdp_delta", 0)).delta)
-        return rules, content["fingerprint"], tuple(_entry(each) for each in content["spent"])
-    except (KeyError, TypeError, ValueError, ParameterError, AttributeError) as error:
+        spent = tuple(_entry(each) for each in _typed(content["spent"], list))
+        return rules, _check_fingerprint(_typed(content["fingerprint"], str)), spent
+    except (ArithmeticError, KeyError, TypeError, ValueError, ParameterError, AttributeError) as error:
         raise _damage_error(path, f"{type(error).__name__}: {error}") from None
 
 
 def _entry(content: dict[str, Any]) -> Entry:
     price = amount(content["epsilon"], content["delta"])
     moment = datetime.fromisoformat(content["time"])
-    place = content["partition"], content["part"]
-    return Entry(
-        content["label"], *price, moment, *place, _rho(content.get("rho", 0)), bool(content.get("alone"))
-    )
+    partition, part = (_typed(content[name], str, type(None)) for name in ("partition", "part"))
+    if (partition is None) != (part is None):
+        raise TypeError("a part without its partition, or the other way round")
+    alone = _typed(content.get("alone", False), bool)
+    label = _typed(content["label"], str)
+    return Entry(label, *price, moment, partition, part, _rho(content.get("rho", 0)), alone)
+
+
+def _typed(value: Any, *types: type) -> Any:
+    """Return a value that has one of the types; as what else it could pass, nobody should have to think through."""
+    if type(value) not in types:
+        raise TypeError(f"{type(value).__name__} instead of {types[0].__name__}")
+    return value
 
 
 def _rho(value: Readable) -> Fraction:

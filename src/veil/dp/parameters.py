@@ -54,8 +54,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from veil.base.exact import Real, ball, float_at_least, is_at_most, largest_fraction
+from veil.base.figures import new_figure
 from veil.dp.symbolic import Readable, Symbolic, enclosure
-from veil.errors import MissingDependencyError, ParameterError
+from veil.errors import ParameterError
 
 if TYPE_CHECKING:
     from flint import arb
@@ -192,15 +193,9 @@ def smoothness(k: int, beta: Readable, epsilons: Iterable[Readable]) -> list[flo
 
 def plot_smoothness(chosen: Parameters | Sequence[Parameters], until: float | None = None) -> Figure:
     """Draw the curves of `smoothness`, from each epsilon to `until` (default: twice the largest)."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingDependencyError(
-            "Pictures need matplotlib. Install it with: pip install 'veil-anonymizer[plot]'"
-        ) from None
     curves = [chosen] if isinstance(chosen, Parameters) else list(chosen)
     end = Fraction(until) if until is not None else 2 * Fraction(max(float(each.epsilon) for each in curves))
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    figure = new_figure(6, 4)
     axes: Any = figure.add_subplot()
     for each in curves:
         step = (Symbolic(end) - each.epsilon) / 40

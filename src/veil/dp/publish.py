@@ -19,7 +19,7 @@ from veil.dp.domain import in_domain
 from veil.dp.safepub import SafePub, draw_rows_of_people, draw_sample
 from veil.dp.scores import Retention, score_function
 from veil.dp.walk import FINAL_SHARE, Scorer, Scores, Walk, private_search, published_search
-from veil.errors import NOTHING, NoSolutionError, PlanError, Say, did_you_mean
+from veil.errors import NoSolutionError, PlanError, Say, did_you_mean
 from veil.hierarchies import Categories, File, Hierarchy, Table
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Found
@@ -202,13 +202,6 @@ def publish(
 
 def _people(source: Source, person: str) -> NDArray[np.int32]:
     """Number the people of a table by the text of single cells, so that nobody's number hangs on other rows."""
-    if source.kind == "engine":
-        raise PlanError(
-            "rows of people are drawn in memory, and an engine holds this table. Read it into memory (",
-            Say("engine", "memory"),
-            "), or give a view with one row of each person and say ",
-            Say("person", NOTHING),
-        )
     return number_people(source.cell_by_cell([person])[person], person)
 
 

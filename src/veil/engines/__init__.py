@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from veil.engines.database import Database
+    from veil.engines.glimpse import glimpse
     from veil.engines.relation import Relation, relation_of
     from veil.engines.scan.files import Files
     from veil.engines.settings import Settings
@@ -25,6 +26,7 @@ __all__ = [
     "Relation",
     "Settings",
     "Written",
+    "glimpse",
     "relation_of",
     "write",
 ]
@@ -35,6 +37,7 @@ _HOMES = {
     "Relation": "relation",
     "Settings": "settings",
     "Written": "write.writing",
+    "glimpse": "glimpse",
     "relation_of": "relation",
     "write": "write.writing",
 }

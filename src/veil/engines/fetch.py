@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import pyarrow as pa
 
 from veil.base.progress import Progress
@@ -10,8 +13,15 @@ from veil.tables.arrow import normalize
 from veil.tables.source import Source
 
 
-def fetch_rows(relation: Relation, progress: Progress) -> Source:
-    """Read all rows of a table into memory, as if they had come as a pyarrow table.
+@dataclass(frozen=True, kw_only=True)
+class Fetched(Source):
+    """Rows in memory, and the table that they were read from."""
+
+    relation: Relation
+
+
+def fetch_rows(relation: Relation, progress: Progress, columns: Sequence[str] | None = None) -> Fetched:
+    """Read all rows of a table into memory, or some columns of them, as if they had come as a pyarrow table.
 
     >>> import ibis
     >>> from veil.engines import relation_of
@@ -20,7 +30,8 @@ def fetch_rows(relation: Relation, progress: Progress) -> Source:
     [['a', 'b'], ['a']]
     """
     progress.phase(f"reading all rows of {relation.name} into memory")
-    with relation.explain_errors(), relation.batches(relation.table) as batches:
+    table = relation.table if columns is None else relation.table.select(list(columns))
+    with relation.explain_errors(), relation.batches(table) as batches:
         rows = batches.read_all()
-    columns = {name: relation.arrow_view(name, rows[name]) for name in rows.column_names}
-    return Source(normalize(pa.table(columns)), "pyarrow")
+    cells = {name: relation.arrow_view(name, rows[name]) for name in rows.column_names}
+    return Fetched(normalize(pa.table(cells)), "pyarrow", relation=relation)

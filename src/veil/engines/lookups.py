@@ -30,7 +30,8 @@ class Lookup:
     tag
         Begins the names of everything that is joined.
     values, missing
-        The values as the engine spells them, and which of them are missing values.
+        The values as the engine spells them, and which of them are missing values. A quoted empty field of a CSV file may
+        be one to Veil, and is a text to the engine, which is joined like any other.
     payload
         Labels or numbers, one for each value.
     """
@@ -40,6 +41,10 @@ class Lookup:
     values: pa.Array
     missing: NDArray[np.bool_]
     payload: dict[str, pa.Array]
+
+    def __post_init__(self) -> None:
+        equals_nothing = np.array(self.values.is_null(nan_is_null=True), np.bool_)
+        object.__setattr__(self, "missing", self.missing & equals_nothing)
 
     def join_to(self, table: ibis.Table) -> ibis.Table:
         """Join what is not the same for all values."""

@@ -218,8 +218,8 @@ def _of_path(path: str, format: Format | None, engine: Engine, settings: Setting
     backend = new_duckdb()
     settings.apply(backend)
     with explain_errors(path):
-        table = scan.open(backend)
         scan = settle_format(scan, backend)
+        table = scan.open(backend)
         empty = not collect(backend, table.limit(1)).num_rows
     relation = _check_relation(
         Relation(table, backend, path, "file", Files(path, scan.format), scan, settings)

@@ -172,7 +172,7 @@ def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -
         relation = replace(relation, scan=replace(relation.scan, texts=()))
     read = [*columns_read(plan, relation.table.columns), *_columns_of_subsets(plan)]
     check_columns(relation, read)
-    return condensed_source(bring_over(*_columns_for_release(relation, plan, read), progress), read)
+    return condensed_source(bring_over(*columns_for_release(relation, plan, read), progress), read)
 
 
 def _check_models(relation: Relation, plan: Plan) -> None:
@@ -184,7 +184,7 @@ def _check_models(relation: Relation, plan: Plan) -> None:
         model.check_table(table)
 
 
-def _columns_for_release(relation: Relation, plan: Plan, read: Sequence[str]) -> tuple[Relation, list[str]]:
+def columns_for_release(relation: Relation, plan: Plan, read: Sequence[str]) -> tuple[Relation, list[str]]:
     """Return which columns are needed for a release.
 
     Of what is masked in it and read by nothing else, only the name is brought over.

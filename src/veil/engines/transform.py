@@ -9,6 +9,7 @@ says.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,8 +37,19 @@ class Transform:
 
     # The column `part` tells which part of the release a row belongs to; -1 if it is suppressed.
 
-    def __init__(self, outcome: Outcome, source: EngineSource, *, keep: str | None = None) -> None:
-        """Prepare what the engine has to look up. `keep` is a column that stays as it is, for a check before it goes."""
+    def __init__(
+        self,
+        outcome: Outcome,
+        source: EngineSource,
+        *,
+        keep: str | None = None,
+        labelled: Collection[str] = (),
+    ) -> None:
+        """Prepare what the engine has to look up.
+
+        `keep` is a column that stays as it is, for a check before it goes. Columns that are `labelled` show text also on
+        their lowest level, as other rows of the same release show labels there.
+        """
         prepared = outcome.prepared
         assert prepared is not None
         self.keep = keep
@@ -65,6 +77,7 @@ class Transform:
                 prepared.codes[j],
                 [part.levels[j] for part in outcome.parts],
                 needed,
+                is_labelled=name in labelled,
             )
             for j, name in enumerate(prepared.encoding.names)
         ]
@@ -176,13 +189,15 @@ class _Column:
         codes: NDArray[np.int32],
         levels: list[int],
         numbered: list[int],
+        *,
+        is_labelled: bool,
     ) -> None:
         self.name, self.hierarchy, self.codes, self.levels = name, hierarchy, codes, levels
         seen = source.dictionary(name)
         self.is_text = is_text(seen.type)
         known = hierarchy.encode(seen, name)
         # Of a random sample, labels of the hierarchy are all that is shown: the type of a column may tell of its records.
-        self.is_kept = not any(levels) and not source.is_sample
+        self.is_kept = not any(levels) and not source.is_sample and not is_labelled
         payload = {f"c{part}": pa.array(hierarchy.label_map(levels[part])[known]) for part in numbered}
         if not self.is_kept:
             for level in sorted(set(levels)):

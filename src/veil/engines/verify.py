@@ -26,6 +26,7 @@ from veil.engines.lookups import as_released, is_not, key
 from veil.engines.transform import Transform
 from veil.models.subset import numbers_with_gaps
 from veil.outcome.outcome import Outcome
+from veil.plan.plan import Plan
 from veil.published.finding import Finding, Verification
 from veil.published.people import People
 from veil.verification.release import as_published, verify_links, verify_models, verify_roles
@@ -145,30 +146,44 @@ def _without_labels(source: EngineSource, outcome: Outcome) -> Scan | None:
 def _verify_people(
     outcome: Outcome, source: EngineSource, names: list[str], flag: str | None, written: Condensed
 ) -> list[Finding]:
+    """Check models that count people, on rows of which the column that tells them apart has not gone yet."""
+    assert outcome.plan is not None
+    transform = Transform(outcome, source, keep=outcome.plan.person_column)
+    relation = dataclasses.replace(
+        source.relation,
+        table=transform(source.relation.table),
+        scan=_without_labels(source, outcome),
+    )
+
+    def judge(cells: pa.Table, weights: NDArray[np.int64], people: People) -> list[Finding]:
+        return _verify_models(outcome, cells, weights, flag, people)
+
+    return verify_people(outcome.plan, relation, transform.kept_as, names, written, judge)
+
+
+def verify_people(
+    plan: Plan,
+    relation: Relation,
+    whose: str,
+    names: list[str],
+    written: Condensed,
+    judge: Callable[[pa.Table, NDArray[np.int64], People], list[Finding]],
+) -> list[Finding]:
     """Check models that count people. Written rows do not tell whose they are: so the engine makes them again, for counting.
 
-    Everything is as it is written, but the column that tells people apart has not gone yet. What is counted has to be
-    what was written, combination by combination.
+    Everything is as it is written, but the column that tells people apart has not gone yet: it is `whose`. What is
+    counted has to be what was written, combination by combination.
     """
-    assert outcome.plan is not None
-    person = outcome.plan.person_column
+    person = plan.person_column
     assert person is not None
-    transform = Transform(outcome, source, keep=person)
-    with_people, whose = transform(source.relation.table), transform.kept_as
-    relation = dataclasses.replace(
-        source.relation, table=with_people, scan=_without_labels(source, outcome), origin=None, note=None
-    )
-    made = condense(copy_rows(relation), [*names, whose])
-    known = People.of(made.table, whose, all_rows=outcome.plan.knows == "all rows")
+    made = condense(copy_rows(dataclasses.replace(relation, origin=None, note=None)), [*names, whose])
     cells = made.table.drop_columns([whose])
-    found = _verify_models(outcome, cells, made.weights, flag, known)
-    if outcome.plan.identifying[person] == "pseudonym":
-        hidden = np.array(
-            pc.equal(cells[person].cast(pa.string()), outcome.plan.marker or "").fill_null(True)
-        )
-        found += verify_roles(cells.select([person]), outcome.plan)
+    found = judge(cells, made.weights, People.of(made.table, whose, all_rows=plan.knows == "all rows"))
+    if plan.identifying[person] == "pseudonym":
+        hidden = np.array(pc.equal(cells[person].cast(pa.string()), plan.marker or "").fill_null(True))
+        found += verify_roles(cells.select([person]), plan)
         found += verify_links(
-            pa.table({person: made.table[whose]}), cells.select([person]), outcome.plan, None, hidden
+            pa.table({person: made.table[whose]}), cells.select([person]), plan, None, hidden
         )
     same = compare_counts(cells, made.weights, written.table, written.weights)
     promise = "the rows whose people were counted are those that were written"

@@ -45,6 +45,8 @@ from veil.hierarchies._labels import Group as Group
 from veil.hierarchies._labels import Label as Label
 from veil.hierarchies._ordering import Ordering as Ordering
 from veil.hierarchies._ordering import ordering as ordering
+from veil.hierarchies._preview import Preview as Preview
+from veil.hierarchies._preview import preview as preview
 from veil.hierarchies._priority import Priority as Priority
 from veil.hierarchies._redaction import Redaction as Redaction
 from veil.hierarchies.hierarchy import Hierarchy as Hierarchy
@@ -96,6 +98,7 @@ if not TYPE_CHECKING:
         "Hierarchy",
         "Interval",
         "Label",
+        "Preview",
         "auto",
         "categories",
         "dates",
@@ -103,6 +106,7 @@ if not TYPE_CHECKING:
         "identity",
         "intervals",
         "ordering",
+        "preview",
         "priority",
         "propose",
         "read",

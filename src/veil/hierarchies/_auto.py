@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -28,6 +28,7 @@ from veil.tables.text import canonical_text
 Proposal = Suppression | Intervals | Dates | Redaction | Priority
 
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DATE_LIKE = re.compile(r"(\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d\d)|\d{4}[./-]\d{1,2}[./-]\d{1,2})([ T].*)?")
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9./_-]*")
 _LONGEST_CODE = 12
@@ -43,12 +44,14 @@ class Auto(Builder):
     3. Numbers: intervals whose width is 1, 2 or 5 times a power of ten, about 20 of them on level 1, and
        twice as wide on every further level.
     4. Text that is all ISO dates: as dates. So is text that is all dates of one other form (31.12.2020, 31/12/2020,
-       12/31/2020 or 2020/12/31), unless a second form fits all of it too, as with days up to 12 only.
-    5. Text of equal length that is all digits, such as postal codes: redaction from the right.
-    6. Text that is all numbers, written without leading zeros: as numbers.
-    7. Text that looks like codes (at most 12 letters, digits and signs without spaces, most with a digit):
+       12/31/2020 or 2020/12/31, each also with a time of day), unless a second form fits all of it too, as with days up to 12 only.
+    5. Text of which most looks like dates, but in several forms: suppression, as a part of such a text is the day of some
+       and the year of others.
+    6. Text of equal length that is all digits, such as postal codes: redaction from the right.
+    7. Text that is all numbers, written without leading zeros: as numbers.
+    8. Text that looks like codes (at most 12 letters, digits and signs without spaces, most with a digit):
        redaction from the right.
-    8. Anything else: by frequency, the rarest values are suppressed first.
+    9. Anything else: by frequency, the rarest values are suppressed first.
 
     The proposal depends on the data. For a plan that is used again and again, call `propose` once and write
     down what it returns.
@@ -93,7 +96,10 @@ class Auto(Builder):
         if all(map(_ISO_DATE.fullmatch, texts)) and all(map(_is_date, texts)):
             return Dates(("month", "year", "decade"), root=True)
         if (form := form_of(texts)) is not None:
-            return Dates(("month", "year", "decade"), format=form, root=True)
+            days = ("day",) if "%H" in form else ()
+            return Dates((*days, "month", "year", "decade"), format=form, root=True)
+        if look_like_dates(texts):
+            return Suppression()
         if len({len(text) for text in texts}) == 1 and all(text.isdigit() for text in texts):
             return Redaction()
         if all(map(_PLAIN_NUMBER.fullmatch, texts)):
@@ -152,6 +158,15 @@ def _is_date(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def look_like_dates(texts: Collection[str]) -> bool:
+    """Whether most texts look like dates, of whatever forms.
+
+    >>> look_like_dates(["31.12.2020", "2020-12-31", "31/12/20", "unknown"]), look_like_dates(["A1.5", "B2.7"])
+    (True, False)
+    """
+    return sum(map(bool, map(_DATE_LIKE.fullmatch, texts))) * 2 > len(texts)
 
 
 def _look_like_codes(texts: list[str]) -> bool:

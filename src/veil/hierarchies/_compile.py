@@ -43,7 +43,7 @@ def empty(source: str) -> HierarchyError:
 
 def texts(column: Sequence[Any]) -> Sequence[Label]:
     """Labels as text; numbers, dates and the like in the canonical text of their type."""
-    if all(type(value) is str or value is None for value in column):
+    if set(map(type, column)) <= {str, type(None)}:
         return column
     return [value if type(value) is str or value is None else text_of(value) for value in column]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Annotated, ClassVar, Literal, get_args
 
+import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +16,7 @@ from pydantic import Field, model_validator
 from veil.base.declare import declared
 from veil.errors import HierarchyError, Say
 from veil.hierarchies._axis import Moment
-from veil.hierarchies._builders import Builder, Shown, named_ends
+from veil.hierarchies._builders import Builder, Shown
 from veil.hierarchies._common import finish, present
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
 from veil.tables.text import canonical_text
@@ -118,12 +119,45 @@ class Dates(Builder):
         return self
 
     def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
-        """Dates from which on others are coded, unless they can be read in the labels."""
-        return named_ends(self, ("bottom", "top"), shown)
+        """Nothing: the dates from which on others are coded are a decision, not somebody's value."""
+        return {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Label each moment on each level."""
         known = present(values, column)
+        columns = self._quick_columns(known, column)
+        if columns is None:
+            columns = self._slow_columns(known, column)
+        names = [column, *self.units]
+        if self.root:
+            columns.append([ROOT] * len(columns[0]))
+            names.append("all")
+        return finish(columns, values, column, names=names)
+
+    def _quick_columns(self, known: pa.Array, column: str) -> list[Sequence[str]] | None:
+        """Label each second, hour or day once, whatever number of moments it has; None where moments decide one by one."""
+        if not pa.types.is_timestamp(known.type) or len(known) < _MANY or self.bottom or self.top:
+            return None
+        local = known if known.type.tz is None else pc.local_timestamp(known)
+        floored = pc.floor_temporal(local, unit="microsecond").cast(pa.timestamp("us"), safe=False)
+        ticks = floored.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        order = np.argsort(ticks)
+        ticks = ticks[order]
+        if not (ticks[1:] != ticks[:-1]).all() or ticks[0] < _FIRST or ticks[-1] > _LAST:
+            return None
+        texts = canonical_text(known, column=column)
+        columns: list[Sequence[str]] = [[texts[at] or "" for at in order.tolist()]]
+        for unit in self.units:
+            label, length = _labeller(unit, self.style, self.weeks), _LENGTHS.get(unit, _LENGTHS["day"])
+            periods = ticks // length
+            starts = np.flatnonzero(np.append(True, periods[1:] != periods[:-1]))
+            named = [label(_EPOCH + timedelta(microseconds=at * length)) for at in periods[starts].tolist()]
+            repeated = np.repeat(np.array(named, object), np.diff(np.append(starts, ticks.size)))
+            columns.append(repeated.tolist())
+        return columns
+
+    def _slow_columns(self, known: pa.Array, column: str) -> list[Sequence[str]]:
+        """Label each moment by itself."""
         pairs = sorted(zip(self._moments(known, column), canonical_text(known, column=column), strict=True))
         moments = [moment for moment, _ in pairs]
         columns: list[Sequence[str]] = [[text or "" for _, text in pairs]]
@@ -131,11 +165,7 @@ class Dates(Builder):
         for unit in self.units:
             label = _labeller(unit, self.style, self.weeks)
             columns.append([code or label(moment) for code, moment in zip(coded, moments, strict=True)])
-        names = [column, *self.units]
-        if self.root:
-            columns.append([ROOT] * len(moments))
-            names.append("all")
-        return finish(columns, values, column, names=names)
+        return columns
 
     def _moments(self, known: pa.Array, column: str) -> list[datetime]:
         kind = known.type
@@ -193,11 +223,26 @@ def dates(
     return Dates(units, style, weeks, bottom, top, format, root)
 
 
+_MANY = 1_000
+"""Moments from which on it pays to label whole days and hours."""
+
+_EPOCH = datetime(1970, 1, 1)
+_LENGTHS = {"second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6, "day": 86_400 * 10**6}
+"""Microseconds of the units that are shorter than a day, and of a day, of which all longer ones are made."""
+
+_FIRST = (datetime.min - _EPOCH) // timedelta(microseconds=1)
+_LAST = (datetime.max - _EPOCH) // timedelta(microseconds=1)
+"""The moments that Python can name."""
+
+_DAYS = {
+    "%d.%m.%Y": r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}",
+    "%d/%m/%Y": r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
+    "%m/%d/%Y": r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
+    "%Y/%m/%d": r"[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}",
+}
+_TIMES = {"": "", " %H:%M": " [0-9]{1,2}:[0-9]{2}", " %H:%M:%S": " [0-9]{1,2}:[0-9]{2}:[0-9]{2}"}
 _FORMS = {
-    "%d.%m.%Y": re.compile(r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"),
-    "%d/%m/%Y": re.compile(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}"),
-    "%m/%d/%Y": re.compile(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}"),
-    "%Y/%m/%d": re.compile(r"[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}"),
+    day + time: re.compile(look + clock) for day, look in _DAYS.items() for time, clock in _TIMES.items()
 }
 
 
@@ -208,6 +253,8 @@ def form_of(texts: Sequence[str]) -> str | None:
 
     >>> form_of(["31.12.2020", "3.4.2021"]), form_of(["12/31/2020", "3/4/2021"]), form_of(["3/4/2021"])
     ('%d.%m.%Y', '%m/%d/%Y', None)
+    >>> form_of(["31.12.2020 8:30", "3.4.2021 17:05"])
+    '%d.%m.%Y %H:%M'
     """
     fitting = _fitting(texts)
     return fitting[0] if texts and len(fitting) == 1 else None

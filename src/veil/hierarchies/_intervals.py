@@ -33,7 +33,7 @@ from veil.hierarchies._labels import (
     make_label,
     unique_labels,
 )
-from veil.hierarchies._partition import Level, Line, Range, Segment, Side
+from veil.hierarchies._partition import SAFE, Level, Line, Range, Segment, Side
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
 from veil.tables.text import canonical_text
 
@@ -144,8 +144,11 @@ class Intervals(Builder):
         return self
 
     def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
-        """Intervals and bounds that were given one by one, unless their ends can be read in the labels."""
-        return named_ends(self, ("listed", "lower", "upper"), shown)
+        """Intervals that were given one by one, unless their ends can be read in the labels.
+
+        Bounds are a decision of whoever plans the release, not somebody's value.
+        """
+        return named_ends(self, ("listed",), shown)
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Place the values on the line, cut it level by level, and label the pieces."""
@@ -272,6 +275,13 @@ def intervals(
 
 
 def _sort_values(texts: Iterable[str | None], numerators: Sequence[int]) -> tuple[list[str], list[int]]:
+    texts = list(texts)
+    if numerators and -SAFE < min(numerators) <= max(numerators) < SAFE:
+        places = np.array(numerators, np.int64)
+        order = np.argsort(places)
+        ordered = places[order]
+        if (ordered[1:] != ordered[:-1]).all():  # otherwise texts decide
+            return [texts[at] or "" for at in order.tolist()], ordered.tolist()
     pairs = sorted((number, text or "") for number, text in zip(numerators, texts, strict=True))
     return [text for _, text in pairs], [number for number, _ in pairs]
 

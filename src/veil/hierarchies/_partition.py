@@ -20,7 +20,7 @@ from veil.hierarchies._labels import Group, Label
 Integers = npt.NDArray[Any]
 """64-bit integers, or Python's where those are too short."""
 
-_SAFE = 2**60  # twice this still fits into 64 bits
+SAFE = 2**60  # twice this still fits into 64 bits
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Line:
         self._bounds = bounds
         places = [each * (self._scale // denominator) for each in numerators]
         largest = max(map(abs, [*places, *(self._whole(mark) for mark in marks)]), default=0)
-        self._dtype: type = np.int64 if largest < _SAFE else object
+        self._dtype: type = np.int64 if largest < SAFE else object
         self._places: Integers = np.array(places, dtype=self._dtype)
 
     def outside(self) -> npt.NDArray[np.intp]:

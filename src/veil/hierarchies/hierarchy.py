@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from veil.errors import HierarchyError
 from veil.hierarchies._compile import (
@@ -41,6 +42,9 @@ Naming = Callable[[int, Mapping[int, list[str]]], Mapping[int, str]]
 """Makes the labels of a level anew, given its number and some values of each label, by its code."""
 
 MISSING_WORD = "NULL"  # stands for the missing value in tables and files, in any letter case
+_MANY = 10_000
+"""Values from which on Arrow looks them up faster than a dictionary does."""
+
 ROOT = "*"
 UNPUBLISHED = "(not published)"
 
@@ -256,12 +260,16 @@ class Hierarchy:
         [1, 0]
         """
         texts = canonical_text(values)
-        code_of = self._code_of
-        codes = [code_of.get(text, -1) for text in texts]
-        if -1 in codes:
-            uncovered = [text for text, code in zip(texts, codes, strict=True) if code < 0]
+        if len(texts) < _MANY:
+            code_of = self._code_of
+            codes = np.array([code_of.get(text, -1) for text in texts], dtype=np.int32)
+        else:
+            found = pc.index_in(pa.array(texts, pa.string()), value_set=pa.array(self.labels[0], pa.string()))
+            codes = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+        if (codes < 0).any():
+            uncovered = [text for text, code in zip(texts, codes.tolist(), strict=True) if code < 0]
             complain_uncovered(column, uncovered, len(texts), self.labels[0])
-        return np.array(codes, dtype=np.int32)
+        return codes
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Return itself after checking that it covers the values; a missing value is added if not listed.

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.exact import largest_count
+from veil.base.views import View
 from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.people import OneRow, People, Persons
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, roll_up
-from veil.classes.voters import OneValueEach, seen_by, vote
+from veil.classes.voters import OneValueEach, vote
 from veil.models.base import (
     ClassCriterion,
     Forbidding,
@@ -25,6 +26,7 @@ from veil.models.base import (
     SampleCriterion,
     Settling,
     Sized,
+    readings,
 )
 from veil.quality.base import Evaluation, Node, QualityModel, Tally
 
@@ -68,14 +70,14 @@ class Evaluator:
         self.on_sample: list[SampleCriterion] = []
         # Those of them that leave one and the same largest remainder in any order: they go first, together.
         self.settling: list[Settling] = []
-        for model in models:
-            voters = seen_by(sample, model.view)
+        read = [(model, *each) for model in models for each in readings(model, sample)]
+        for model, view, voters in read:
             criterion = model.bind(voters)
             self.smallest = max(self.smallest, _smallest(model, criterion, voters))
             if criterion is None:
                 continue
             if sample.persons is not None:
-                self._judge_by_people(model, criterion, voters)
+                self._judge_by_people(model, view, criterion, voters)
             elif isinstance(criterion, Settling):
                 self.settling.append(criterion)
             elif isinstance(criterion, SampleCriterion):
@@ -99,7 +101,7 @@ class Evaluator:
             self._count_people(sample.persons, limit)
 
     def _judge_by_people(
-        self, model: PrivacyModel, criterion: ClassCriterion | SampleCriterion, voters: Sample
+        self, model: PrivacyModel, view: View, criterion: ClassCriterion | SampleCriterion, voters: Sample
     ) -> None:
         """Take in a criterion that is to judge people who may have several rows.
 
@@ -110,7 +112,7 @@ class Evaluator:
         if isinstance(criterion, SampleCriterion):
             self.on_sample.append(criterion)
             return
-        if model.view == "one value":
+        if view == "one value":
             self.others += [OneValueEach(voters, name) for name in model.attribute_names]
         self.others.append(criterion)
 
@@ -196,7 +198,7 @@ class Evaluator:
         """Ask the privacy models about a node whose records are people: each counts once in a class."""
         persons, work = self.sample.persons, self.work
         assert persons is not None
-        voted = vote(table, persons)
+        voted = vote(table, persons, ordered=bool(self.on_sample))
         unsafe = (voted.count < self.smallest).astype(np.uint8)
         rejected = work.rejected[: len(table)]
         rejected[:] = people.spread(unsafe)

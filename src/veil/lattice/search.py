@@ -6,11 +6,12 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from veil.base.compiled import compiling_seconds
 from veil.classes.encoding import Levels
 from veil.classes.table import ClassTable, keep, roll_up
 from veil.lattice.cache import TableCache
@@ -95,25 +96,34 @@ class Search:
         limits: Limits | None = None,
         threads: int | None = None,
         progress: Callable[[Search], None] | None = None,
+        known: Space | None = None,
+        tables: TableCache | None = None,
     ) -> None:
+        """Take what `known` has evaluated for evaluated, add to it, and roll up from `tables`."""
         self.evaluator = evaluator
         self.measure = evaluator.measure
         self.space = Space(minimum, maximum, evaluator.allowed)
         self.limits = limits or Limits()
         self.threads = threads or cores()
         self.progress = progress
-        finest = evaluator.table
-        if finest.levels != minimum:
-            finest = keep(roll_up(evaluator.encoding, finest, minimum, evaluator.work))
-        self.tables = TableCache(finest)
+        self.tables = _tables_from(evaluator, minimum) if tables is None else tables
         self.best: Rank | None = None
+        if known is not None:
+            self.space.evaluated = known.evaluated
+            self.best = min(self._ranks(), default=None)
         self.curve: list[tuple[float, int, Score]] = []
         self.checks = 0
         self.decided = 0
         self.proven = False
         self.bound: Score | None = None
         self.ending: Ending = "finished"
-        self.started = time.perf_counter()
+        self.started = time.perf_counter() - compiling_seconds()
+
+    def _ranks(self) -> Iterator[Rank]:
+        """The ranks of all nodes of the space that are known to keep every promise."""
+        for levels, each in self.space.evaluated.items():
+            if each.anonymous and each.score is not None and levels in self.space:
+                yield each.score, sum(levels), levels
 
     def run(self, strategy: Strategy) -> Found:
         """Let a strategy search, and sum up."""
@@ -128,8 +138,8 @@ class Search:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the start."""
-        return time.perf_counter() - self.started
+        """Seconds since the start, without those in which kernels were compiled: on a new machine they would be most."""
+        return time.perf_counter() - compiling_seconds() - self.started
 
     @property
     def best_score(self) -> Score:
@@ -222,6 +232,13 @@ class Search:
         """Report progress."""
         if self.progress:
             self.progress(self)
+
+
+def _tables_from(evaluator: Evaluator, minimum: Levels) -> TableCache:
+    finest = evaluator.table
+    if finest.levels != minimum:
+        finest = keep(roll_up(evaluator.encoding, finest, minimum, evaluator.work))
+    return TableCache(finest)
 
 
 def cores() -> int:

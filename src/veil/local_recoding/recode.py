@@ -95,7 +95,8 @@ def recode(
             ")",
         )
     made = _Recoding(outcome, outcome.prepared, _recodable(outcome.prepared))
-    until = math.inf if time_limit is None else time.perf_counter() + time_limit
+    seconds = outcome.prepared.plan.time_limit if time_limit is None else time_limit
+    until = math.inf if seconds is None else time.perf_counter() + seconds
     asked = cancel or (lambda: False)
     before = made.left
     with following(progress) as shown:
@@ -136,14 +137,14 @@ def recode(
 def _recodable(prepared: Prepared) -> list[PrivacyModel]:
     """Return the models as they apply to some of the records, or refuse."""
     models: list[PrivacyModel] = []
-    for model in prepared.plan.models:
+    for model in prepared.plan.searched_models:
         if model.subset is not None:
             raise PlanError(
                 f"records cannot be recoded locally under {model}: in the population of its research subset nobody "
                 "could tell which level a person is on. Anonymize the rows of the subset alone"
             )
-    for model in prepared.plan.models:
-        sample = seen_by(prepared.sample, model.view)
+    for model in prepared.plan.searched_models:
+        sample = seen_by(prepared.sample, model.views[0])
         if not model.survives_union and isinstance(model.bind(sample), SampleCriterion):
             raise PlanError(
                 f"records cannot be recoded locally under {model}: what holds for some records and for others need "
@@ -161,7 +162,7 @@ class _Recoding:
         self.source: Source = outcome.source
         self.prepared = prepared
         self.models = models
-        voters = [seen_by(prepared.sample, model.view) for model in models]
+        voters = [seen_by(prepared.sample, model.views[0]) for model in models]
         self.smallest = max(
             model.minimal_class_size(each) for model, each in zip(models, voters, strict=True)
         )

@@ -51,7 +51,8 @@ class AlphaKAnonymity(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
-    view: ClassVar[View] = "most"
+    eased: ClassVar[tuple[str, float] | None] = ("alpha", 1)
+    views: ClassVar[tuple[View, ...]] = ("most",)
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

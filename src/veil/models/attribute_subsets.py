@@ -63,6 +63,7 @@ class SubsetKAnonymity(PrivacyModel):
     monotone_suppression: ClassVar[bool] = True
     reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+    eased: ClassVar[tuple[str, float] | None] = ("k", 1)
     counts_people: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -104,7 +105,7 @@ class SubsetKAnonymity(PrivacyModel):
         known = self.known_sets(names)
         if self.k == 1 or known == [names]:
             return None
-        return _Criterion(sample.encoding, known, self.k)
+        return _Criterion(sample.encoding, known, min(self.k, sample.records + 1))  # which no group has
 
     def verify(self, published: Published) -> Finding:
         """Count the records of every group of every set."""

@@ -6,7 +6,7 @@ that the search calls at every node. Models never learn how the search works.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
@@ -18,6 +18,7 @@ from veil.base.views import View
 from veil.base.wording import Direction, round_toward
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
+from veil.classes.voters import seen_by
 from veil.published.finding import Finding
 from veil.published.table import Published
 
@@ -166,6 +167,8 @@ class PrivacyModel:
     reads_labels
         Whether the model judges what the labels of a class say, not only which records it holds, so that
         microaggregated columns leave it nothing to judge.
+    judges_sizes
+        Whether the model judges the sizes of classes alone, and labels only tell which of several equal ones goes first.
     reads_levels
         Whether the verdict on a class depends on the generalization levels of its labels, so that a table with labels
         of several levels can only be verified part by part.
@@ -175,28 +178,34 @@ class PrivacyModel:
     monotone_if
         Which of the two kinds of monotone, "generalization" or "suppression", depend on parameters, and when they
         hold, in words. The class then has the safe answer, and every model its own.
-    view
+    views
         How it reads a class in which a person has several values of a sensitive attribute, where people may have several
-        rows: see `veil.classes.voters`. "one value", which rejects such classes, is right for every model.
+        rows: see `veil.classes.voters`. A class has to be acceptable as each of these. "one value", which rejects such
+        classes, is right for every model.
     known_in_part
         Whether its column may be one that an attacker knows, too: the model then says how much of it. For masks alone.
     counts_people
         Whether it can count people who may have several rows. Not so if it adds up records of several classes.
     unseen
         What the model promises and no table shows, in words: how it was made, for example.
+    eased
+        The parameter by which it promises less, and where that ends: there it promises next to nothing. Whatever fulfils the
+        model fulfils it with any value on the way there.
     """
 
     monotone_generalization: ClassVar[bool] = False
     monotone_suppression: ClassVar[bool] = False
     reads_labels: ClassVar[bool] = False
+    judges_sizes: ClassVar[bool] = False
     absence_tells: ClassVar[bool] = False
     reads_levels: ClassVar[bool] = False
     attacks: ClassVar[tuple[str, ...]] = ()
     monotone_if: ClassVar[Mapping[str, str]] = {}
     unseen: ClassVar[str | None] = None
-    view: ClassVar[View] = "one value"
+    views: ClassVar[tuple[View, ...]] = ("one value",)
     known_in_part: ClassVar[bool] = False
     counts_people: ClassVar[bool] = True
+    eased: ClassVar[tuple[str, float] | None] = None
 
     def why_not_people(self, *, all_rows: bool) -> str | None:
         """Say why the model cannot count people who may have several rows, or None: it can.
@@ -208,7 +217,7 @@ class PrivacyModel:
             return "it adds up the records of several classes, in which the same person may be"
         if self.subset is not None:
             return "its research subset chooses rows, and may choose some of a person's rows only"
-        if all_rows and self.reads_labels:
+        if all_rows and self.reads_labels and not self.judges_sizes:
             return "it reads the labels of a class, and people with the same rows have several"
         return None
 
@@ -247,6 +256,17 @@ class PrivacyModel:
         """
         return self.monotone_generalization and self.subset is None
 
+    @property
+    def survives_union_of_people(self) -> bool:
+        """Whether classes of different people that fulfil the model by themselves fulfil it together.
+
+        Where nobody is in both, whoever shows a value in one is counted once more in both together, and so are those who
+        show it in every view that adds up: the histograms of "one value" and of "most" are the sums of those of the two.
+        The "worst" view of both may be less even than the sum; models that read it say why they survive. What compares
+        with the whole table or with a population would have to know all people.
+        """
+        return self.survives_union and not self.compares_with and set(self.views) <= {"one value", "most"}
+
     def for_part(self, sample: Sample) -> PrivacyModel:
         """Return the model by which a part of the sample is judged, such that it says of the part what this one does."""
         return self
@@ -278,6 +298,12 @@ class PrivacyModel:
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
         """Return the strongest parameters for which the table fulfils the model, for each sensitive attribute."""
         return []
+
+
+def readings(model: PrivacyModel, sample: Sample) -> Iterator[tuple[View, Sample]]:
+    """Return the sample in each way that a model has to accept it; where every record is a person, there is one."""
+    for view in model.views[:1] if sample.persons is None else model.views:
+        yield view, seen_by(sample, view)
 
 
 def monotonicity(model: PrivacyModel | type[PrivacyModel]) -> dict[str, str]:

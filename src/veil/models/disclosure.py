@@ -11,6 +11,7 @@ from pydantic import Field
 
 from veil.base.declare import declared
 from veil.base.exact import Real, ball, decimal_fraction, float_above, largest_fraction, sign_of_logs
+from veil.base.views import View
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.models.base import Beside, PrivacyModel, Strength
@@ -44,6 +45,8 @@ class DeltaDisclosure(PrivacyModel):
     kind: Literal["DeltaDisclosure"] = Field(default="DeltaDisclosure", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
+    eased: ClassVar[tuple[str, float] | None] = ("delta", math.inf)
+    views: ClassVar[tuple[View, ...]] = ("most", "fewest")
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

@@ -44,12 +44,20 @@ class DistinctLDiversity(PrivacyModel):
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
-    view: ClassVar[View] = "worst"
+    eased: ClassVar[tuple[str, float] | None] = ("l", 1)
+    views: ClassVar[tuple[View, ...]] = ("worst",)
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
         """The sensitive attribute."""
         return (self.attribute,)
+
+    @property
+    def survives_union_of_people(self) -> bool:
+        """It does: a class fails if everybody in it shows one of some l - 1 values. What most people of two classes show is
+        shown by no more of each than shows the l - 1 values that most show there, so that somebody is left in both.
+        """
+        return True
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return l: each record brings one value."""
@@ -106,12 +114,20 @@ class RecursiveCLDiversity(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
-    view: ClassVar[View] = "worst"
+    eased: ClassVar[tuple[str, float] | None] = ("c", math.inf)
+    views: ClassVar[tuple[View, ...]] = ("worst",)
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
         """The sensitive attribute."""
         return (self.attribute,)
+
+    @property
+    def survives_union_of_people(self) -> bool:
+        """It does: in both classes somebody shows none of the l - 1 most frequent values, or nothing would be left. So
+        the worst view has r_1 = c_1 people and leaves n less the l - 1 largest counts, and both are as in a union of rows.
+        """
+        return True
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return l + floor(1/c).

@@ -57,13 +57,14 @@ class EntropyLDiversity(PrivacyModel):
     kind: Literal["EntropyLDiversity"] = Field(default="EntropyLDiversity", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
+    eased: ClassVar[tuple[str, float] | None] = ("l", 1)
     monotone_if: ClassVar[Mapping[str, str]] = {"generalization": "estimator is shannon"}
 
     def __post_init__(self) -> None:
         # A class variable of the base; the safe answer stays unless the estimator has earned the other.
         object.__setattr__(self, "monotone_generalization", self.estimator == "shannon")
         # Shannon's entropy only falls as counts move to frequent values; Grassberger's may rise: (2, 2) to (3, 1).
-        object.__setattr__(self, "view", "worst" if self.estimator == "shannon" else "one value")
+        object.__setattr__(self, "views", ("worst",) if self.estimator == "shannon" else ("one value",))
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

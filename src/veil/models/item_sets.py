@@ -56,6 +56,7 @@ class KMAnonymity(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+    eased: ClassVar[tuple[str, float] | None] = ("k", 1)
     known_in_part: ClassVar[bool] = True
 
     @property

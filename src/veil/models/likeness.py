@@ -42,7 +42,8 @@ class BetaLikeness(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
-    view: ClassVar[View] = "most"
+    eased: ClassVar[tuple[str, float] | None] = ("beta", math.inf)
+    views: ClassVar[tuple[View, ...]] = ("most",)
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

@@ -65,6 +65,7 @@ class DeltaPresence(PrivacyModel):
     kind: Literal["DeltaPresence"] = Field(default="DeltaPresence", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("table linkage",)
+    eased: ClassVar[tuple[str, float] | None] = ("maximum", 1)
     monotone_if: ClassVar[Mapping[str, str]] = {
         "generalization": "minimum is 0 or empty classes are forbidden"
     }

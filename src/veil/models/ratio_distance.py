@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
@@ -12,6 +13,7 @@ from pydantic import Field
 
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least, largest_fraction
+from veil.base.views import View
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
@@ -60,6 +62,8 @@ class RatioDistance(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
+    eased: ClassVar[tuple[str, float] | None] = ("t", math.inf)
+    views: ClassVar[tuple[View, ...]] = ("most", "sure")
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

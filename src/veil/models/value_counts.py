@@ -50,3 +50,26 @@ def count(
     masses = published.count_baseline(places[: len(values)][rows], len(domain))
     in_order = np.lexsort((codes, classes))
     return Counted(domain, masses, classes[in_order], codes[in_order], counts[in_order], published.sizes)
+
+
+def count_ends(
+    published: Published, attribute: str, order: Sequence[str] | None = None
+) -> tuple[Counted, Counted]:
+    """Count people by the first and by the last value that they show in a class, in the order of values."""
+    most = count(published.viewed("most"), attribute, ordered=True, order=order)
+    classes, people, values, codes = published.choices(attribute)
+    both = encode_comparable(pa.chunked_array([most.values, values.cast(most.values.type)]), attribute)[1]
+    place = np.empty(int(both.max(initial=-1)) + 1, np.int64)
+    place[both[: len(most.values)]] = np.arange(len(most.values))
+    places = place[both[len(most.values) :]][codes]
+    in_order = np.lexsort((places, people, classes))
+    changes = np.diff(classes[in_order], prepend=-1) != 0
+    changes |= np.diff(people[in_order], prepend=-1) != 0
+    first = np.flatnonzero(changes)
+    last = np.append(first[1:], in_order.size)[: first.size] - 1  # nobody at all shows nothing
+    ends = []
+    for chosen in (in_order[first], in_order[last]):
+        found, counts = np.unique(classes[chosen] * len(most.values) + places[chosen], return_counts=True)
+        number, code = np.divmod(found, len(most.values))
+        ends.append(most._replace(classes=number, codes=code, counts=counts))
+    return ends[0], ends[1]

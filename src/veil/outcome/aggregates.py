@@ -22,6 +22,7 @@ from veil.tables.columns import Floats, Groups, encode_values, is_ordered, is_qu
 from veil.tables.text import canonical_text, sorted_places
 
 Integers = NDArray[np.int64]
+_LARGEST = float(np.finfo(np.float64).max)
 Aggregate = Literal["centroid", "mean", "geometric mean", "median", "mode", "interval", "set"]
 
 
@@ -33,11 +34,12 @@ def aggregate_groups(
     *,
     keep_type: bool = False,
     least: int = 1,
+    people: NDArray[np.int32] | None = None,
 ) -> pa.Array:
     """Return the aggregate of each group.
 
     Of fewer than `least` known values there is none: the mean of one value is that value, and whose it is does not change
-    that it would be published.
+    that it would be published. Where `people` tells whose row each row is, these are values of so many people.
 
     "centroid" is the mean of numbers, dates and times, and the mode of everything else. A geometric mean is
     exp(mean(ln(v + 1))) - 1, so that 0 has one. The median of an even number of values lies halfway between both
@@ -55,9 +57,11 @@ def aggregate_groups(
     ['[20, 23]', '[40, 41]']
     """
     if least > 1:
-        known = np.bincount(
-            groups[np.array(pc.is_valid(column), dtype=np.bool_)], minlength=int(groups.max(initial=-1)) + 1
-        )
+        known_rows = np.array(pc.is_valid(column), dtype=np.bool_)
+        holders = groups[known_rows]
+        if people is not None:
+            holders = np.unique(np.stack([holders, people[known_rows]]), axis=1)[0]
+        known = np.bincount(holders, minlength=int(groups.max(initial=-1)) + 1)
         found = aggregate_groups(column, groups, how, name, keep_type=keep_type)
         return found.take(pa.array(np.arange(len(found)), mask=known < least))
     if pa.types.is_dictionary(column.type):
@@ -88,14 +92,16 @@ def _compute_aggregate(
     kind = column.type
     if keep_type and pa.types.is_decimal(kind):
         return _aggregate_decimals(column, groups, how, name)
-    # Of the largest unsigned numbers floats tell enough.
-    whole = pa.types.is_temporal(kind) or (keep_type and pa.types.is_integer(kind) and kind != pa.uint64())
-    if whole:
+    whole = pa.types.is_temporal(kind) or (keep_type and pa.types.is_integer(kind))
+    if whole and kind == pa.uint64():
+        values, known = _known_values(column, np.dtype(np.uint64))
+        values = values.astype(object if int(values.max(initial=0)) >= 2**63 else np.int64)
+    elif whole:
         numbers = whole_numbers(column) if pa.types.is_temporal(kind) else column.cast(pa.int64(), safe=False)
         values, known = _known_values(numbers, np.dtype(np.int64))
     else:
         values, known = _known_values(column.cast(pa.float64(), safe=False), np.dtype(np.float64))
-    if np.isinf(values[known]).any():
+    if not whole and np.isinf(values[known]).any():
         raise InputError(
             f"column {name!r} holds infinite numbers, of which there is no {how}. Give them another value first, or "
             "choose the mode or the set"
@@ -103,18 +109,16 @@ def _compute_aggregate(
     found = _Sorted(values[known], groups[known], int(groups.max(initial=-1)) + 1)
     if how == "geometric mean":
         _require_logarithms(column, values, known, name)
-        numbers = np.expm1(found.means(np.log1p(found.values)))
-        results: NDArray[Any] = np.floor(numbers + 0.5).astype(np.int64) if whole else numbers
+        numbers = np.expm1(found.means(np.log1p(found.values.astype(np.float64))))
+        results: NDArray[Any] = _rounded(numbers, values.dtype) if whole else numbers
     elif whole:
         results = found.whole_median() if how == "median" else found.whole_mean()
     else:
         results = found.median() if how == "median" else found.means(found.values)
     results = np.clip(results, *found.extremes())
-    made = pa.array(results, mask=found.sizes == 0)
+    made = pa.array(results, pa.uint64() if results.dtype == object else None, mask=found.sizes == 0)
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
         made = made.cast(pa.int32())
-    if kind == pa.uint64() and keep_type:
-        made = pc.floor(pc.add(made, 0.5))
     return made.cast(kind) if whole or keep_type else made
 
 
@@ -132,7 +136,7 @@ def _aggregate_decimals(column: pa.ChunkedArray, groups: Groups, how: str, name:
         numbers = values.astype(np.float64) * float(unit)
         _require_logarithms(column, numbers, known, name)
         means = np.expm1(found.means(np.log1p(found.values.astype(np.float64) * float(unit)))) / float(unit)
-        results: NDArray[Any] = np.array([math.floor(each + 0.5) for each in means], values.dtype)
+        results: NDArray[Any] = _rounded(means, values.dtype)
     else:
         results = found.whole_median() if how == "median" else found.whole_mean()
     results = np.clip(results, *found.extremes())
@@ -142,6 +146,11 @@ def _aggregate_decimals(column: pa.ChunkedArray, groups: Groups, how: str, name:
         for each, size in zip(results, found.sizes, strict=True)
     ]
     return pa.array(shown, kind)
+
+
+def _rounded(numbers: Floats, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Whole numbers, a half up, however large they are."""
+    return np.array([math.floor(each + 0.5) for each in numbers], kind)
 
 
 def _known_values(column: pa.ChunkedArray, kind: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -164,8 +173,15 @@ class _Sorted:
         return self._at(self.starts), self._at(self.ends - 1)
 
     def means(self, values: Floats) -> Floats:
-        sums = np.bincount(self.groups, values, minlength=self.sizes.size)
-        return np.asarray(sums / np.maximum(self.sizes, 1), np.float64)
+        sizes = np.maximum(self.sizes, 1)
+        if (
+            values.size and float(np.abs(values).max()) > _LARGEST / values.size
+        ):  # sums could be too large for a float
+            return np.asarray(
+                np.bincount(self.groups, values / sizes[self.groups], minlength=sizes.size), np.float64
+            )
+        sums = np.bincount(self.groups, values, minlength=sizes.size)
+        return np.asarray(sums / sizes, np.float64)
 
     def median(self) -> Floats:
         low, high = self._middle()
@@ -227,6 +243,8 @@ def _categorical(
     if how in ("interval", "set") or made.type != kind.value_type:
         return made
     values = column.unify_dictionaries().chunk(0).dictionary
+    if is_quantity(kind.value_type) and how != "mode":  # a mean need not be among them
+        values = pc.unique(made.drop_null())
     return pa.DictionaryArray.from_arrays(
         pc.index_in(made, values).cast(kind.index_type), values, ordered=kind.ordered
     )
@@ -273,11 +291,19 @@ def _sets(column: pa.ChunkedArray, groups: Groups, name: str) -> pa.Array:
 def _ranks(values: pa.Array, name: str) -> Integers:
     """The place of each value in the order of their type, or of their texts if that has none."""
     kind = values.type
-    if pa.types.is_boolean(kind):
-        values = values.cast(pa.int8())
+    if pa.types.is_boolean(kind) or pa.types.is_float16(kind):
+        values = _sortable(values)
     elif not (is_quantity(kind) or pa.types.is_string(kind)):
         values = pa.array(canonical_text(values, column=name), pa.string())
     return np.argsort(sorted_places(values))
+
+
+def _sortable(values: pa.Array) -> pa.Array:
+    """The values in a type that Arrow sorts, in the same order."""
+    kind = values.type
+    if pa.types.is_boolean(kind):
+        return values.cast(pa.int8())
+    return values.cast(pa.float32()) if pa.types.is_float16(kind) else values
 
 
 def _histogram(column: pa.ChunkedArray, groups: Groups) -> tuple[pa.Array, Integers, Integers, Integers]:
@@ -311,8 +337,7 @@ def ordered_places(column: pa.ChunkedArray, name: str) -> tuple[pa.Array, Intege
             "ordered category, or choose what needs none, such as the mode or the set"
         )
     values, codes = encode_values(column)
-    sortable = values.cast(pa.int8()) if pa.types.is_boolean(kind) else values
-    order = np.array(pc.array_sort_indices(sortable), dtype=np.int64)
+    order = np.array(pc.array_sort_indices(_sortable(values)), dtype=np.int64)
     place = np.argsort(order)
     place[np.array(pc.is_null(values), dtype=np.bool_)] = -1
     return values.take(pa.array(order)), place[codes]

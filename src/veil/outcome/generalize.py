@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from veil.base.progress import Progress
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
-from veil.classes.voters import seen_by
+from veil.classes.voters import seen_by, tell_several_values
 from veil.errors import NoSolutionError, PlanError
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimality import gap_to_optimum
@@ -61,11 +61,13 @@ def search_best(
     plan = prepared.plan
     blind = plan.choose_by == "quasi-identifiers"
     sample, models = (
-        (_without_sensitive(prepared), plan.blind_models) if blind else (prepared.sample, plan.models)
+        (_without_sensitive(prepared), plan.blind_models)
+        if blind
+        else (prepared.sample, plan.searched_models)
     )
     evaluator = Evaluator(sample, models, plan.quality, plan.suppression_limit)
     seconds = plan.seconds
-    limits = Limits(seconds, plan.check_limit or math.inf, cancel or (lambda: False))
+    limits = Limits(seconds, plan.checks, cancel or (lambda: False))
 
     def tell(search: Search) -> None:
         shown = "no solution yet" if search.best is None else f"best {search.best_score[0]:.6g}"
@@ -103,7 +105,7 @@ def _without_sensitive(prepared: Prepared) -> Sample:
 def _require_all_models(prepared: Prepared, levels: Levels, rejected: NDArray[np.uint8]) -> None:
     """Refuse a choice by quasi-identifiers alone that does not protect sensitive values, rather than mend it by them."""
     plan = prepared.plan
-    every = Evaluator(prepared.sample, plan.models, plan.quality, plan.suppression_limit)
+    every = Evaluator(prepared.sample, plan.searched_models, plan.quality, plan.suppression_limit)
     node, satisfied, *_ = every.judge(levels, prepared.sample.table)
     if not satisfied or (node.rejected > rejected).any():
         models = " and ".join(str(model) for model in plan.models if model.attribute_names)
@@ -180,6 +182,9 @@ def _why_not(found: Found, prepared: Prepared) -> str:
     seen = (
         f"The closest one that was looked at ({levels}) would suppress {suppressed} of "
         f"{everybody} {what} ({suppressed / everybody:.1%})"
+    )
+    seen += tell_several_values(
+        prepared.sample, (name for model in plan.models for name in model.attribute_names)
     )
     ways = (
         "Raise `suppression_limit`, add levels to the hierarchies (a top level `*` always helps), raise "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from veil.outcome.outcome import Outcome, prepared_part
 from veil.plan.prepare import Prepared
@@ -30,7 +31,26 @@ def measures_of(outcome: Outcome) -> dict[str, float | int]:
     return _of_parts(outcome, outcome.prepared)
 
 
-def _of_parts(outcome: Outcome, prepared: Prepared) -> dict[str, float | int]:
+def kept_by_column(outcome: Outcome) -> dict[str, float]:
+    """Return how much each generalized column keeps: from 0, where a cell says nothing, to 1, where it is as it was.
+
+    Records that are suppressed say nothing.
+    """
+    prepared = outcome.prepared
+    if prepared is None:
+        return {}
+    covered, records, _ = _covered(outcome, prepared)
+    kept = {}
+    for name, hierarchy, share in zip(
+        prepared.encoding.names, prepared.encoding.hierarchies, covered / max(1, records), strict=False
+    ):
+        least = 1 / hierarchy.domain_size
+        kept[name] = float(1 - (share - least) / (1 - least)) if least < 1 else 1.0
+    return kept
+
+
+def _covered(outcome: Outcome, prepared: Prepared) -> tuple[NDArray[np.float64], int, NDArray[np.int64]]:
+    """Return what all cells of each column cover together, the number of records, and of how many distinct values."""
     hierarchies, suppressed = prepared.encoding.hierarchies, outcome.suppressed
     distinct = prepared.sample.distinct_microaggregated
     covered = np.full(len(hierarchies) + distinct.size, float(suppressed))
@@ -46,6 +66,12 @@ def _of_parts(outcome: Outcome, prepared: Prepared) -> dict[str, float | int]:
             sample = prepared_part(prepared, part.rows).sample
             classes, _ = sample.classes_of_rows(part.levels)
             covered[len(hierarchies) :] += sample.distinct_in_classes(classes) @ classes.count / distinct
+    return covered, records, distinct
+
+
+def _of_parts(outcome: Outcome, prepared: Prepared) -> dict[str, float | int]:
+    hierarchies = prepared.encoding.hierarchies
+    covered, records, distinct = _covered(outcome, prepared)
     sizes = outcome.published.sizes
     bare = records - int(sizes.sum())
     # A microaggregated column loses nothing only in classes of one value: there is no least share to subtract.

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
-from veil.errors import PlanError, did_you_mean
+from veil.errors import NOTHING, PlanError, Say, did_you_mean
 from veil.models.base import PrivacyModel
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
@@ -32,6 +32,9 @@ class Method:
 
     shuffles: ClassVar[bool] = False
     """Whether the output is safe in a random order only."""
+
+    why_not_people: ClassVar[str] = "it counts records"
+    """Why its promise does not hold of people who have several rows, where it does not."""
 
     @property
     @abstractmethod
@@ -54,6 +57,11 @@ class Method:
         return ()
 
     @property
+    def counts_records(self) -> bool:
+        """Whether what it promises is about records, so that it has to know who has several of them."""
+        return bool(self.privacy_models)
+
+    @property
     def local_epsilon(self) -> str | None:
         """Privacy loss of each person whose values are drawn anew, such as "ln(3)"; None where nothing bounds it."""
         return None
@@ -61,6 +69,21 @@ class Method:
     @abstractmethod
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         """Mask a table; the given one stays as it is."""
+
+    def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
+        """Mask a table in which people have several rows, told apart by a column, so that they are what promises count.
+
+        The column stays in the table; whoever calls takes it out. A method that counts records and does not say how it
+        counts people refuses.
+        """
+        if not self.counts_records:
+            return self.mask(table, randomness)
+        raise PlanError(
+            f"{type(self).__name__} promises nothing to people who have several rows: {self.why_not_people}. Keep one row of "
+            "each person and say ",
+            Say("person", NOTHING),
+            ", or use Mondrian or `veil.anonymize`, which count people",
+        )
 
     def outcome(
         self,

@@ -21,6 +21,8 @@ from veil.classes.sample import Sample
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
 from veil.models.base import PrivacyModel
+from veil.models.k_anonymity import KAnonymity
+from veil.outcome.several import TableOut
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.finding import Verification
@@ -73,6 +75,8 @@ class Outcome:
         What came in, and where its rows are: in memory, or with an engine.
     asked : Plan or tuple of Method
         What was to be done: a plan, or masking methods in their order.
+    person : str, optional
+        Of masks: the column of the input that tells people apart, if they may have several rows. A plan has its own.
     table : pyarrow.Table
         What goes out. Of a table that an engine holds each combination of cells once.
     weights : array, optional
@@ -112,6 +116,8 @@ class Outcome:
         Concerns about it that somebody has said to know and accept: see `veil.risk.concerns`.
     account : object
         What privacy policies asked and how it was met, if there were any: see `veil.policy`.
+    tables : dict
+        Of several tables, whose rows are stacked in `table`: each as it leaves, by name. Empty if there is one.
     """
 
     source: Source
@@ -135,6 +141,8 @@ class Outcome:
     over_limit: bool = False
     acknowledged: tuple[str, ...] = ()
     account: object = None
+    person: str | None = None
+    tables: Mapping[str, TableOut] = field(default_factory=dict)
 
     # --- what was asked ---------------------------------------------------------------------------
 
@@ -154,6 +162,11 @@ class Outcome:
         if isinstance(self.asked, Plan):
             return self.asked.models
         return tuple(model for method in self.asked for model in method.privacy_models)
+
+    @property
+    def person_column(self) -> str | None:
+        """The column of the input that tells people apart; None if every row is a person, or nobody has said."""
+        return self.person if self.plan is None else self.plan.person_column
 
     @property
     def marker(self) -> str | None:
@@ -282,10 +295,11 @@ class Outcome:
     @functools.cached_property
     def persons(self) -> People | None:
         """Whose row each row of the input is, if people may have several."""
-        plan = self.plan
-        if plan is None or plan.person_column is None or plan.person_column not in self.original.column_names:
+        name = self.person_column
+        if name is None or name not in self.original.column_names:
             return None
-        return People.of(self.original, plan.person_column, all_rows=plan.knows == "all rows")
+        all_rows = self.plan is not None and self.plan.knows == "all rows"
+        return People.of(self.original, name, all_rows=all_rows)
 
     @functools.cached_property
     def attacked(self) -> Published:
@@ -337,6 +351,26 @@ def without_rows(outcome: Outcome) -> Outcome:
         table=outcome.table.filter(pa.array(~hidden)),
         rows=rows,
         weights=prepared.weights_of(rows),
+    )
+
+
+def without_columns(outcome: Outcome, names: Sequence[str]) -> Outcome:
+    """Return an outcome without some of its sensitive columns, and without what was promised of them."""
+    plan, prepared = outcome.plan, outcome.prepared
+    if not names or plan is None or prepared is None:
+        return outcome
+    left = tuple(model for model in plan.models if not set(names) & set(model.attribute_names))
+    plan = dataclasses.replace(
+        plan,
+        sensitive=tuple(name for name in plan.sensitive if name not in names),
+        models=left or (KAnonymity(1),),
+    )
+    return dataclasses.replace(
+        outcome,
+        source=dataclasses.replace(outcome.source, table=outcome.source.table.drop_columns(list(names))),
+        asked=plan,
+        prepared=dataclasses.replace(prepared, plan=plan, table=prepared.table.drop_columns(list(names))),
+        table=outcome.table.drop_columns(list(names)),
     )
 
 

@@ -13,7 +13,8 @@ from veil import quality as qualities
 from veil.base.declare import declared, show_value
 from veil.errors import ParameterError, PlanError, Say, Words, did_you_mean
 from veil.lattice import Auto, Strategy
-from veil.models import PrivacyModel
+from veil.models import KAnonymity, PrivacyModel
+from veil.models.item_sets import KMAnonymity
 from veil.plan.parameters import hierarchy_builder
 from veil.quality import Loss, QualityModel
 
@@ -45,6 +46,15 @@ def _hierarchies(value: Any) -> dict[str, Any]:
             f'{{"age": h.intervals(5, 10)}}; h.auto() proposes one. Got {show_value(value)}'
         )
     return {str(name): hierarchy_builder(each) for name, each in value.items()}
+
+
+def _items(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise PlanError(
+            "`items` should map each column of items to the hierarchy of these, or to None, for example "
+            f'{{"drugs": h.read("drugs.csv")}}. Got {show_value(value)}'
+        )
+    return {str(name): None if each is None else hierarchy_builder(each) for name, each in value.items()}
 
 
 def _names(value: Any, info: ValidationInfo) -> Any:
@@ -101,6 +111,9 @@ def _as_list(value: Any) -> list[Any] | None:
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 LevelsByName = dict[str, Annotated[int, Field(ge=0)]]
+
+_MOST_CHECKS = 2**62
+"""More than any search makes, and as good as no limit; larger numbers do not fit where checks are counted."""
 
 _ROLES: Words = (
     Say("quasi_identifiers"),
@@ -162,6 +175,17 @@ class Plan:
         ),
         Option(metavar="COLUMNS", hint="To mask: [cyan]name=mask[/cyan]."),
     ] = Field(default_factory=dict)
+    items: Annotated[
+        dict[str, Any],
+        BeforeValidator(_items),
+        Field(
+            description="sensitive columns that hold sets, whose items are generalized by a hierarchy or left out, one by one, "
+            "until KMAnonymity of the column holds; null: items stay or are left out"
+        ),
+        Option(
+            "--items", "COLUMN[=HIERARCHY]", hint="Goes with [cyan]--model km-anonymity:COLUMN,5,2[/cyan]."
+        ),
+    ] = Field(default_factory=dict)
     person: Annotated[
         str | None,
         Field(
@@ -170,6 +194,15 @@ class Plan:
         ),
         Option(metavar="COLUMN", hint="To say that every row is a person: [cyan]null[/cyan]."),
     ] = ASK
+    pseudonym_key: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            description="where the secret key of pseudonyms is: a file, or env:NAME for an environment variable. The same "
+            "person then has the same pseudonym in every release; without a key, pseudonyms are random",
+        ),
+        Option(metavar="FILE"),
+    ] = None
     knows: Annotated[
         Knows,
         Field(
@@ -302,6 +335,12 @@ class Plan:
 
     def _check_pseudonyms(self) -> None:
         """Allow for pseudonyms where people are counted, and where attackers are taken to know that rows belong together."""
+        if self.pseudonym_key is not None and "pseudonym" not in self.identifying.values():
+            raise PlanError(
+                Say("pseudonym_key"),
+                " speaks of pseudonyms, and no column gets any: say so of the one that tells people apart in ",
+                Say("identifying"),
+            )
         for name in [name for name, how in self.identifying.items() if how == "pseudonym"]:
             if name != self.person_column:
                 raise PlanError(
@@ -347,6 +386,40 @@ class Plan:
                 " speaks of people with several rows: name the column that tells people apart in ",
                 Say("person"),
             )
+
+    @property
+    def searched_models(self) -> tuple[PrivacyModel, ...]:
+        """The models as a search judges them: of sets whose items are generalized afterwards, how many records there are."""
+        return tuple(
+            KAnonymity(model.k) if isinstance(model, KMAnonymity) and model.attribute in self.items else model
+            for model in self.models
+        )
+
+    def check_items(self) -> None:
+        """Refuse items of which no model says how rare they may be, or of which others look at whole sets."""
+        for name in self.items:
+            speaking = [model for model in self.models if name in model.attribute_names]
+            sets = [model for model in speaking if isinstance(model, KMAnonymity)]
+            if name not in self.sensitive or len(sets) != 1:
+                raise PlanError(
+                    f"items of {name!r} are generalized until a model is fulfilled: add the column to ", Say("sensitive"),
+                    f" and KMAnonymity({name!r}, 5, 2) to ", Say("models"),
+                )  # fmt: skip
+            for model in speaking:
+                if model is not sets[0]:
+                    raise PlanError(
+                        f"{model} speaks of whole sets, and items of {name!r} are generalized: leave it out"
+                    )
+            if self.choose_by == "quasi-identifiers":
+                raise PlanError(
+                    Say("choose_by", "quasi-identifiers"), " looks at no other column, and what becomes of items of "
+                    f"{name!r} follows from all of them: leave ", Say("items"), " out, or choose by all columns",
+                )  # fmt: skip
+            if self.suppressed_rows == "keep cells":
+                raise PlanError(
+                    "items of suppressed records do not leave: with ", Say("items"), ", say ",
+                    Say("suppressed_rows", "blank"), " or ", Say("suppressed_rows", "drop"),
+                )  # fmt: skip
 
     @property
     def person_column(self) -> str | None:
@@ -417,6 +490,11 @@ class Plan:
         if self.time_limit is None:
             return self.strategy.time_limit if self.check_limit is None else math.inf
         return self.time_limit
+
+    @property
+    def checks(self) -> float:
+        """Checks after which a search ends."""
+        return math.inf if self.check_limit is None else min(self.check_limit, _MOST_CHECKS)
 
     @property
     def roles(self) -> dict[Role, tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Attribute, Sample
 from veil.classes.voters import seen_by
-from veil.errors import ImpossibleError, InputError, PlanError
+from veil.errors import ImpossibleError, InputError, PlanError, Say
 from veil.hierarchies import Hierarchy
 from veil.plan.people import number_people
 from veil.plan.plan import Plan
@@ -79,7 +79,10 @@ class Prepared:
 def columns_read(plan: Plan, columns: Iterable[str]) -> list[str]:
     """Return those columns of a table that matter for what is decided, quasi-identifiers first."""
     names = [name for name in columns if name in plan.quasi_identifiers]
-    wanted = [*plan.quality.attribute_names, *(n for model in plan.models for n in model.attribute_names)]
+    wanted = [
+        *plan.quality.attribute_names,
+        *(n for model in plan.searched_models for n in model.attribute_names),
+    ]
     person = [] if plan.person_column is None else [plan.person_column]
     return list(dict.fromkeys([*names, *wanted, *plan.aggregated, *person]))
 
@@ -89,12 +92,15 @@ def prepare(
     plan: Plan,
     weights: NDArray[np.int64] | None = None,
     columns: Sequence[str] | None = None,
+    hierarchies_of_all: Mapping[str, Hierarchy] | None = None,
 ) -> Prepared:
     """Check the table against the plan, build the hierarchies, encode and collapse.
 
-    Of a condensed table, `weights` tells how many records each row stands for, and `columns` which columns there are.
+    Of a condensed table, `weights` tells how many records each row stands for, and `columns` which columns there are. Of
+    a part of a table, `hierarchies_of_all` are those of the whole.
     """
     plan.check_columns(table.column_names if columns is None else columns)
+    plan.check_items()
     for model in plan.models:
         model.check_table(table)
     if table.num_rows == 0:
@@ -102,12 +108,20 @@ def prepare(
     names = [name for name in table.column_names if name in plan.quasi_identifiers]
     hierarchies, codes = [], []
     for name in names:
-        hierarchy, column_codes = encode(table[name], plan.quasi_identifiers[name], name, weights)
+        known = None if hierarchies_of_all is None else hierarchies_of_all[name]
+        hierarchy, column_codes = encode(table[name], plan.quasi_identifiers[name], name, weights, known)
         hierarchies.append(hierarchy)
         codes.append(column_codes)
     minimum, maximum = level_range(plan, names, hierarchies)
     person = plan.person_column
     people = None if person is None else number_people(table[person], person, weights)
+    if plan.items and people is not None and int(people.max()) + 1 < people.size:
+        raise PlanError(
+            "items are counted where everybody has one row, and several tables or rows of a person are not put together for "
+            "that: give one table with all items of a person, or leave ",
+            Say("items"),
+            " out",
+        )
     further = [name for name in columns_read(plan, names) if name not in (*names, plan.person_column)]
     for name in further:
         if name not in table.column_names:
@@ -126,8 +140,8 @@ def prepare(
         people=people,
         all_rows=plan.knows == "all rows",
     )
-    for model in plan.models:
-        voters = seen_by(sample, model.view)
+    for model in plan.searched_models:
+        voters = seen_by(sample, model.views[0])
         smallest = model.minimal_class_size(voters)
         if smallest > voters.records:
             what = "records" if people is None else "people"
@@ -147,13 +161,17 @@ def distinct_values(
 
 
 def encode(
-    column: pa.ChunkedArray, builder: Any, name: str, weights: NDArray[np.int64] | None
+    column: pa.ChunkedArray,
+    builder: Any,
+    name: str,
+    weights: NDArray[np.int64] | None,
+    known: Hierarchy | None = None,
 ) -> tuple[Hierarchy, NDArray[np.int32]]:
-    """Build the hierarchy of a column, and code its cells by it."""
+    """Build the hierarchy of a column, unless it is known, and code its cells by it."""
     canonical_text(pa.nulls(0, column.type), column=name)  # refuses what has no text form
     values, indices = dictionary_encoded(column)
     counts = count_codes(indices, len(values), weights)
-    hierarchy = builder.build(values, counts, name)
+    hierarchy = builder.build(values, counts, name) if known is None else known
     return hierarchy, np.ascontiguousarray(hierarchy.encode(values, name)[indices], dtype=np.int32)
 
 

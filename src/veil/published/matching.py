@@ -154,33 +154,43 @@ def _match_each_other(values: Words, bits: Words, counts: Counts) -> None:
                 counts[b] += 1
 
 
-def fewest_matches(codes: Codes, enough: int) -> int:
-    """Return how many rows the row with the fewest matches has; `enough` if every row has that many.
+def fewest_matches(codes: Codes, enough: int, people: NDArray[np.int32] | None = None) -> int:
+    """Return how many rows the row with the fewest matches has, or of how many people; `enough` if none has fewer.
 
     By the definition, row by row, and nothing else: this is what a result is checked with.
 
     >>> fewest_matches(np.array([[0, 0], [0, 0], [1, -1]], np.int32), 2)
     1
+    >>> fewest_matches(np.array([[0, 0], [0, 0]], np.int32), 2, np.array([7, 7], np.int32))
+    1
     """
-    distinct, sizes = np.unique(codes, axis=0, return_counts=True)
-    return int(_fewest(np.ascontiguousarray(distinct), sizes.astype(np.int64), enough))
+    whose = np.arange(len(codes), dtype=np.int32) if people is None else people
+    distinct, row = np.unique(codes, axis=0, return_inverse=True)
+    order = np.argsort(row.ravel(), kind="stable")
+    starts = np.searchsorted(row.ravel()[order], np.arange(len(distinct) + 1))
+    return int(_fewest(np.ascontiguousarray(distinct), starts, whose[order], enough))
 
 
 @kernel
-def _fewest(distinct: Codes, sizes: Counts, enough: int) -> int:
+def _fewest(distinct: Codes, starts: Counts, whose: NDArray[np.int32], enough: int) -> int:
+    """Count the owners of rows that match: those of different row d stand in `whose` from `starts[d]` on."""
     fewest = enough
+    met = np.full(whose.max() + 1, -1, np.int64)
     for a in range(len(distinct)):
-        found = sizes[a]
-        b = 0
+        found = 0
+        b = -1
         while found < enough and b < len(distinct):
-            if b != a:
-                same = True
-                for c in range(distinct.shape[1]):
-                    if distinct[a, c] != distinct[b, c] and distinct[a, c] >= 0 and distinct[b, c] >= 0:
-                        same = False
-                        break
-                if same:
-                    found += sizes[b]
+            d = a if b < 0 else b  # itself first
+            same = True
+            for c in range(distinct.shape[1]):
+                if distinct[a, c] != distinct[d, c] and distinct[a, c] >= 0 and distinct[d, c] >= 0:
+                    same = False
+                    break
+            if same:
+                for at in range(starts[d], starts[d + 1]):
+                    if met[whose[at]] != a:
+                        met[whose[at]] = a
+                        found += 1
             b += 1
         fewest = min(fewest, found)
     return fewest

@@ -195,7 +195,7 @@ class Published:
         """
         asked = (attribute, self.view)
         if asked not in self._histograms and self.persons is not None:
-            self._histograms[asked] = self._by_people(attribute, self.persons)
+            self._histograms[asked] = self._by_people(attribute)
         if asked not in self._histograms:
             values, codes = encode_comparable(self.table[attribute], attribute)
             width = max(1, len(values))
@@ -238,13 +238,30 @@ class Published:
             made.__dict__.pop(derived, None)
         return made
 
-    def _by_people(self, attribute: str, persons: People) -> Histograms:
-        """Count the people of each class who show each value, or are taken to in the worst view."""
+    def choices(
+        self, attribute: str
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], pa.Array, NDArray[np.int64]]:
+        """Return what people show in classes, each once: number of the class, person, and value, by its place in an array."""
+        assert self.persons is not None
         values, codes = encode_comparable(self.table[attribute], attribute)
         width = max(1, len(values))
         shown = self.classes.astype(np.int64) * width + codes[self._kept_rows]
-        _, pairs = persons.take(self._kept_rows).pairs(shown)
+        person, pairs = self.persons.take(self._kept_rows).pairs(shown)
+        return pairs // width, person, values, pairs % width
+
+    def _by_people(self, attribute: str) -> Histograms:
+        """Count the people of each class who are taken to show each value, as the view says."""
+        classes, person, values, codes = self.choices(attribute)
+        width = max(1, len(values))
+        pairs = classes * width + codes
         found, count = np.unique(pairs, return_counts=True)
+        if self.view in ("sure", "fewest"):
+            whose = person * (self.sizes.size + 1) + classes
+            _, first, times = np.unique(whose, return_index=True, return_counts=True)
+            alone, sure = np.unique(pairs[first[times == 1]], return_counts=True)
+            count = np.full(found.size, int(self.view == "fewest"))
+            count[np.searchsorted(found, alone)] = sure
+            found, count = found[count > 0], count[count > 0]
         number, code = np.divmod(found, width)
         if self.view == "worst":
             count = worst_counts(number, count, self.sizes)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from veil.risk.minimality import Transparency, transparency
     from veil.risk.overlap import Intersection, Overlap, intersection
     from veil.risk.reidentification import Risk, sample_risk
+    from veil.risk.singling_out import SingledOut, SinglingOut, singled_out
     from veil.risk.special_uniques import Suda, suda
     from veil.risk.uniques import (
         Estimated,
@@ -59,6 +60,8 @@ __all__ = [
     "RiskAnalysis",
     "RiskBin",
     "SampleUniques",
+    "SingledOut",
+    "SinglingOut",
     "Suda",
     "Transparency",
     "WildcardRisk",
@@ -81,6 +84,7 @@ __all__ = [
     "risks_of",
     "sample_risk",
     "sample_uniques",
+    "singled_out",
     "suda",
     "transparency",
     "wildcard_risk",
@@ -104,6 +108,7 @@ _HOMES = {
     "identify.repeats": ("Repeated", "find_repeats"),
     "identify.roles": ("Proposal", "propose_roles"),
     "reidentification": ("Risk", "sample_risk"),
+    "singling_out": ("SingledOut", "SinglingOut", "singled_out"),
     "special_uniques": ("Suda", "suda"),
     "minimality": ("Transparency", "transparency"),
     "uniques": ("Estimated", "PopulationUniques", "SampleUniques", "population_uniques", "sample_uniques"),

@@ -116,9 +116,10 @@ class RiskAnalysis:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from veil.base.html import html_text
+        from veil.base.html import html_table
 
-        return html_text(self)
+        lines = [line.partition(":") for line in str(self).splitlines() if ":" in line]
+        return html_table(("", ""), [(name.strip(), told.strip()) for name, _, told in lines], "Risks")
 
 
 def analyze(
@@ -166,8 +167,8 @@ def analyze(
     person, knows
         The column that tells people apart, if somebody may have several rows, and whether attackers know "one row" of a
         person or "all rows". A release brings its own. A record is then a person in a class, and what is said of fewer
-        columns, of wildcards and of single records counts everybody once for each different combination; there is no
-        estimate of population uniques, which takes a sample in which everybody is once.
+        columns, of wildcards and of single records counts everybody once for each different combination; population
+        uniques are estimated with "all rows" only, as estimates take a sample in which everybody is once.
     marker
         Text of suppressed cells.
     untouched
@@ -196,8 +197,10 @@ def analyze(
     limits = risk_limits(models, published.records)
     attackers = attacker_risks(sizes, threshold, everybody=everybody, limits=limits)
     uniques = None
-    if people is not None and published.persons is None:
-        uniques = population_uniques(sizes, people.size_for(published.records))
+    # Estimates take a sample in which everybody is once: so it is if a class is made of people who have the same rows.
+    if people is not None and (published.persons is None or published.persons.all_rows):
+        number = published.records if published.persons is None else published.persons.number
+        uniques = population_uniques(sizes, people.size_for(number))
     if sampling_fraction is None:
         sampling_fraction = 0.01 if uniques is None else uniques.sampling_fraction or 0.01
     largest = affordable_size(columns, USUAL_SUBSETS) if largest_subset is None else largest_subset

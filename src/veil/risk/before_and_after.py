@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.base.html import html_table
 from veil.engines.held import EngineHeld
 from veil.outcome.outcome import Outcome
 from veil.published.table import Published
@@ -14,12 +15,34 @@ from veil.risk.grouping import published_by
 from veil.risk.reidentification import Risk, sample_risk
 
 
+class Risks(tuple[Risk, Risk]):
+    """The risks before and after, which notebooks show beside each other."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        before, after = self
+        names = ("highest", "average", "at_risk", "uniques", "classes", "records")
+        rows = [
+            (name.replace("_", " "), *(_told(getattr(each, name)) for each in (before, after)))
+            for name in names
+        ]
+        return html_table(
+            ("", "before", "after"), rows, f"Risks of re-identification (threshold {before.threshold:g})"
+        )
+
+
+def _told(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.2%}"
+
+
 def risks_of(
     outcome: Outcome, threshold: float = 0.2, quasi_identifiers: str | Iterable[str] | None = None
 ) -> tuple[Risk, Risk]:
     """Return the re-identification risks of the input and of what was made of it."""
     after = published_by(outcome, quasi_identifiers)
-    return sample_risk(_input_sizes(outcome, after.names), threshold), sample_risk(after.sizes, threshold)
+    before = sample_risk(_input_sizes(outcome, after.names), threshold)
+    return Risks((before, sample_risk(after.sizes, threshold)))
 
 
 def _input_sizes(outcome: Outcome, names: list[str]) -> NDArray[np.int64]:

@@ -1,7 +1,13 @@
-"""Parquet and Arrow IPC (Feather) files: typed already, so only opened, checked and written."""
+"""Parquet and Arrow IPC (Feather) files: typed already, so only opened, checked and written.
+
+Arrow believes what a file says of its buffers: an offset that lies outside of one is found when a cell is looked at, or not
+at all, with whatever stands in memory there. So a table is validated in full before anybody touches a cell of it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +22,8 @@ def read_parquet(path: Path) -> pa.Table:
     import pyarrow.parquet as pq
 
     check_readable(path)
-    try:
-        with pq.ParquetFile(path) as file:
-            return file.read()
-    except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, "Parquet", error) from None
+    with _reading(path, "Parquet"), pq.ParquetFile(path) as file:
+        return _validated(file.read())
 
 
 def read_feather(path: Path) -> pa.Table:
@@ -28,15 +31,13 @@ def read_feather(path: Path) -> pa.Table:
     import pyarrow.feather as feather
 
     check_readable(path)
-    try:
+    with _reading(path, "Arrow or Feather"):
         with path.open("rb") as file:
             start = file.read(8)
         if not start.startswith((b"ARROW1", b"FEA1")):
             with pa.OSFile(str(path)) as stream:
-                return pa.ipc.open_stream(stream).read_all()
-        return feather.read_table(path, memory_map=False)
-    except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, "Arrow or Feather", error) from None
+                return _validated(pa.ipc.open_stream(stream).read_all())
+        return _validated(feather.read_table(path, memory_map=False))
 
 
 def write_parquet(table: pa.Table, file: Any) -> None:
@@ -53,9 +54,25 @@ def write_feather(table: pa.Table, file: Any) -> None:
     feather.write_feather(table, file, compression="lz4", chunksize=max(1, table.num_rows))
 
 
-def _unreadable(path: Path, kind: str, error: Exception) -> InputError:
-    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return InputError(
-        f"{path}: not a readable {kind} file: {reason}. Write or copy it again; if it has another format, "
-        "say so with `format=`"
-    )
+@contextmanager
+def _reading(path: Path, kind: str) -> Iterator[None]:
+    """Turn what is wrong with a file into a sentence; Arrow tells in its first line, and others what they happen to meet."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, MemoryError) and not isinstance(error, pa.ArrowException):
+            raise
+        told = str(error).strip() if isinstance(error, pa.ArrowException | OSError) else ""
+        reason = told.splitlines()[0] if told else type(error).__name__
+        raise InputError(
+            f"{path}: not a readable {kind} file: {reason}. Write or copy it again; if it has another format, "
+            "say so with `format=`"
+        ) from None
+
+
+def _validated(table: pa.Table) -> pa.Table:
+    """Return a table whose every offset, length, index and letter lies where it should."""
+    table.validate(full=True)
+    for name in table.column_names:  # which may be no text
+        name.encode()
+    return table

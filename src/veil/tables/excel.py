@@ -13,7 +13,6 @@ import io
 import math
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,11 +21,13 @@ import pyarrow as pa
 
 from veil.errors import InputError, MissingDependencyError, OutputError, Say, did_you_mean
 from veil.tables.formats import Excel
+from veil.tables.formulas import heed_formulas
 from veil.tables.header import header_below
 from veil.tables.reading import check_readable
 from veil.tables.text import canonical_text
+from veil.tables.workbook import MOST_COLUMNS, MOST_ROWS, check_workbook, reading_workbook, rectangle
 
-_MAX_ROWS, _MAX_COLUMNS, _MAX_TEXT = 1_048_576, 16_384, 32_767
+_MAX_TEXT = 32_767
 _HOLDABLE = (type(None), bool, int, float, Decimal, dt.date, dt.time)
 _ESCAPED = re.compile(r"_x[0-9A-Fa-f]{4}_")
 """How workbooks spell characters that XML cannot hold: Excel reads `_x0041_` as `A`."""
@@ -48,9 +49,12 @@ def read_excel(
     With `as_text` no column gets a type: every cell is spelled by itself.
     """
     check_readable(path)
+    with reading_workbook(path):
+        has_formulas = check_workbook(path)
     sheet, cells = _sheet(path, format.sheet, _cells(path, format.sheet))
     where = f"{path}, sheet {sheet!r}"
-    _check_formulas(path, sheet, cells)
+    if has_formulas:
+        _check_formulas(path, sheet, cells)
     cells = cells[format.skip :]
     while format.header and cells and all(value is None for value in cells[0]):
         del cells[0]
@@ -80,11 +84,12 @@ def read_excel(
 def write_excel(table: pa.Table, file: BinaryIO, format: Excel) -> None:
     """Write a workbook with one sheet."""
     openpyxl = _openpyxl()
-    if table.num_rows + format.header > _MAX_ROWS or table.num_columns > _MAX_COLUMNS:
+    if table.num_rows + format.header > MOST_ROWS or table.num_columns > MOST_COLUMNS:
         raise OutputError(
-            f"an Excel sheet holds at most {_MAX_ROWS:,} rows and {_MAX_COLUMNS:,} columns, not "
+            f"an Excel sheet holds at most {MOST_ROWS:,} rows and {MOST_COLUMNS:,} columns, not "
             f"{table.num_rows:,} and {table.num_columns:,}. Write CSV or Parquet"
         )
+    heed_formulas(table, format.formulas, "Excel")
     for name in table.column_names:
         _check_text(name, "the header", openpyxl)
     # Everything is checked before openpyxl begins, because it does not clean up after a failure.
@@ -137,37 +142,18 @@ def _openpyxl() -> Any:
 def _cells(path: Path, sheet: str | None, *, values: bool = True) -> dict[str, list[list[Any]]]:
     """Return the rows of the sheet asked for, or of all sheets; formulas by their value or their text."""
     openpyxl = _openpyxl()
-    try:
-        with path.open("rb") as file:
-            book = openpyxl.load_workbook(file, read_only=True, data_only=values)
-            if sheet is not None and sheet not in book.sheetnames:
-                raise InputError(
-                    f"{path}: there is no sheet {sheet!r}.{did_you_mean(sheet, book.sheetnames)}"
-                )
-            found = {}
-            for each in book.worksheets:
-                if sheet in (None, each.title):
-                    each.reset_dimensions()  # some programs write wrong ones
-                    found[each.title] = _rectangle(each.iter_rows(values_only=True))
-            return found
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, OSError) as error:
-        raise InputError(
-            f"{path}: not a readable Excel workbook ({error}). Open it in Excel and save it as .xlsx "
-            "without a password"
-        ) from None
-
-
-def _rectangle(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
-    """Cut off what is blank below and to the right; make all rows equally long."""
-    kept: list[list[Any]] = []
-    width, filled = 0, 0
-    for row in rows:
-        cells = [None if value == "" else value for value in row]
-        kept.append(cells)
-        used = max((number for number, value in enumerate(cells, 1) if value is not None), default=0)
-        if used:
-            width, filled = max(width, used), len(kept)
-    return [(row + [None] * width)[:width] for row in kept[:filled]]
+    with reading_workbook(path), path.open("rb") as file:
+        book = openpyxl.load_workbook(file, read_only=True, data_only=values)
+        if sheet is not None and sheet not in book.sheetnames:
+            raise InputError(f"{path}: there is no sheet {sheet!r}.{did_you_mean(sheet, book.sheetnames)}")
+        found = {}
+        for each in book.worksheets:
+            if sheet in (None, each.title):
+                each.reset_dimensions()  # some programs write wrong ones
+                # One row beyond the last one that there can be: what says that it stands further down is not waited for.
+                rows = each.iter_rows(values_only=True, max_row=MOST_ROWS + 1)
+                found[each.title] = rectangle(rows, f"{path}, sheet {each.title!r}")
+        return found
 
 
 def _sheet(path: Path, name: str | None, sheets: dict[str, list[list[Any]]]) -> tuple[str, list[list[Any]]]:
@@ -221,10 +207,6 @@ def _huge(value: Any) -> bool:
 
 def _check_formulas(path: Path, sheet: str, stored: list[list[Any]]) -> None:
     """Refuse formulas whose value was never stored, which otherwise look like missing values."""
-    with zipfile.ZipFile(path) as parts:
-        sheets = [name for name in parts.namelist() if name.startswith("xl/worksheets/")]
-        if not any(b"<f>" in content or b"<f " in content for content in map(parts.read, sheets)):
-            return
     for number, formulas in enumerate(_cells(path, sheet, values=False)[sheet]):
         found = stored[number] if number < len(stored) else []
         for place, formula in enumerate(formulas):

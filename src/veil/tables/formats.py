@@ -6,7 +6,6 @@ everything filled in, so that the release can be written in the same dialect.
 
 from __future__ import annotations
 
-import codecs
 import dataclasses
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,6 +14,8 @@ from pydantic import Field, model_validator
 
 from veil.base.declare import declared
 from veil.errors import InputError, OutputError, VeilError
+
+MOST_SKIPPED = 1_000_000_000
 
 TypeName = Literal["string", "integer", "decimal", "float", "date", "timestamp", "boolean"]
 
@@ -49,10 +50,24 @@ class Csv:
         dict[str, TypeName], Field(description="types of columns, instead of detecting them")
     ] = Field(default_factory=dict)
     decimal: Annotated[Literal[".", ","], Field(description="the decimal mark of numbers")] = "."
+    thousands: Annotated[
+        Literal[".", ",", "'", " "] | None,
+        Field(
+            description="between groups of three digits, as the point in 16.092,04; numbers are written without it"
+        ),
+    ] = None
     time_separator: Annotated[
         Literal["T", " "] | None, Field(description="between date and time; detected if not given")
     ] = None
-    skip: Annotated[int, Field(ge=0, description="lines above the table, such as a title")] = 0
+    skip: Annotated[
+        int, Field(ge=0, le=MOST_SKIPPED, description="lines above the table, such as a title")
+    ] = 0
+    formulas: Annotated[
+        Literal["warn", "refuse", "keep"],
+        Field(
+            description="what to do about texts that a spreadsheet would take for formulas, when they are written"
+        ),
+    ] = "warn"
     kind: Literal["csv"] = Field(default="csv", repr=False, kw_only=True)
 
     @model_validator(mode="after")
@@ -66,10 +81,12 @@ class Csv:
         given = [mark for mark in marks.values() if mark is not None]
         if len(set(given)) < len(given):
             raise ValueError("`separator`, `quote` and `escape` of Csv should differ from each other")
+        if self.thousands is not None and self.thousands in (self.decimal, self.separator):
+            raise ValueError("`thousands` of Csv should differ from `decimal` and `separator`")
         if self.encoding is not None:
             try:
-                codecs.lookup(self.encoding)
-            except LookupError:
+                "".encode(self.encoding)  # which codecs that are none of text refuse
+            except (LookupError, ValueError):
                 raise ValueError(
                     f"`encoding` of Csv should be a known encoding such as 'utf-8', 'latin-1' or 'cp1252', "
                     f"not {self.encoding!r}"
@@ -97,7 +114,15 @@ class Excel:
 
     sheet: Annotated[str | None, Field(description="name of the sheet")] = None
     header: Annotated[bool, Field(description="whether the first row names the columns")] = True
-    skip: Annotated[int, Field(ge=0, description="rows above the table, such as a title")] = 0
+    skip: Annotated[
+        int, Field(ge=0, le=MOST_SKIPPED, description="rows above the table, such as a title")
+    ] = 0
+    formulas: Annotated[
+        Literal["warn", "refuse", "keep"],
+        Field(
+            description="what to do about texts that a spreadsheet would take for formulas, when they are written"
+        ),
+    ] = "warn"
     kind: Literal["excel"] = Field(default="excel", repr=False, kw_only=True)
 
 
@@ -154,7 +179,7 @@ def output_format(path: Path, like: Format | None = None) -> Format:
     found = similar_format(path, like, error=OutputError)
     if isinstance(found, Excel) and like is not None:
         return dataclasses.replace(found, skip=0, sheet=None)
-    return dataclasses.replace(found, skip=0) if isinstance(found, Csv) and found.skip else found
+    return dataclasses.replace(found, skip=0, thousands=None) if isinstance(found, Csv) else found
 
 
 def similar_format(path: Path, like: Format | None = None, *, error: type[VeilError] = InputError) -> Format:

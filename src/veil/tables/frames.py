@@ -256,7 +256,14 @@ def _same_array(column: pa.ChunkedArray, dtype: Any) -> Any:
         for at, value in enumerate(column.to_pylist()):
             made[at] = value
         return pd.Series(made, dtype=object).array
-    return column.to_pandas().astype(dtype).array
+    return _as_series(column).astype(dtype).array
+
+
+def _as_series(column: pa.ChunkedArray) -> Any:
+    """Return a column as pandas would; of short floats, Arrow writes other bits for no number than numpy does."""
+    if pa.types.is_float16(column.type):
+        return column.cast(pa.float32()).to_pandas().astype(np.float16)
+    return column.to_pandas()
 
 
 def _pandas_array(column: pa.ChunkedArray, dtype: Any) -> Any:
@@ -277,7 +284,7 @@ def _pandas_array(column: pa.ChunkedArray, dtype: Any) -> Any:
         if column.null_count or masked:
             name = "boolean" if pa.types.is_boolean(kind) else str(kind).replace("i", "I").replace("u", "U")
             return cast("Any", pd.api.types.pandas_dtype(name)).__from_arrow__(column)
-    return column.to_pandas().array
+    return _as_series(column).array
 
 
 def _is_series(source: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import stat
 import zlib
 from pathlib import Path
 
@@ -11,10 +12,18 @@ from veil.tables.formats import is_gzip
 
 
 def check_readable(path: Path) -> None:
-    """Raise an `InputError` unless `path` is a file that can be opened and holds something."""
+    """Raise an `InputError` unless `path` is a file that can be opened and holds something.
+
+    A pipe can be read once, and what is looked at here would be missing afterwards; a device may never end.
+    """
     try:
-        if path.is_dir():
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
             raise InputError(f"{path}: is a directory, not a file. Give the path of one table file in it")
+        if not stat.S_ISREG(mode):
+            raise InputError(
+                f"{path}: is a pipe or a device, and a table is read more than once. Write it to a file first, and give its path"
+            )
         with path.open("rb") as file:
             if not file.read(1):
                 raise InputError(f"{path}: the file is empty. It should hold a table with at least one row")

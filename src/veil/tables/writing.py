@@ -11,6 +11,7 @@ import contextlib
 import errno
 import gzip
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -151,3 +152,12 @@ def not_written(path: Path, error: OSError) -> OutputError:
     """Say why a file cannot be written, and the way out."""
     reason = WAYS_OUT.get(error.errno or 0, f"cannot be written: {error.strerror or error}")
     return OutputError(f"{path}: {reason}. Nothing was written")
+
+
+def file_name(name: str) -> str:
+    """Return a name for a file of a table, which any system takes.
+
+    >>> file_name("pseudonyms of name")
+    'pseudonyms-of-name.csv'
+    """
+    return (re.sub(r"[^\w.-]+", "-", name).strip("-.").lower() or "table") + ".csv"

@@ -122,9 +122,34 @@ class Utility:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from veil.base.html import html_text
+        from veil.base.html import html_table, html_text
 
-        return html_text(self)
+        names = ("granularity", "intensity", "entropy", "squared_error")
+        rows = [
+            (
+                each.column,
+                *(
+                    "–" if (value := getattr(each, name)) is None else f"{value.quality:.1%}"
+                    for name in names
+                ),
+            )
+            for each in self.quality.attributes
+        ]
+        before, after = self.classes
+        share = self.suppressed / self.records
+        whole = [
+            ("records", f"{self.records:,}"),
+            ("suppressed", f"{self.suppressed:,} ({share:.2%})"),
+            ("classes", f"{before.number:,} → {after.number:,}"),
+        ]
+        headings = ("Column", *(name.replace("_", " ").capitalize() for name in names))
+        rest = [str(each) for each in (self.preservation, self.queries) if each is not None]
+        rest += [str(each) for each in (*self.classification, *self.regression)]
+        return (
+            html_table(("", ""), whole, "Utility")
+            + html_table(headings, rows, "Information left")
+            + (html_text("\n\n".join(rest)) if rest else "")
+        )
 
 
 def compare(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import statistics
 from collections import defaultdict
@@ -24,6 +25,10 @@ Weighted = list[tuple[Any, int]]
 """The different values of a class, missing ones left out, with how often each occurs."""
 
 
+_SHORT: dict[pa.DataType, Callable[[Any], Any]] = {pa.float16(): np.float16, pa.float32(): np.float32}
+"""Floats that have fewer digits than those of Python."""
+
+
 def verify_aggregates(
     before: pa.Table, labels: pa.Table, published: Published, plan: Plan, hidden: NDArray[np.bool_]
 ) -> list[Finding]:
@@ -35,7 +40,9 @@ def verify_aggregates(
     classes = Published(labels.filter(shown), labels.column_names, untouched=True).classes
     findings = []
     for name, how in plan.microaggregated.items():
-        wrong = _wrong_classes(before[name].filter(shown), published.table[name].filter(shown), classes, how)
+        wrong = _wrong_classes(
+            before[name].filter(shown), published.table[name].filter(shown), classes, how, name
+        )
         promise = f"column {name!r} holds the {how} of its class"
         measured = f"{wrong} classes differ" if wrong else "every class"
         findings.append(Finding(promise, wrong == 0, measured))
@@ -43,16 +50,23 @@ def verify_aggregates(
 
 
 def _wrong_classes(
-    original: pa.ChunkedArray, released: pa.ChunkedArray, classes: np.ndarray[Any, Any], how: str
+    original: pa.ChunkedArray,
+    released: pa.ChunkedArray,
+    classes: np.ndarray[Any, Any],
+    how: str,
+    name: str,
 ) -> int:
-    values, texts = _by_class(original, classes)
-    found, _ = _by_class(released, classes)
+    values, texts = _by_class(original, classes, name)
+    found, _ = _by_class(released, classes, name)
+    short = _SHORT.get(released.type)
     wrong = 0
     for number, weighted in values.items():
         if len(found[number]) != 1:
             wrong += 1
             continue
         ((shown, _),) = found[number]
+        if short is not None and shown is not None:
+            shown = short(shown)
         known = [(value, count) for value, count in weighted if value is not None]
         people = sum(count for _, count in known)
         # Of one person alone, an aggregate would be the value.
@@ -62,17 +76,22 @@ def _wrong_classes(
 
 
 def _by_class(
-    column: pa.ChunkedArray, classes: np.ndarray[Any, Any]
+    column: pa.ChunkedArray, classes: np.ndarray[Any, Any], name: str
 ) -> tuple[dict[int, Weighted], dict[Any, str]]:
     """Different values of each class with their counts, and the text of each value."""
     values, codes = encode_values(column)
     pairs, counts = np.unique(classes.astype(np.int64) * len(values) + codes, return_counts=True)
-    plain = values.to_pylist()
+    plain = [_instant(value) for value in values.to_pylist()]
     grouped: dict[int, Weighted] = defaultdict(list)
     for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
         number, code = divmod(pair, len(values))
         grouped[number].append((plain[code], count))
-    return grouped, dict(zip(plain, canonical_text(values), strict=True))
+    return grouped, dict(zip(plain, canonical_text(values, column=name), strict=True))
+
+
+def _instant(value: Any) -> Any:
+    """A time in UTC: of the hour in which clocks go back, Python takes two of one zone for the same."""
+    return value.astimezone(dt.UTC) if isinstance(value, dt.datetime) and value.tzinfo is not None else value
 
 
 def _near(exact: Fraction | float, shown: Any) -> bool:
@@ -83,6 +102,8 @@ def _near(exact: Fraction | float, shown: Any) -> bool:
         return abs(Fraction(shown) - Fraction(exact)) <= unit / 2 + slack
     if isinstance(shown, int):
         return abs(shown - exact) <= 0.5 + 1e-9 * abs(float(exact))
+    if isinstance(shown, np.floating):
+        return bool(abs(float(exact) - float(shown)) <= float(np.spacing(abs(shown))))
     return math.isclose(float(exact), float(shown), rel_tol=1e-9, abs_tol=1e-12)
 
 
@@ -131,7 +152,8 @@ def _is_set(weighted: Weighted, shown: Any, texts: dict[Any, str]) -> bool:
 
 
 def _is_number(weighted: Weighted) -> bool:
-    return isinstance(weighted[0][0], int | float) or hasattr(weighted[0][0], "as_integer_ratio")
+    value = weighted[0][0]
+    return not isinstance(value, bool) and hasattr(value, "as_integer_ratio")
 
 
 _FITS: dict[str, Callable[[Weighted, Any, dict[Any, str]], bool]] = {

@@ -70,6 +70,8 @@ def in_frame(frame: Any, verified: pa.Table) -> list[str]:
 
 def different_cells(found: pa.ChunkedArray | pa.Array, verified: pa.ChunkedArray) -> str | None:
     """Say how a column that was delivered differs from the verified one; None if it shows the same cells."""
+    if _have_same_categories(found, verified):
+        return None
     found, verified = _plain(found), _plain(verified)
     if not pa.types.is_null(found.type) and is_text(found.type) != is_text(verified.type):
         return "values of another type than was verified"
@@ -89,6 +91,18 @@ def different_cells(found: pa.ChunkedArray | pa.Array, verified: pa.ChunkedArray
     if same.equals(verified) or (pa.types.is_floating(same.type) and _nan_is_null(same, verified)):
         return None
     return "other cells than were verified"
+
+
+def _have_same_categories(found: pa.ChunkedArray | pa.Array, verified: pa.ChunkedArray) -> bool:
+    """Whether cells that are numbers of texts stand for the same texts: what most columns are, without spelling them out."""
+    pieces = [*(found.chunks if isinstance(found, pa.ChunkedArray) else [found]), *verified.chunks]
+    if len(pieces) != 2 or not all(pa.types.is_dictionary(each.type) for each in pieces):
+        return False
+    one, other = pieces
+    if one.type.value_type != other.type.value_type or not is_text(one.type.value_type):
+        return False
+    places = pc.index_in(one.dictionary, other.dictionary)
+    return not places.null_count and bool(places.take(one.indices).equals(other.indices.cast(places.type)))
 
 
 def _have_same_bits(found: pa.ChunkedArray, verified: pa.ChunkedArray) -> bool:
@@ -208,10 +222,12 @@ def _in_pandas(frame: Any, verified: pa.Table) -> Iterator[str]:
         return
     yield from _names([str(label) for label in labels], verified)
     if len(labels) == verified.num_columns:
-        memory = sum({id(base): base.nbytes for base in _bases(frame)}.values())
-        if memory > sum(each.nbytes for each in _arrays(frame)):
+        columns = [column for _, column in frame.items()]  # by place, as names may be there twice
+        arrays = [part for column in columns for part in _numpy_of(column.array)]
+        memory = sum({id(base): base.nbytes for base in map(_base, arrays)}.values())
+        if memory > sum(each.nbytes for each in arrays):
             yield "the memory of other rows"
-        yield from _columns(verified, lambda number: _in_pandas_column(frame.iloc[:, number]))
+        yield from _columns(verified, lambda number: _in_pandas_column(columns[number]))
 
 
 def _in_pandas_column(column: Any) -> Iterator[str | pa.ChunkedArray]:
@@ -278,16 +294,11 @@ def _numpy_of(array: Any) -> list[Any]:
     return [part for part in parts if isinstance(part, np.ndarray)]
 
 
-def _arrays(frame: Any) -> list[Any]:
-    return [part for number in range(frame.shape[1]) for part in _numpy_of(frame.iloc[:, number].array)]
-
-
-def _bases(frame: Any) -> Iterator[Any]:
-    """Yield the arrays whose memory the columns look at."""
-    for part in _arrays(frame):
-        while isinstance(part.base, np.ndarray):
-            part = part.base
-        yield part
+def _base(part: Any) -> Any:
+    """Return the array whose memory an array looks at."""
+    while isinstance(part.base, np.ndarray):
+        part = part.base
+    return part
 
 
 # --- all of them ----------------------------------------------------------------------------------

@@ -29,6 +29,9 @@ from veil.verification.workbook import in_workbook
 _BLOCK = 1 << 22
 """Bytes of a CSV file that are looked at together."""
 
+_SOME = 1 << 10
+"""Cells that tell whether those of a column repeat each other."""
+
 _WORTH_THREADS = 1 << 14
 """Rows from which on columns are looked at by several threads."""
 
@@ -108,8 +111,8 @@ def _different_texts(
         if format.quote is None:  # then nothing tells an empty text from a missing one
             cells, verified = cells.fill_null(""), verified.cast(pa.string()).fill_null("")
         return different_cells(cells, verified)
-    coded = cells.dictionary_encode()
-    texts = coded.dictionary
+    coded = cells.dictionary_encode() if _has_repeated(cells) else None
+    texts = cells if coded is None else coded.dictionary
     plain = pc.replace_substring(texts, ",", ".") if format.decimal == "," else texts
     try:
         values = plain.cast(kind)
@@ -123,7 +126,13 @@ def _different_texts(
         for text, value in zip(texts.to_pylist(), keys.to_pylist(), strict=True):
             if spellings.setdefault(value, text) != text:
                 return SPELLED_TWICE
-    return different_cells(values.take(coded.indices), verified)
+    return different_cells(values if coded is None else values.take(coded.indices), verified)
+
+
+def _has_repeated(cells: pa.Array) -> bool:
+    """Whether most of some cells occur again, so that it pays to look at the different ones only."""
+    some = cells.slice(0, _SOME)
+    return 2 * len(some.unique()) < len(some)
 
 
 def _are_spelled_so(texts: pa.Array, values: pa.Array, format: Csv) -> bool:

@@ -11,17 +11,20 @@ from veil.base.exact import largest_count
 from veil.base.wording import plural
 from veil.errors import NoSolutionError, Say
 from veil.outcome.outcome import Outcome, without_rows
+from veil.outcome.several import taken_apart
 from veil.published.finding import Verification
 from veil.verification.recoded import verify_recoded
 from veil.verification.release import people_of, verify_release
+from veil.verification.several import verify_tables
 
 
 def verified(outcome: Outcome) -> Outcome:
     """Return an outcome with what was found of each promise on its table; raise if one is broken.
 
     Methods that are no generalization to levels of the lattice check their output themselves, as only they know what
-    they promise.
+    they promise. Several tables are taken apart here, as they are checked as they leave.
     """
+    outcome = taken_apart(outcome)
     checked = dataclasses.replace(outcome, verification=verify_outcome(outcome))
     shows = not checked.verification.holds and _shows_suppressed(outcome)
     if shows and verify_outcome(without_rows(outcome)).holds:
@@ -53,7 +56,14 @@ def _refuse_cells(outcome: Outcome) -> NoReturn:
 
 
 def verify_outcome(outcome: Outcome) -> Verification:
-    """Check each promise of an outcome on its table, beside the input."""
+    """Check each promise of an outcome on its table, or on all of its tables together, beside the input."""
+    found = _verify_rows(outcome)
+    if not outcome.tables:
+        return found
+    return dataclasses.replace(found, findings=(*found.findings, *verify_tables(outcome)))
+
+
+def _verify_rows(outcome: Outcome) -> Verification:
     plan, prepared = outcome.plan, outcome.prepared
     if plan is None or prepared is None:
         return outcome.verification

@@ -23,6 +23,7 @@ from veil.published.table import Published
 from veil.tables.columns import Encoded, encode_values, is_text
 from veil.tables.text import canonical_text
 from veil.verification.aggregates import verify_aggregates
+from veil.verification.items import verify_items
 
 _FEW = 1 << 22
 """Combinations that are counted in an array with room for all of them."""
@@ -40,11 +41,15 @@ def verify_model(published: Published, model: PrivacyModel, parts: Iterable[Publ
     """
     if published.persons is None:
         return model.verify_parts(published, parts)
-    seen = published.viewed(model.view)
-    found = model.verify_parts(seen, (part.viewed(model.view) for part in parts))
+    parts = list(parts)
+    views = [
+        model.verify_parts(published.viewed(view), (part.viewed(view) for part in parts))
+        for view in model.views
+    ]
+    found = next((each for each in views if not each.holds), views[0])
     promise = f"{found.promise}, in people{' who have the same rows' if published.persons.all_rows else ''}"
     holds, measured = found.holds, found.measured
-    for name in model.attribute_names if model.view == "one value" else ():
+    for name in model.attribute_names if "one value" in model.views else ():
         if number := published.undecided(name):
             holds = False
             measured = f"in {plural(number, 'class', 'classes')} somebody shows two values of {name!r}"
@@ -128,8 +133,12 @@ def verify_release(
     that show anything. With `over_limit` the suppression limit was knowingly passed by the caller. `weights` tells how
     many records each row of the original stands for, if not one.
     """
-    before = original if rows is None else original.take(pa.array(rows))
-    shape = _verify_shape(original, before, released, plan, flag, condensed=weights is not None)
+
+    def before(name: str) -> pa.ChunkedArray:
+        return original[name] if rows is None else original[name].take(pa.array(rows))
+
+    there = original.num_rows if subset is None else int(np.count_nonzero(subset))
+    shape = _verify_shape(original, there, rows, released, plan, flag, condensed=weights is not None)
     if not all(finding.holds for finding in shape):
         return Verification((*shape, *verify_roles(released, plan)))
     published = as_published(
@@ -150,7 +159,9 @@ def verify_release(
     with ThreadPoolExecutor(os.cpu_count()) as pool:
 
         def verify_column(name: str) -> list[Finding]:
-            column = _Column(encode_values(before[name]), published, name, hierarchies[name], levels[name])
+            values, codes = encode_values(original[name])  # texts take longer to put in order than codes
+            encoded = values, codes if rows is None else codes[rows]
+            column = _Column(encoded, published, name, hierarchies[name], levels[name])
             return column.verify(plan, hidden)
 
         of_columns = list(pool.map(verify_column, columns))
@@ -165,16 +176,18 @@ def verify_release(
         findings.append(Finding(promise, wrong == 0, f"{wrong} rows differ" if wrong else "every row"))
     findings += [finding for found in of_columns for finding in found]
     if plan.microaggregated:
-        labels = _generalize_columns(before, levels, hierarchies)
-        findings += verify_aggregates(before, pa.table(labels), published, plan, hidden)
+        known = pa.table({name: before(name) for name in {*hierarchies, *plan.microaggregated}})
+        labels = _generalize_columns(known, levels, hierarchies)
+        findings += verify_aggregates(known, pa.table(labels), published, plan, hidden)
     findings += verify_links(original, released, plan, rows, hidden)
-    treated = {*hierarchies, *plan.microaggregated, *plan.identifying, flag}
+    findings += [verify_items(before(name), released[name], name, plan, hidden) for name in plan.items]
+    treated = {*hierarchies, *plan.microaggregated, *plan.identifying, *plan.items, flag}
     blanked = plan.suppressed_rows == "blank" and hidden.any()
     for name in released.column_names:
         if name not in treated and blanked:
-            findings.append(_verify_kept(before[name], released[name], name, hidden, plan.marker))
+            findings.append(_verify_kept(before(name), released[name], name, hidden, plan.marker))
         elif name not in treated:
-            same = _same(before[name], released[name])
+            same = _same(before(name), released[name])
             findings.append(Finding(f"column {name!r} is unchanged", same, "equal" if same else "different"))
     return Verification(tuple(findings))
 
@@ -252,9 +265,19 @@ def people_of(original: pa.Table, plan: Plan) -> People | None:
 
 
 def _verify_shape(
-    original: pa.Table, before: pa.Table, released: pa.Table, plan: Plan, flag: str | None, *, condensed: bool
+    original: pa.Table,
+    there: int,
+    rows: NDArray[np.int64] | None,
+    released: pa.Table,
+    plan: Plan,
+    flag: str | None,
+    *,
+    condensed: bool,
 ) -> list[Finding]:
-    """Check that the table has the columns and rows it should have, so that cells can be compared."""
+    """Check that the table has the columns and rows it should have, so that cells can be compared.
+
+    `there` says how many rows may be in it at all. Nobody is in it twice: a class of two would be one person.
+    """
     planned = [
         name
         for name in original.column_names
@@ -273,12 +296,23 @@ def _verify_shape(
         )
     fits = sorted(found) == sorted(planned)
     what = "combinations of cells" if condensed else "rows"
-    promise = f"the table has the {before.num_rows} {what} that stay"
-    same_length = released.num_rows == before.num_rows
+    planned_rows = there if rows is None or plan.suppressed_rows != "drop" else rows.size
+    promise = f"the table has {planned_rows:,} {what}, as planned"
+    told, same_length = f"{released.num_rows:,} {what}", released.num_rows == planned_rows
+    if rows is not None and (rows.size != released.num_rows or not _each_once(rows, original.num_rows)):
+        told, same_length = f"{told}, and not each of another record", False
     return [
         Finding("the table has the columns of the plan and no others", fits, measured),
-        Finding(promise, same_length, f"{released.num_rows} {what}"),
+        Finding(promise, same_length, told),
     ]
+
+
+def _each_once(rows: NDArray[np.int64], number: int) -> bool:
+    """Whether some numbers are those of different rows of a table."""
+    if not rows.size:
+        return True
+    inside = rows.min() >= 0 and rows.max() < number
+    return bool(inside) and int(np.bincount(rows).max()) == 1
 
 
 def _verify_people(
@@ -343,7 +377,8 @@ class _Column:
             promise = f"column {self.name!r} is generalized to a level from {least} to {most}"
             findings.append(Finding(promise, least <= self.level <= most, f"level {self.level}"))
         wrong = self._wrong_cells(hidden)
-        promise = f"column {self.name!r} holds its values generalized to level {self.level}"
+        what = "unchanged" if self.level == 0 else f"generalized to level {self.level}"
+        promise = f"column {self.name!r} is {what}"
         findings.append(Finding(promise, wrong == 0, f"{wrong} cells differ" if wrong else "every cell"))
         return findings
 

@@ -239,6 +239,20 @@ def test_a_type_that_an_engine_does_not_have(tmp_path: Path) -> None:
     assert not [each for each in tmp_path.iterdir() if "veil" in each.name]
 
 
+@pytest.mark.parametrize("there", ["duckdb", "sqlite", "postgres"])
+@pytest.mark.parametrize("here", ["duckdb", "sqlite", "postgres"])
+def test_from_one_database_to_another(
+    people: Relation, tmp_path: Path, here: str, there: str, request: Any
+) -> None:
+    """Each engine reads in threads of its own, in which not every other one answers."""
+    source = opened(people.table.select(["id", "name", "weight"]))
+    (tmp_path / "other").mkdir()
+    sent(source, f"{_base(here, tmp_path, request)}#first", overwrite=True)
+    target = f"{_base(there, tmp_path / 'other', request)}#second"
+    sent(opened(f"{_base(here, tmp_path, request)}#first"), target, overwrite=True)
+    assert spelled(opened(target)) == spelled(source)
+
+
 def _base(engine: str, tmp_path: Path, request: Any) -> str:
     if engine == "postgres":
         return str(request.getfixturevalue("postgres").url())

@@ -24,7 +24,7 @@ from veil.masking import (
 )
 from veil.masking.pseudonyms.format_preserving import ALPHABETS, Permutation, form_of
 
-KEY = "000102030405060708090a0b0c0d0e0f"
+KEY = "9f2c71e05ad84b36c1f7a40d2e8b9563"
 NAMES = {"name": ["Alice", "Bob", "Axel", "Bob", None], "age": [25, 25, 26, 25, 30]}
 
 

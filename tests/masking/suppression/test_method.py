@@ -15,7 +15,7 @@ from support.masking.running import masked, outcome
 from veil.errors import InputError, ParameterError, PlanError
 from veil.masking import LocalSuppression
 from veil.masking.suppression import cells as suppressed_cells
-from veil.masking.suppression.cells import _masks, alike_cells, few_cells
+from veil.masking.suppression.cells import alike_cells, few_cells, sets_of_columns
 from veil.published.matching import fewest_matches, keys, matches
 
 MEANINGS = ("matches_everything", "own_value")
@@ -210,9 +210,11 @@ def test_fewer_cells_than_records_at_risk():
 
 def test_sets_of_columns_come_by_weight_then_by_values_then_from_behind():
     codes = np.array([[0, 0, 0], [1, 1, 1], [0, 2, 0]], np.int32)
-    order = [tuple(np.flatnonzero(mask).tolist()) for mask in _masks(codes, np.ones(3))]
+    order = [tuple(np.flatnonzero(mask).tolist()) for mask in sets_of_columns(codes, np.ones(3))]
     assert order[:7] == [(1,), (2,), (0,), (1, 2), (0, 1), (0, 2), (0, 1, 2)]
-    weighted = [tuple(np.flatnonzero(mask).tolist()) for mask in _masks(codes, np.array([1.0, 5.0, 2.0]))]
+    weighted = [
+        tuple(np.flatnonzero(mask).tolist()) for mask in sets_of_columns(codes, np.array([1.0, 5.0, 2.0]))
+    ]
     assert weighted[:7] == [(0,), (2,), (0, 2), (1,), (0, 1), (1, 2), (0, 1, 2)]
 
 

@@ -111,6 +111,43 @@ def test_what_cannot_be_done_is_refused_and_not_remembered(tmp_path: Path) -> No
         release(tmp_path, A, B)
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"attribute": ...}, "`attribute`: Field required"),
+        ({"m": ...}, "`m`: Field required"),
+        ({"key": ...}, "`key`: Field required"),
+        ({"people": ...}, "`people`: Field required"),
+        ({"sets": None}, "`sets`: "),
+        ({"releases": "1"}, "`releases`: "),
+        ({"m": True}, "`m`: "),
+        ({"key": "ab"}, "`key`: "),
+        ({"people": {"0" * 32: -1}}, "`people`: "),
+        ({"people": {"0" * 32: 7}}, "has a set that `sets` does not hold"),
+        ({"people": ["Alice"]}, "`people`: "),
+        ({"sets": [["flu"]], "people": {}}, "should have 2 or more values, all different"),
+        ({"sets": [["flu", "flu"]], "people": {}}, "should have 2 or more values, all different"),
+        ({"sets": [["flu", 3]], "people": {}}, "`sets`: "),
+        ({"more": 1}, "`more`: "),
+    ],
+    ids=range(15),
+)
+def test_a_damaged_history_is_refused_and_left_as_it_is(
+    tmp_path: Path, change: dict[str, Any], told: str
+) -> None:
+    release(tmp_path, A, B)
+    file = tmp_path / "history.json"
+    content = {**json.loads(file.read_text()), **change}
+    damaged = json.dumps({name: each for name, each in content.items() if each is not ...})
+    file.write_text(damaged)
+    with pytest.raises(InputError, match=r"history\.json: is damaged as a history of releases: ") as found:
+        release(tmp_path, A, B)
+    assert told in str(found.value)
+    assert "Restore it from a copy" in str(found.value)
+    assert "flu" not in str(found.value)
+    assert file.read_text() == damaged
+
+
 def test_who_comes_back_keeps_the_signature(tmp_path: Path) -> None:
     release(tmp_path, A, B, C, D)
     release(tmp_path, C, D)

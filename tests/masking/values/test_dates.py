@@ -86,9 +86,11 @@ def test_shifts_are_drawn_anew_and_those_of_a_key_stay() -> None:
     table = _table(_spread())
     drawn = {tuple(_moved(DateShifting("visit", "patient", 90), table)) for _ in range(3)}
     assert len(drawn) == 3
-    keyed = DateShifting("visit", "patient", 90, key="0f" * 16)
+    keyed = DateShifting("visit", "patient", 90, key="9f2c71e05ad84b36c1f7a40d2e8b9563")
     assert _moved(keyed, table) == _moved(keyed, table)
-    other = DateShifting("visit", "patient", 90, key="0f" * 16, context="another study")
+    other = DateShifting(
+        "visit", "patient", 90, key="9f2c71e05ad84b36c1f7a40d2e8b9563", context="another study"
+    )
     assert _moved(other, table) != _moved(keyed, table)
     # The same people in another table and another order.
     upside = table.take(pa.array(np.arange(table.num_rows)[::-1]))
@@ -216,7 +218,7 @@ def test_bad_parameters_say_what_is_wrong() -> None:
     with pytest.raises(ParameterError, match="Raise `days`"):
         DateShifting("visit", "patient", 5, keep="weekday")
     with pytest.raises(ParameterError, match="more than one key"):
-        DateShifting("visit", "patient", 90, key="00" * 16, key_file="x")
+        DateShifting("visit", "patient", 90, key="9f2c71e05ad84b36c1f7a40d2e8b9563", key_file="x")
     with pytest.raises(ParameterError, match="cannot be counted in that column itself"):
         DaysSinceFirst("visit", "patient", since="visit")
     with pytest.raises(InputError, match="column 'visit' holds values of type string, not dates"):
@@ -234,3 +236,9 @@ def test_recipes_and_the_command_line_know_them(tmp_path: Path) -> None:
     )
     veil.run(tmp_path / "recipe.yaml")
     assert len((tmp_path / "out.csv").read_text().splitlines()) == len(lines) + 1
+
+
+def test_dates_do_not_tell_people_apart() -> None:
+    for make in (lambda: DateShifting("d", person="d", days=30), lambda: DaysSinceFirst("d", person="d")):
+        with pytest.raises(ParameterError, match="should be another column than the dates: 'd' is both"):
+            make()

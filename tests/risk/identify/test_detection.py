@@ -290,8 +290,27 @@ def test_reasons_are_told():
     (proposal,) = propose_roles(pa.table({"Vorname": ["Anna", "Peter"]}))
     assert proposal.confidence == 1
     assert set(proposal.reasons) == {
-        "first name: its name is like 'vorname'",
-        "first name: 100% of 2 different values look like that",
+        "first name: column name matches 'vorname'",
+        "first name: 2 of 2 distinct values look like one",
     }
     (unknown,) = propose_roles(pa.table({"x": [1]}))
     assert (unknown.role, unknown.confidence) == ("insensitive", 0)
+
+
+def test_answers_on_a_scale_are_no_ages() -> None:
+    assert categories([1, 2, 3, 4, 5, 99]) == set()
+    assert categories([1, 2, 3, 4, 5, 33]) == {"age"}
+
+
+def test_survey_weights_are_no_body_weights() -> None:
+    weights = pa.table(
+        {
+            "weight": [512.25, 730.5, 99.75],
+            "gewicht": [0.81234, 1.20561, 0.999],
+            "Gewicht": [61.5, 80.2, 75.0],
+        }
+    )
+    told = {each.column: each.reasons[0] for each in propose_roles(weights)}
+    assert "survey weight" in told["weight"]
+    assert "survey weight" in told["gewicht"]
+    assert "survey weight" not in told["Gewicht"]

@@ -145,3 +145,11 @@ def test_columns_that_tell_something_else_raise_no_alarm(name: str, values: list
 def test_what_stands_for_no_value_is_none() -> None:
     table = pa.table({"ssn": ["1", "2", "unknown", "N/A", "", None, "unknown"]})
     assert _columns(table, "ssn") == []
+
+
+@pytest.mark.parametrize("values", [["yes", "no"], [True, False], ["x", "x"], [1, 0], ["m", None]])
+def test_what_somebody_is_does_not_tell_who(values: list[object]) -> None:
+    """An identifying column of one or two values; as soon as it is called like a number of people, it counts."""
+    assert find_repeats(pa.table({"consent": values * 20}), ["consent"]) == ()
+    assert find_repeats(pa.table({"patient_id": values * 20}), ["patient_id"])
+    assert find_repeats(pa.table({"consent": ["a", "b", "c"] * 20}), ["consent"])

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+import veil
 from support.tables import awkward_texts
-from veil.errors import InputError
+from veil.errors import InputError, ParameterError
 from veil.tables import Csv, Excel, Source, output_format, read
 
 
@@ -403,3 +404,41 @@ class TestTitles:
     def test_are_not_written(self, tmp_path: Path) -> None:
         assert output_format(tmp_path / "release.csv", Csv(separator=";", skip=3)) == Csv(separator=";")
         assert output_format(tmp_path / "release.xlsx", Excel(skip=3)) == Excel()
+
+
+class TestThousands:
+    def test_groups_of_three_digits(self, tmp_path: Path) -> None:
+        content = "a;b;c\n16.092,04;1.234;1.2.2020\n7,50;12;3.2.2020\n"
+        table = parse(tmp_path, content, Csv(decimal=",", thousands=".")).table
+        assert table.to_pydict() == {
+            "a": [Decimal("16092.04"), Decimal("7.50")],
+            "b": [1234, 12],
+            "c": ["1.2.2020", "3.2.2020"],
+        }
+
+    def test_what_is_no_group_stays_text(self, tmp_path: Path) -> None:
+        table = parse(tmp_path, "a;b\n1.23;0.123\n1.234;1.234\n", Csv(decimal=",", thousands=".")).table
+        assert table.to_pydict() == {"a": ["1.23", "1.234"], "b": ["0.123", "1.234"]}
+
+    def test_types_that_are_asked_for(self, tmp_path: Path) -> None:
+        format = Csv(decimal=",", thousands=".", types={"a": "float", "b": "string"})
+        table = parse(tmp_path, "a;b\n16.092,5;1.234\n1;2\n", format).table
+        assert table.to_pydict() == {"a": [16092.5, 1.0], "b": ["1.234", "2"]}
+
+    def test_marks_differ(self) -> None:
+        with pytest.raises(ParameterError, match="thousands"):
+            Csv(decimal=",", thousands=",")
+
+    def test_a_release_is_written_without_them(self, tmp_path: Path) -> None:
+        path = tmp_path / "costs.csv"
+        path.write_text("cost;sex\n" + "16.092,04;f\n1.007,50;f\n" * 3, encoding="utf-8")
+        release = veil.anonymize(
+            path,
+            quasi_identifiers={"sex": "suppression"},
+            sensitive="cost",
+            models=veil.KAnonymity(2),
+            format=Csv(decimal=",", thousands="."),
+        )
+        release.save(tmp_path / "release.csv")
+        text = (tmp_path / "release.csv").read_text(encoding="utf-8")
+        assert sorted(set(text.split())) == ["1007,50;f", "16092,04;f", "cost;sex"]

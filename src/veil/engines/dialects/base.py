@@ -14,7 +14,7 @@ import contextlib
 import re
 import secrets
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
@@ -288,6 +288,9 @@ class Dialect:
     undoes_definitions: ClassVar[bool] = True
     """Whether a transaction that fails takes back the making, renaming and removing of tables."""
 
+    renames_together: ClassVar[bool] = False
+    """Whether one statement renames several tables, all of them or none: `rename_all`."""
+
     placeholder: ClassVar[str] = "?"
 
     def quote(self, *names: str | None) -> str:
@@ -337,6 +340,14 @@ class Dialect:
         """Return a table that was made for some types."""
         return self.backend.table(name, **within(schema))
 
+    def rename_all(self, staged: Mapping[str, str], there: Collection[str], schema: str | None) -> list[str]:
+        """Statements that put staged tables, by the names they are to have, in place of those that are there."""
+        return [
+            each
+            for table, new in staged.items()
+            for each in self.replace(new, table, schema, exists=table in there)
+        ]
+
     def replace(self, staged: str, table: str, schema: str | None, *, exists: bool) -> list[str]:
         """Spell how a staged table takes the place of a table, which is there already or not."""
         removed = [f"DROP TABLE {self.quote(schema, table)}"] if exists else []
@@ -345,6 +356,15 @@ class Dialect:
     def rename(self, old: str, new: str, schema: str | None) -> str:
         """Spell the renaming of a table, which stays in its schema."""
         return f"ALTER TABLE {self.quote(schema, old)} RENAME TO {self.quote(new)}"
+
+    def remove_for_good(self) -> None:
+        """From now on, leave nothing in the file of what is removed from it, if the engine can do so by itself."""
+
+    def wipe(self, released: Collection[str]) -> None:
+        """Leave nothing in the file of what was removed from it, where some released tables are all that it holds.
+
+        Files are handed out, and what was staged lay there in the order of the input.
+        """
 
     def write_parquet(self, rows: ibis.Table, place: Path, name: str, most: int | None = None) -> list[Path]:
         """Write rows to a Parquet file, or to a folder of files with `most` rows each; return them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,9 @@ _COLLATING = (
     "OR EXISTS (SELECT 1 FROM duckdb_tables() WHERE sql ILIKE '%collate%') "
     "OR EXISTS (SELECT 1 FROM duckdb_views() WHERE NOT internal AND sql ILIKE '%collate%')"
 )
+_HELD = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database()"
+_FREE = "SELECT free_blocks, block_size FROM pragma_database_size() WHERE database_name = current_database()"
+_FILLING = "veil_filling"
 
 
 @register
@@ -98,11 +101,30 @@ class DuckDB(InFile):
 
     def load(self, table: str, columns: Sequence[str], rows: pa.RecordBatchReader) -> None:
         view = f"veil_{secrets.token_hex(8)}"
-        self.backend.con.register(view, rows)
-        try:
-            self.backend.raw_sql(f"INSERT INTO {table} ({', '.join(columns)}) SELECT * FROM {view}")
-        finally:
-            self.backend.con.unregister(view)
+        for batch in rows:  # not the whole stream: a thread of DuckDB would ask for it, which SQLite refuses
+            self.backend.con.register(view, pa.Table.from_batches([batch]))
+            try:
+                self.backend.raw_sql(f"INSERT INTO {table} ({', '.join(columns)}) SELECT * FROM {view}")
+            finally:
+                self.backend.con.unregister(view)
+
+    def wipe(self, released: Collection[str]) -> None:
+        """Fill the blocks that are free with numbers drawn at random, in a table that is removed again.
+
+        A database that holds something else as well is no release to hand out, and may have very many free blocks.
+        """
+        if self.file() is None:
+            return
+        self.run(f"DROP TABLE IF EXISTS {_FILLING}")
+        held = {name for (name,) in self.rows(_HELD)}
+        self.settle()
+        ((free, size),) = self.rows(_FREE)
+        if not free or not held <= set(released):
+            return
+        self.run(f"CREATE TABLE {_FILLING} AS SELECT hash(uuid()) AS n FROM range({(free + 1) * size // 8})")
+        self.settle()
+        self.run(f"DROP TABLE {_FILLING}")
+        self.settle()
 
     def write_parquet(self, rows: ibis.Table, place: Path, name: str, most: int | None = None) -> list[Path]:
         if most is not None:

@@ -11,7 +11,7 @@ import hashlib
 import importlib
 import secrets
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,7 @@ class MySQL(Dialect):
     identity = "SELECT @@hostname, @@port, @@datadir, @@pid_file"
     transaction = "START TRANSACTION"
     undoes_definitions = False
+    renames_together = True
     placeholder = "%s"
 
     @classmethod
@@ -187,12 +188,18 @@ class MySQL(Dialect):
         place = operations.Namespace(database=schema)
         return operations.DatabaseTable(name, schema=kinds, source=self.backend, namespace=place).to_expr()
 
-    def replace(self, staged: str, table: str, schema: str | None, *, exists: bool) -> list[str]:
+    def rename_all(self, staged: Mapping[str, str], there: Collection[str], schema: str | None) -> list[str]:
         """Definitions cannot be rolled back, but several tables are renamed in one step."""
-        target, old = self.quote(schema, table), self.quote(schema, f"{staged}_old")
-        both = f"{target} TO {old}, " if exists else ""
-        rename = f"RENAME TABLE {both}{self.quote(schema, staged)} TO {target}"
-        return [rename, f"DROP TABLE {old}"] if exists else [rename]
+        moves, gone = [], []
+        for table, new in staged.items():
+            if table in there:
+                gone.append(self.quote(schema, f"{new}_old"))
+                moves.append(f"{self.quote(schema, table)} TO {gone[-1]}")
+            moves.append(f"{self.quote(schema, new)} TO {self.quote(schema, table)}")
+        return [f"RENAME TABLE {', '.join(moves)}", *(f"DROP TABLE {each}" for each in gone)]
+
+    def replace(self, staged: str, table: str, schema: str | None, *, exists: bool) -> list[str]:
+        return self.rename_all({table: staged}, [table] if exists else [], schema)
 
 
 def _definition(kind: Any) -> str:

@@ -72,6 +72,24 @@ class SQLite(InFile):
     def pieces(self, table: ibis.Table, rows: int) -> list[Chunk] | None:
         return super().pieces(table, min(rows, _PIECE))
 
+    def create(self, table: str, kinds: ibis.Schema, schema: str | None = None) -> None:
+        """Make a table within a transaction that has begun, which Ibis would end."""
+        columns = [
+            f"{self.quote(name)} {self.backend.compiler.type_mapper.to_string(kind)}"
+            for name, kind in kinds.items()
+        ]
+        self.run(f"CREATE TABLE {self.quote(schema, table)} ({', '.join(columns)})")
+
+    def table(self, name: str, kinds: ibis.Schema, schema: str | None = None) -> ibis.Table:
+        """Return a table with the types that it was made for, without asking the database, by which Ibis ends a transaction."""
+        import ibis.expr.operations as operations
+
+        place = operations.Namespace(database=schema)
+        return operations.DatabaseTable(name, schema=kinds, source=self.backend, namespace=place).to_expr()
+
+    def remove_for_good(self) -> None:
+        self.run("PRAGMA secure_delete = ON")
+
     def has(self, kind: Any) -> bool:
         return not kind.is_decimal() and super().has(kind)  # Ibis would make it a float
 

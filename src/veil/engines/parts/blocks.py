@@ -188,7 +188,7 @@ def outcome_in_blocks(
         covered += [each.shares @ done.named.records for each in done.named.labels]
         rows, weights = done.rows()
         findings.append(_verify(blocks, rows, weights, done.named.records.size))
-    classes, weights = _stack_tables(labels), np.concatenate(records)
+    classes, weights = stack_tables(labels), np.concatenate(records)
     shown = blocks.published(classes, weights, np.concatenate(hidden))
     _check_merged(blocks, shown, np.repeat(np.arange(len(parts)), [each.size for each in records]))
     relation = numbered.relation
@@ -232,11 +232,11 @@ def _check_merged(blocks: Blocks, shown: Published, part_of_class: NDArray[np.in
     for number, part in enumerate(blocks.parts):
         if merged[part_of_class == number].any():
             found.append(blocks.label_part(part).rows(merged[part_of_class == number]))
-    rows = _stack_tables([rows for rows, _ in found])
+    rows = stack_tables([rows for rows, _ in found])
     _verify(blocks, rows, np.concatenate([weights for _, weights in found]), int(merged.sum()))
 
 
-def _stack_tables(tables: Sequence[pa.Table]) -> pa.Table:
+def stack_tables(tables: Sequence[pa.Table]) -> pa.Table:
     """Put tables of dictionary-encoded columns on top of each other."""
     columns = {}
     for name in tables[0].column_names:

@@ -14,7 +14,6 @@ border of a part, so that some may have to be generalized more. Which one prevai
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -28,9 +27,10 @@ from veil.engines.copy import bring_over
 from veil.engines.parts.blocks import Blocks, most_that_fit, outcome_in_blocks
 from veil.engines.parts.divide import Block, divide_table
 from veil.engines.parts.labels import Labelled
+from veil.engines.parts.people import anonymize_people_in_parts
 from veil.engines.parts.ranked import Combinations, Numbered
 from veil.engines.relation import Relation
-from veil.errors import NOTHING, NoSolutionError, PlanError, Say
+from veil.errors import NoSolutionError, PlanError, Say
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
 from veil.masking.partition.columns import Labels, TreeColumn
@@ -64,6 +64,11 @@ def anonymize_in_parts(
         As for `veil.anonymize`.
     """
     _check(plan, relation)
+    if plan.person_column is not None:
+        return anonymize_people_in_parts(
+            relation, plan, most_combinations=most_combinations, threads=threads, progress=progress
+        )
+    _check_models(plan)
     shown = [name for name in relation.table.columns if plan.role_of(name) not in ("dropped", "identifying")]
     relation = bring_over(relation, shown, progress)
     progress.phase("counting the values of each column")
@@ -76,21 +81,8 @@ def anonymize_in_parts(
 
 def _check(plan: Plan, relation: Relation) -> None:
     plan.check_columns(relation.table.columns)
-    if plan.person_column is not None:
-        raise PlanError(
-            "part by part, rows are counted, and somebody may have rows in several parts: leave `parts` out, or give a view "
-            "with one row of each person and say ",
-            Say("person", NOTHING),
-        )
-    for model in plan.models:
-        if not model.survives_union:
-            raise PlanError(
-                f"a table cannot be anonymized part by part under {model}: what holds for classes of two parts need "
-                "not hold where these get the same labels. Use a model that is monotone under generalization, such as "
-                "KAnonymity, or `veil.anonymize`"
-            )
     for name, treatment in plan.identifying.items():
-        if treatment != "remove":
+        if treatment == "mask":
             raise PlanError(
                 f"identifying column {name!r} would be masked, and part by part it can only be removed: say "
                 f'identifying={{"{name}": "remove"}}'
@@ -109,6 +101,16 @@ def _check(plan: Plan, relation: Relation) -> None:
         raise PlanError(
             "part by part, suppressed rows stay and show nothing: say ", Say("suppressed_rows", "blank")
         )
+
+
+def _check_models(plan: Plan) -> None:
+    for model in plan.models:
+        if not model.survives_union:
+            raise PlanError(
+                f"a table cannot be anonymized part by part under {model}: what holds for classes of two parts need "
+                "not hold where these get the same labels. Use a model that is monotone under generalization, such as "
+                "KAnonymity, or `veil.anonymize`"
+            )
 
 
 class RecodedBlocks(Blocks):
@@ -160,7 +162,7 @@ class RecodedBlocks(Blocks):
         models = [model.for_part(whole) for model in plan.models]
         evaluator = Evaluator(sample, models, plan.quality, plan.suppression_limit)
         if part not in self.levels:
-            limits = Limits(plan.seconds, plan.check_limit or math.inf)
+            limits = Limits(plan.seconds, plan.checks)
             search = Search(evaluator, *self.range, limits=limits, threads=self.threads).run(plan.strategy)
             best = search.best
             if best is None or best.score is None:

@@ -45,6 +45,12 @@ def csv_options(files: list[Path], format: Csv) -> tuple[Csv, dict[str, Any]]:
             "Convert it to Parquet, or read it into memory with ",
             _IN_MEMORY,
         )
+    if format.thousands is not None:
+        raise InputError(
+            f"{files[0]}: DuckDB does not read numbers with a separator of thousands ({format.thousands}). Convert it to Parquet, "
+            "or read it into memory with ",
+            _IN_MEMORY,
+        )
     first = _head(files[0], format)
     if len(first.names) == 1 and "" not in format.missing:
         raise InputError(

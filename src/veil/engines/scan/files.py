@@ -24,6 +24,7 @@ from pydantic import Field
 from veil.base.declare import declared
 from veil.engines.dialects import collect
 from veil.engines.scan.csv import RECORDS, check_agreement, csv_options, with_time_separator
+from veil.engines.scan.empty import emptied_columns
 from veil.errors import InputError, Say
 from veil.tables.arrow import normalize
 from veil.tables.csv.types import convert, infer
@@ -51,12 +52,15 @@ class Files:
 
 @dataclass(frozen=True)
 class Scan:
-    """Which files are read, and how; `texts` are columns of text that may stand for something else."""
+    """Which files are read, and how; `texts` are columns of text that may stand for something else, and in `emptied` ones a
+    quoted empty field is a missing value.
+    """
 
     files: tuple[str, ...]
     format: Csv | Parquet
     options: dict[str, Any]
     texts: tuple[str, ...] = ()
+    emptied: tuple[str, ...] = ()
 
     def open(
         self, backend: BaseBackend, *, files: Sequence[str] | None = None, row_numbers: bool = False
@@ -67,7 +71,11 @@ class Scan:
         arguments = [_sql([_exactly(file) for file in files or self.files])]
         arguments += [f"{name} = {_sql(value)}" for name, value in options.items()]
         view = f"veil_{secrets.token_hex(8)}"
-        backend.raw_sql(f"CREATE TEMPORARY VIEW {view} AS SELECT * FROM {reader}({', '.join(arguments)})")
+        emptied = [f"NULLIF({_name(each)}, '') AS {_name(each)}" for each in self.emptied]
+        shown = f"* REPLACE ({', '.join(emptied)})" if emptied else "*"
+        backend.raw_sql(
+            f"CREATE TEMPORARY VIEW {view} AS SELECT {shown} FROM {reader}({', '.join(arguments)})"
+        )
         return backend.table(view)
 
     def convert_type(self, column: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -123,7 +131,9 @@ def settle_format(scan: Scan, backend: BaseBackend) -> Scan:
     backend.settings["preserve_insertion_order"] = False
     head = head.select(list(scan.options["columns"]))
     check_agreement(Path(scan.files[0]), scan.format, head)
-    return dataclasses.replace(scan, format=with_time_separator(scan.format, head))
+    format = with_time_separator(scan.format, head)
+    emptied = emptied_columns(scan.open(backend), scan.files, format)
+    return dataclasses.replace(scan, format=format, emptied=emptied)
 
 
 def normalize_column(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -231,6 +241,10 @@ def check_case(name: str, columns: list[str], *way_out: str | Say) -> None:
 def _exactly(path: str) -> str:
     """Spell a path so that it stands for itself where DuckDB would look for wildcards."""
     return re.sub(r"([*?\[])", r"[\1]", path) if _PATTERN.search(path) else path
+
+
+def _name(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
 
 
 def _sql(value: Any) -> str:

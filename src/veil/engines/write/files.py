@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from veil.engines.dialects import dialect_of
 from veil.engines.order import shuffled
 from veil.engines.scan.files import Files
-from veil.engines.write.locks import file_lock, take_place
+from veil.engines.write.locks import file_lock, put_back, take_place
 from veil.engines.write.target import Target
 from veil.errors import OutputError
 from veil.tables.csv.writer import write_csv
@@ -92,6 +92,7 @@ class FolderTarget(Target):
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
         with file_lock(self.place.with_name(f".{self.place.name}.veil-lock"), self.name):
+            put_back(self.place)
             yield
 
     def exists(self) -> bool:

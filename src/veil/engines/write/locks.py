@@ -3,7 +3,7 @@
 A rename is atomic on every system that Python runs on; taking the place of a folder that is not empty is
 not, except on Linux, which can exchange two names in one step (renameat2). Elsewhere the old folder is moved
 aside first: whoever looks in the instant between the two renames finds no folder, and after a kill in that
-instant the old one lies beside the target under a name that ends in ``veil-old``.
+instant the old one lies beside the target under a name that ends in ``veil-old``, until `put_back` finds it there.
 """
 
 from __future__ import annotations
@@ -47,12 +47,27 @@ def take_place(new: Path, target: Path, *, overwrite: bool) -> Path | None:
         os.replace(new, target)
         return None
     if not _renameat2(new, target, _EXCHANGE):
-        aside = target.with_name(f".{target.name}.veil-old")
+        aside = _aside(target)
         shutil.rmtree(aside, ignore_errors=True)  # of a run that was killed here, and has been repeated since
         os.rename(target, aside)
         os.rename(new, target)
         return aside
     return new
+
+
+def put_back(target: Path) -> None:
+    """Undo what a run has left that was killed between moving an old folder aside and putting the new one in its place."""
+    aside = _aside(target)
+    if not aside.exists():
+        return
+    if os.path.lexists(target):
+        shutil.rmtree(aside, ignore_errors=True)  # killed later: the new one is in place
+    else:
+        os.rename(aside, target)
+
+
+def _aside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.veil-old")
 
 
 def _is_occupied(target: Path) -> bool:

@@ -17,7 +17,7 @@ import contextlib
 import hashlib
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from veil.engines.database import Database, connect
@@ -55,8 +55,14 @@ def _backend(database: Database, relation: Relation) -> Any:
         if relation.kind != database.engine:
             raise OutputError(f"{database}: {reason}")
         return relation.backend
-    if relation.kind == database.engine and _same(database, relation):
-        return relation.backend
+    return backend_of(database, [relation])
+
+
+def backend_of(database: Database, relations: Iterable[Relation]) -> Any:
+    """Return a connection for writing to a database: that of what is read, if it is the same one."""
+    for relation in relations:
+        if relation.kind == database.engine and _same(database, relation):
+            return relation.backend
     if database.file is not None and not database.file.exists():
         if not database.file.absolute().parent.is_dir():
             raise OutputError(
@@ -148,6 +154,7 @@ class TableTarget(Target):
         import ibis
 
         self.key, tables = key, set(self.dialect.tables(self.schema))
+        self.dialect.remove_for_good()
         self.kinds = ibis.schema({name: kind.copy(nullable=True) for name, kind in example.schema().items()})
         self._check_kinds()
         pattern = re.compile(re.escape(self.prefix) + "[0-9a-f]{12}(_done|_old|_mixed|_mixed_old)?")
@@ -220,6 +227,9 @@ class TableTarget(Target):
     def _take_place(self, *, exists: bool) -> None:
         for statement in self.dialect.replace(self.temporary, self.table, self.schema, exists=exists):
             self.dialect.run(statement)
+
+    def wipe(self) -> None:
+        self.dialect.wipe([self.table])
 
     def abandon(self) -> None:
         for each in (self.temporary, self.progress):

@@ -5,6 +5,7 @@
     shuffle  put all that was added in a random order, which rows of different pieces cannot have otherwise
     staged   the staged rows as a table of an engine, for checking
     commit   put the staged rows in the place of the target, in one step
+    wipe     leave nothing of what was staged in the file that the release is in
     abandon  remove the staging place
 
 Until `commit` the target is as it was. The staging place has a name of its own, which ends in a mark of the run's
@@ -76,6 +77,10 @@ class Target(ABC):
     @abstractmethod
     def commit(self) -> None:
         """Let the staged rows take the place of the target."""
+
+    def wipe(self) -> None:
+        """Leave nothing in the place of the release of what was removed from there."""
+        return  # where the release is a file or a folder of its own, there is nothing
 
     @abstractmethod
     def abandon(self) -> None:

@@ -169,6 +169,7 @@ def write_pieces(
         with place.explain_errors() if kept is None else _keeping(place, kept, len(pieces)):
             before_commit()
             place.commit()
+        place.wipe()
     return Written(place.name, len(pieces), continued)
 
 

@@ -108,9 +108,9 @@ def _repaired(
     problem: Problem, recoding: Recoding, nodes: list[int], limit: int, *, leave_out: bool
 ) -> Recoding | None:
     """Leave out what is rare together with some nodes; None if that must not be, or does not stay below a loss."""
+    if not leave_out:
+        return None if problem.has_rare_with(recoding, nodes) else recoding
     while (rare := problem.rare_with(recoding, nodes)) is not None:
-        if not leave_out:
-            return None
         made = undone(problem, recoding, rare, raising=False, leave_out=True)
         assert made is not None
         recoding = made
@@ -129,9 +129,11 @@ def _with_items_back(problem: Problem, recoding: Recoding) -> Recoding:
         shown[recoding[recoding != LEFT_OUT]] = True
         chain = tree.above[item]
         published = [node for node in chain[chain >= 0].tolist() if shown[node]]
+        if not published and problem.occurrences[item] < problem.k:
+            continue  # too rare by itself
         for node in published or [item]:
             made = recoding.copy()
             made[item] = node
-            if problem.rare_with(made, [node]) is None:
+            if not problem.has_rare_with(made, [node]):
                 recoding = made
     return recoding

@@ -87,6 +87,8 @@ def count_rare(
     lengths: Integers,
     records: Integers,
     parts: Integers,
+    first_rank: Integers,
+    firsts: int,
     rank: Integers,
     width: int,
     space: int,
@@ -98,21 +100,24 @@ def count_rare(
     """Return combinations of `size` nodes that some but fewer than k records of a part hold, and for each a set that does.
 
     Looked at are combinations with a marked node; marked nodes are the first ones of each set. A combination is numbered
-    by the ranks of its nodes and its part. Where `space` tells how many numbers there are, the number is a place in a
+    by its part, the rank of its first node among the `firsts` marked ones, and those of the others among all. Where `space` tells how many numbers there are, the number is a place in a
     table; if that is 0, a hash table finds the place. No more than `most` are listed; the number of all is returned, too.
+
+    All nodes but the last are chosen one way after the other, and the last is any that stands behind them.
     """
     dense = space > 0
     counts = np.zeros(space if dense else 1 << 12, np.int32)
     keys = np.full(1 if dense else counts.size, -1, np.int64)
     used = 0
     rare = 0
-    chosen = np.empty(size, np.int64)
+    before = size - 1
+    chosen = np.empty(max(1, before), np.int64)
     found = np.empty((0, size), np.int64)
     held = np.empty(0, np.int64)
     number = 0
     for turn in range(2):  # count, then look which are rare
         if turn == 1:
-            if rare == 0:
+            if rare == 0 or most == 0:
                 break
             found = np.empty((min(rare, most), size), np.int64)
             held = np.empty(min(rare, most), np.int64)
@@ -121,32 +126,49 @@ def count_rare(
             if length < size:
                 continue
             begin = starts[r]
-            _first(chosen, size)
-            while marked[made[begin + chosen[0]]]:
-                key = parts[r]
-                for j in range(size):
-                    key = key * width + rank[made[begin + chosen[j]]]
-                slot = key if dense else _slot(keys, key)
-                if turn == 0:
-                    if counts[slot] == 0:
-                        rare += 1
-                        if not dense:
-                            keys[slot] = key
-                            used += 1
-                    if counts[slot] < k:
-                        counts[slot] = min(k, counts[slot] + records[r])
-                        if counts[slot] == k:
-                            rare -= 1
-                    if not dense and 2 * used > keys.size:
-                        keys, counts = _larger(keys, counts)
-                elif counts[slot] < k:
-                    counts[slot] = k  # each once
-                    if number < most:
-                        held[number] = r
-                        for j in range(size):
-                            found[number, j] = made[begin + chosen[j]]
-                        number += 1
-                if not _next(chosen, size, length):
+            _first(chosen, before)
+            while before == 0 or marked[made[begin + chosen[0]]]:
+                prefix = parts[r] * firsts
+                behind = 0
+                if before:
+                    prefix += first_rank[made[begin + chosen[0]]]
+                    for j in range(1, before):
+                        prefix = prefix * width + rank[made[begin + chosen[j]]]
+                    prefix *= width
+                    behind = chosen[before - 1] + 1
+                for last in range(behind, length):
+                    node = made[begin + last]
+                    if before:
+                        key = prefix + rank[node]
+                    elif marked[node]:
+                        key = prefix + first_rank[node]
+                    else:
+                        break
+                    slot = key if dense else _slot(keys, key)
+                    count = counts[slot]
+                    if turn == 0:
+                        if count == 0:
+                            rare += 1
+                            if not dense:
+                                keys[slot] = key
+                                used += 1
+                        if count < k:
+                            count = min(k, count + records[r])
+                            counts[slot] = count
+                            if count == k:
+                                rare -= 1
+                        if not dense and 2 * used > keys.size:
+                            keys, counts = _larger(keys, counts)
+                    elif count < k:
+                        counts[slot] = k  # each once
+                        if number < most:
+                            held[number] = r
+                            for j in range(before):
+                                found[number, j] = made[begin + chosen[j]]
+                            found[number, before] = node
+                            number += 1
+                # One place is left for the last.
+                if before == 0 or not _next(chosen, before, length - 1):
                     break
     return found, held, rare
 

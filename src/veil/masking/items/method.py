@@ -26,10 +26,14 @@ from veil.models.item_sets import KMAnonymity
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding
+from veil.published.several import blank_rows
 from veil.published.table import Published
 from veil.tables.columns import column_of, is_text, replace_column
 
 Integers = NDArray[np.int64]
+
+MARKER = "*"
+"""Text of suppressed cells in a table that may have some."""
 
 
 @declared(kind_of=Method)
@@ -100,6 +104,10 @@ class ItemGeneralization(Method):
     kind: Literal["ItemGeneralization"] = Field(default="ItemGeneralization", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
+    why_not_people: ClassVar[str] = (
+        "a row is taken for all that a person holds. Give the items one in each row, and this method the column that tells "
+        "people apart"
+    )
     takes_rows_of_engines: ClassVar[bool] = True
 
     @model_validator(mode="after")
@@ -132,6 +140,11 @@ class ItemGeneralization(Method):
         return (self._model,) if self.person is None else ()
 
     @property
+    def counts_records(self) -> bool:
+        """K of them hold what a person holds, unless it tells people apart itself."""
+        return self.person is None
+
+    @property
     def _model(self) -> KMAnonymity:
         return KMAnonymity(self.column, self.k, self.m, self.separator)
 
@@ -142,6 +155,9 @@ class ItemGeneralization(Method):
                 raise PlanError(
                     f"{self}: the table has no column {name!r}.{did_you_mean(name, table.column_names)}"
                 )
+        before, kept = table, np.flatnonzero(~blank_rows(table, MARKER))
+        if self.person is not None and kept.size < table.num_rows:
+            table = table.take(pa.array(kept))  # suppressed rows are nobody's
         records = (
             Records.of_rows(table, self.column, self.within, self.separator, self)
             if self.person is None
@@ -159,8 +175,10 @@ class ItemGeneralization(Method):
             )
         shown = Shown.of(problem, parts, baskets, hierarchy, self.column)
         after, rows, part_of = self._published(table, records, shown, pair_of, randomness)
+        if rows is not None and table is not before:
+            rows = kept[rows]
         facts = _facts(problem, parts, records, proven=self.recoding == "global")
-        return self.outcome(table, after, rows=rows, findings=self._findings(after, part_of), facts=facts)
+        return self.outcome(before, after, rows=rows, findings=self._findings(after, part_of), facts=facts)
 
     def _check_sizes(self, records: Records) -> None:
         """Refuse classes that are too small whatever becomes of the items."""

@@ -25,6 +25,9 @@ _WORK = 3_000_000
 _WORTHWHILE = 20
 """Recodings without which it is not worth while to begin with a proof."""
 
+_HOPELESS = 40
+"""Rare items above which a proof is not begun: each of them needs a change of its own, or is raised with a few others."""
+
 _CUTS = 3
 """Ways to divide a part that are tried; of a large one, where each takes a while, only the first."""
 
@@ -88,7 +91,7 @@ class Recoder:
         if known is None or self.strategy == "apriori":
             return Found(known, 0)
         most = None if self.strategy == "optimal" else _WORK // (1000 + part.items.size * part.m)
-        if most is not None and most < _WORTHWHILE:
+        if most is not None and (most < _WORTHWHILE or part.rare(part.start(), 1).number > _HOPELESS):
             return Found(known, 0)
         return best_recoding(part, leave_out=self.leave_out, known=known, most=most)
 

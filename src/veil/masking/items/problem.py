@@ -95,8 +95,17 @@ class Problem:
         found = self._looked_up(recoding, range(1, self.m + 1), nodes)
         return next((each for each in found if each.number), None)
 
+    def has_rare_with(self, recoding: Recoding, nodes: Sequence[int]) -> bool:
+        """Whether a rare combination has one of some nodes, without listing any."""
+        found = self._looked_up(recoding, range(1, self.m + 1), nodes, most=0)
+        return any(each.number for each in found)
+
     def _looked_up(
-        self, recoding: Recoding, sizes: Iterable[int], nodes: Sequence[int] | None = None
+        self,
+        recoding: Recoding,
+        sizes: Iterable[int],
+        nodes: Sequence[int] | None = None,
+        most: int = _LISTED,
     ) -> Iterator[Rare]:
         """Yield what is rare, size by size: among all combinations, or those with one of some nodes."""
         tree, sets = self.taxonomy, None
@@ -115,9 +124,11 @@ class Problem:
         shown = np.zeros(tree.nodes, np.bool_)
         shown[recoding[recoding >= 0]] = True
         rank, width = np.cumsum(shown) - 1, max(1, int(shown.sum()))
+        first = shown & marked  # what a combination begins with: often few
+        first_rank, firsts = np.cumsum(first) - 1, max(1, int(first.sum()))
         number_of_parts = int(parts.max(initial=0)) + 1
         for size in sizes:
-            space = number_of_parts * width**size
+            space = number_of_parts * firsts * width ** (size - 1)
             if space >= _KEYS:
                 raise ParameterError(
                     f"`m` of ItemGeneralization should be less than {size}: there are too many combinations of {size} "
@@ -125,8 +136,9 @@ class Problem:
                 )
             dense = space if space <= min(_DENSE, 16 * max(1 << 10, items.size)) else 0
             found, held, number = count_rare(
-                starts, made, lengths, records, parts, rank, width, dense, marked, size, self.k, _LISTED
-            )
+                starts, made, lengths, records, parts, first_rank, firsts, rank, width, dense, marked, size, self.k,
+                most,
+            )  # fmt: skip
             yield Rare(found, held if sets is None else sets[held], number)
 
     # --- where items are --------------------------------------------------------------------------

@@ -19,10 +19,10 @@ from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError
+from veil.masking.microaggregation.joining import join_groups
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
 from veil.masking.microaggregation.methods import Multivariate
 from veil.masking.microaggregation.records import Records
-from veil.masking.microaggregation.squares import means_of
 from veil.models.closeness.model import TCloseness
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
@@ -58,6 +58,10 @@ class TClosenessThroughMicroaggregation(Multivariate):
     )
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
+    why_not_people: ClassVar[str] = (
+        "groups are joined until confidential values are distributed in their rows as in all rows, and somebody with many "
+        "rows has a large share of both"
+    )
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         made = super().mask(table, randomness)
@@ -66,6 +70,10 @@ class TClosenessThroughMicroaggregation(Multivariate):
         findings = (*made.verification.findings, close)
         return self.outcome(table, made.table, findings=findings, facts=made.facts)
 
+    def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
+        """Refuse: see `why_not_people`."""
+        return Method.mask_people(self, table, person, randomness)
+
     def _partition(self, table: pa.Table, records: Records, randomness: Randomness) -> Groups:
         if self.confidential in self.columns:
             raise PlanError(
@@ -73,8 +81,7 @@ class TClosenessThroughMicroaggregation(Multivariate):
             )
         values, _ = ranks(column_of(table, self.confidential, self))
         groups = maximum_distance_to_average_vector(records, self.k)
-        distances = _Distances(values, self.t, self.closeness, self)
-        return _join_groups(records, groups, distances)
+        return join_groups(records.coordinates(), groups, _Distances(values, self.t, self.closeness, self))
 
 
 class _Distances:
@@ -93,11 +100,11 @@ class _Distances:
                 "to be compared exactly. Round the values, or sample the records"
             )
 
-    def __call__(self, rows: Integers) -> tuple[float, bool]:
-        """Return the distance of some rows, and whether it is too large."""
+    def __call__(self, rows: Integers) -> float:
+        """Return the distance of some rows if it is too large, and else a number below 0."""
         work = _work(self.values[rows], self.totals, self.values.size, self.ordered)
         most = self.limit * self.scale * rows.size
-        return work / (self.scale * rows.size), work > most
+        return work / (self.scale * rows.size) if work > most else -1.0
 
 
 @kernel
@@ -111,28 +118,3 @@ def _work(values: Integers, totals: Integers, records: int, ordered: bool) -> in
         running += extra[value]
         work += abs(running) if ordered else max(extra[value], 0)
     return work
-
-
-def _join_groups(records: Records, groups: Groups, distances: _Distances) -> Groups:
-    """Join the group with the largest distance to the one with the nearest mean, until no distance is too large."""
-    points = records.coordinates()
-    sizes = np.bincount(groups)
-    means = means_of(points, groups)
-    rows = np.split(np.argsort(groups, kind="stable"), np.cumsum(sizes)[:-1])
-    found = [distances(each) for each in rows]
-    far = np.array([distance if too_large else -1.0 for distance, too_large in found])
-    while far.max() >= 0:
-        worst = int(np.argmax(far))
-        gaps = np.square(means - means[worst]).sum(axis=1)
-        gaps[(sizes == 0) | (np.arange(sizes.size) == worst)] = np.inf
-        other = int(np.argmin(gaps))
-        keep, gone = min(worst, other), max(worst, other)
-        rows[keep], rows[gone] = np.concatenate([rows[keep], rows[gone]]), rows[gone][:0]
-        means[keep] = (sizes[keep] * means[keep] + sizes[gone] * means[gone]) / (sizes[keep] + sizes[gone])
-        sizes[keep], sizes[gone] = sizes[keep] + sizes[gone], 0
-        distance, too_large = distances(rows[keep])
-        far[keep], far[gone] = distance if too_large else -1.0, -1.0
-    joined = np.empty_like(groups)
-    for number, group in enumerate(np.flatnonzero(sizes)):
-        joined[rows[group]] = number
-    return joined

@@ -20,6 +20,7 @@ from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.masking.microaggregation.distance import Measuring, check_named
 from veil.masking.microaggregation.genetic import genetic
+from veil.masking.microaggregation.joining import hold_people
 from veil.masking.microaggregation.mdav import (
     maximum_distance_to_average_vector,
     variable_maximum_distance_to_average_vector,
@@ -33,9 +34,12 @@ from veil.models.k_anonymity import KAnonymity
 from veil.outcome.aggregates import Aggregate, aggregate_groups
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
+from veil.plan.people import number_people
 from veil.published.finding import Finding
+from veil.published.people import People
 from veil.published.table import Published
 from veil.tables.columns import Floats, Groups, column_of, is_number, is_quantity, replace_column
+from veil.verification.release import verify_model
 
 
 def _aggregate(value: Any) -> Any:
@@ -69,31 +73,57 @@ class _Microaggregation(Method):
     def column_names(self) -> tuple[str, ...]:
         return self.columns
 
+    @property
+    def counts_records(self) -> bool:
+        """K of them are in a group."""
+        return True
+
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        return self._aggregated(table, None, randomness)
+
+    def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
+        """Group rows, and join groups to the nearest ones until each holds k people. Aggregates are made of rows."""
+        return self._aggregated(table, person, randomness)
+
+    def _aggregated(self, table: pa.Table, person: str | None, randomness: Randomness) -> Outcome:
         self.check_columns(table)
-        check_size(self.k, table.num_rows, self)
+        people = None if person is None else number_people(table[person], person)
+        check_size(self.k, table.num_rows if people is None else int(people.max()) + 1, self, people)
         if isinstance(self.aggregate, dict):
             check_named(self, "aggregate", self.aggregate, self.columns)
         partitions = self._partitions(table, randomness)
+        if people is not None:
+            partitions = {
+                names: hold_people(self._points(table, names), groups, people, self.k)
+                for names, groups in partitions.items()
+            }
         masked = table
         for names, groups in partitions.items():
             for name in names:
                 how, least = self._how(name), min(2, self.k)
-                made = aggregate_groups(table[name], groups, how, name, keep_type=self.keep_type, least=least)
+                made = aggregate_groups(
+                    table[name], groups, how, name, keep_type=self.keep_type, least=least, people=people
+                )
                 masked = replace_column(masked, name, made.take(pa.array(groups)))
-        findings = [self._finding(masked, names) for names in partitions]
+        findings = [self._finding(masked, names, person) for names in partitions]
         return self.outcome(table, masked, findings=findings, facts=self._facts(table, partitions))
 
-    def _finding(self, masked: pa.Table, names: tuple[str, ...]) -> Finding:
+    def _finding(self, masked: pa.Table, names: tuple[str, ...], person: str | None) -> Finding:
         """Check, on the masked table alone, that nobody can be told apart by columns that share a partition."""
-        found = KAnonymity(self.k).verify(Published(masked, names, untouched=True))
+        persons = None if person is None else People.of(masked, person)
+        found = verify_model(Published(masked, names, untouched=True, persons=persons), KAnonymity(self.k))
         shown = ", ".join(map(repr, names))
         alone = " alone" if len(names) < len(self.columns) else ""
-        return Finding(f"{found.promise} in {shown}{alone}", found.holds, found.measured)
+        whom = "" if persons is None else ", in people"
+        return Finding(f"{self.k}-anonymity in {shown}{alone}{whom}", found.holds, found.measured)
 
     @abstractmethod
     def _partitions(self, table: pa.Table, randomness: Randomness) -> dict[tuple[str, ...], Groups]:
         """Return the group of each row, for columns that share one partition."""
+
+    @abstractmethod
+    def _points(self, table: pa.Table, names: tuple[str, ...]) -> Floats:
+        """Return the records as points, by which groups are near each other."""
 
     def _how(self, name: str) -> Aggregate:
         if isinstance(self.aggregate, dict):
@@ -169,8 +199,7 @@ class UnivariateMicroaggregation(_Microaggregation):
     def _partitions(self, table: pa.Table, randomness: Randomness) -> dict[tuple[str, ...], Groups]:
         check_named(self, "axis", [self.axis] if self.axis else [], self.columns)
         columns = np.stack([quantities(table, name, self) for name in self.columns], axis=1)
-        spread = columns.std(axis=0)
-        standardized = (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1)
+        standardized = _standardize(columns)
         if self.order == "individual ranking":
             return {
                 (name,): self._cut(values, values[:, None])
@@ -184,9 +213,17 @@ class UnivariateMicroaggregation(_Microaggregation):
             key = standardized.sum(axis=1)
         return {self.columns: self._cut(key, standardized)}
 
+    def _points(self, table: pa.Table, names: tuple[str, ...]) -> Floats:
+        return _standardize(np.stack([quantities(table, name, self) for name in names], axis=1))
+
     def _cut(self, key: Floats, points: Floats) -> Groups:
         order = np.argsort(key, kind="stable")
         return fixed_size(order, self.k) if self.sizes == "fixed" else shortest_path(order, points, self.k)
+
+
+def _standardize(columns: Floats) -> Floats:
+    spread = columns.std(axis=0)
+    return np.asarray((columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1), np.float64)
 
 
 @declared
@@ -195,6 +232,9 @@ class Multivariate(Measuring, _Microaggregation):
 
     def _partitions(self, table: pa.Table, randomness: Randomness) -> dict[tuple[str, ...], Groups]:
         return {self.columns: self._partition(table, self.records(table, self.columns), randomness)}
+
+    def _points(self, table: pa.Table, names: tuple[str, ...]) -> Floats:
+        return self.records(table, names).coordinates()
 
     @abstractmethod
     def _partition(self, table: pa.Table, records: Records, randomness: Randomness) -> Groups:

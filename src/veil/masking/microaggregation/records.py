@@ -119,11 +119,12 @@ def quantities(table: pa.Table, name: str, method: object) -> Floats:
     return values
 
 
-def check_size(k: int, rows: int, method: object) -> None:
-    """Refuse groups larger than the table."""
-    if k > rows:
+def check_size(k: int, number: int, method: object, people: object = None) -> None:
+    """Refuse groups larger than the table, which has so many records, or people if these are told apart."""
+    if k > number:
+        what = "records" if people is None else "people"
         raise PlanError(
-            f"{method}: the table has {rows} records, too few for a group of {k}. Choose `k` of at most {rows}"
+            f"{method}: the table has {number} {what}, too few for a group of {k}. Choose `k` of at most {number}"
         )
 
 

@@ -52,6 +52,7 @@ class Mondrian(Method):
       under generalization. With another, that one class may violate it; then there is an error, and no output.
     - A missing value is a value of its own, behind the largest: `{[20, 30], NULL}` are numbers and missing ones.
       Not-a-number is a missing value.
+    - Where people have several rows, parts are judged by the people in them, as `veil.anonymize` does.
     - A model that judges all classes together, needs a population or looks at labels is refused.
     - The mean of a class, if `numbers` asks for means, is that of the numbers which are there.
 
@@ -95,8 +96,17 @@ class Mondrian(Method):
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         """Partition the table and label its classes. Nothing here is random."""
+        return self._partitioned(table, None)
+
+    def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
+        """Partition the table into classes that hold enough people. Cuts count everybody once for each combination of cells."""
+        return self._partitioned(table, person)
+
+    def _partitioned(self, table: pa.Table, person: str | None) -> Outcome:
         self.check_columns(table)
-        work = Workpiece(table, self.quasi_identifiers, self.models, style=self.numbers, rows=self.relaxed)
+        work = Workpiece(
+            table, self.quasi_identifiers, self.models, style=self.numbers, rows=self.relaxed, person=person
+        )
         classes = partition(work, relaxed=self.relaxed)
         named = Named.of(work.columns, classes)
         class_of_row = named.class_of_item[work.item_of_row]
@@ -176,7 +186,8 @@ class _Cutting:
     """
 
     def __init__(self, work: Workpiece, relaxed: bool) -> None:
-        self.ranks, self.weights, self.judge = work.ranks, work.weights, work.judge
+        self.ranks, self.weights, self.judge = work.ranks, work.voters, work.judge
+        self.records = work.weights
         self.relaxed = relaxed
         self.scheme = Scheme.of(work.columns)
         items = self.weights.size
@@ -198,7 +209,7 @@ class _Cutting:
         begins = np.concatenate([each for each, _ in done])
         ends = np.concatenate([each for _, each in done])
         places = np.argsort(begins)
-        return Classes(self.ranks, self.weights, self.order, begins[places], ends[places])
+        return Classes(self.ranks, self.records, self.order, begins[places], ends[places])
 
     def _finish(self, waiting: _Open) -> list[_Ranges]:
         done: list[_Ranges] = []

@@ -89,11 +89,18 @@ class TopDownSpecialization(Method):
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         """Specialize as far as it goes. Nothing here is random."""
+        return self._specialized(table, None)
+
+    def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
+        """Specialize as long as classes hold enough people. Scores count everybody once for each combination of cells."""
+        return self._specialized(table, person)
+
+    def _specialized(self, table: pa.Table, person: str | None) -> Outcome:
         self.check_columns(table)
         if self.target is not None and self.target not in table.column_names:
             hint = did_you_mean(self.target, table.column_names)
             raise PlanError(f"{self}: the table has no column {self.target!r}.{hint}")
-        work = Workpiece(table, self.quasi_identifiers, self.models)
+        work = Workpiece(table, self.quasi_identifiers, self.models, person=person)
         target = None if self.target is None else encode_values(table[self.target])[1]
         search = _Search(work, target)
         steps = search.run()
@@ -136,7 +143,7 @@ class _Search:
     """
 
     def __init__(self, work: Workpiece, target: NDArray[np.int32] | None) -> None:
-        self.ranks, self.weights, self.judge = work.ranks, work.weights, work.judge
+        self.ranks, self.weights, self.judge = work.ranks, work.voters, work.judge
         self.columns = [column for column in work.columns if isinstance(column, TreeColumn)]
         self.starts = np.cumsum([0, *(column.size for column in self.columns)])
         self.levels = np.concatenate([np.full(column.size, column.levels - 1) for column in self.columns])
@@ -148,7 +155,7 @@ class _Search:
         self.arranged = np.empty(items, np.int64)
         self.part = np.empty(items, np.int32)
         self.begins, self.ends = np.zeros(1, np.int64), np.array([items], np.int64)
-        self.records = np.array([work.records], np.int64)
+        self.records = self.weights.sum(keepdims=True)
         self.least = self._smallest_parts(self.begins, self.ends)
         self.steps: list[_Step] = []
         for j, column in enumerate(self.columns):

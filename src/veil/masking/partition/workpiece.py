@@ -19,6 +19,7 @@ from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
+from veil.classes.voters import OneValueEach, Votes, tell_several_values
 from veil.errors import NoSolutionError, PlanError, VerificationError
 from veil.masking.partition.columns import (
     Column,
@@ -29,12 +30,14 @@ from veil.masking.partition.columns import (
     without_surprises,
 )
 from veil.masking.partition.kernels import by_item, histogram
-from veil.models.base import ClassCriterion, PrivacyModel, SampleCriterion
+from veil.masking.partition.people import HeldByItems
+from veil.models.base import ClassCriterion, PrivacyModel, SampleCriterion, readings
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
 from veil.published.finding import Finding
+from veil.published.people import People
 from veil.published.table import Published
 from veil.quality.figures import quality
 from veil.verification.release import verify_models
@@ -54,7 +57,7 @@ class Entries(NamedTuple):
 class _Parts(ClassTable):
     """Classes that have no place in the lattice: their labels are no values of hierarchies on some level."""
 
-    def __init__(self, records: NDArray[np.int64], histograms: tuple[Histogram, ...]) -> None:
+    def __init__(self, records: NDArray[np.int64], histograms: Sequence[Histogram]) -> None:
         object.__setattr__(self, "measures", (records,))
         object.__setattr__(self, "histograms", histograms)
 
@@ -81,12 +84,18 @@ class Judge:
     """
 
     def __init__(self, models: Sequence[PrivacyModel], sample: Sample, entries: tuple[Entries, ...]) -> None:
-        self.smallest = max(model.minimal_class_size(sample) for model in models)
-        self.monotone = all(model.monotone_generalization for model in models)
+        self.smallest = 1
+        # A union of classes may break a model that its parts fulfil, where people have several values.
+        self.monotone = all(
+            model.monotone_generalization and (sample.persons is None or not model.attribute_names)
+            for model in models
+        )
         self._entries = entries
+        self._sample = sample
         self._criteria: list[tuple[PrivacyModel, ClassCriterion]] = []
-        for model in models:
-            criterion = model.bind(sample)
+        for model, view, voters in [(each, *read) for each in models for read in readings(each, sample)]:
+            self.smallest = max(self.smallest, model.minimal_class_size(voters))
+            criterion = model.bind(voters)
             if isinstance(criterion, SampleCriterion):
                 raise PlanError(
                     f"{model} judges all classes together, and a partition is made class by class: use a model that "
@@ -94,6 +103,8 @@ class Judge:
                 )
             if criterion is not None:
                 self._criteria.append((model, criterion))
+                if sample.persons is not None and view == "one value":
+                    self._criteria += [(model, OneValueEach(voters, name)) for name in model.attribute_names]
 
     def over(self, entries: tuple[Entries, ...]) -> Judge:
         """Return a judge of other items, by the same models and against the same whole table."""
@@ -114,11 +125,10 @@ class Judge:
         records: NDArray[np.int64],
     ) -> NDArray[np.bool_]:
         """Tell of each class whether every model accepts it."""
-        rejected = (records < self.smallest).astype(np.uint8)
-        if self._criteria:
-            table = self._table(order, begins, ends, records)
-            for model, criterion in self._criteria:
-                _reject(model, criterion, table, rejected)
+        table = self._table(order, begins, ends, records)
+        rejected = (table.count < self.smallest).astype(np.uint8)
+        for model, criterion in self._criteria:
+            _reject(model, criterion, table, rejected)
         accepted: NDArray[np.bool_] = rejected == 0
         return accepted
 
@@ -126,16 +136,17 @@ class Judge:
         """Refuse a table that is not acceptable even as one class."""
         begins, ends = np.zeros(1, np.int64), np.array([order.size], np.int64)
         table = self._table(order, begins, ends, np.array([records], np.int64))
-        failing = []
+        failing: dict[str, PrivacyModel] = {}
         for model, criterion in self._criteria:
             rejected = np.zeros(1, np.uint8)
             _reject(model, criterion, table, rejected)
             if rejected[0]:
-                failing.append(str(model))
+                failing[str(model)] = model
         if failing:
+            failing_on = [name for model in failing.values() for name in model.attribute_names]
             raise NoSolutionError(
                 f"the whole table as one class, which every partition starts from, violates {' and '.join(failing)}: "
-                "loosen the model"
+                f"loosen the model{tell_several_values(self._sample, failing_on)}"
             )
 
     def _table(
@@ -148,6 +159,29 @@ class Judge:
         return _Parts(
             records, tuple(Histogram(*histogram(order, begins, ends, *each)) for each in self._entries)
         )
+
+
+class JudgeOfPeople(Judge):
+    """Decides in people: each counts once in a class, however many items of theirs it holds."""
+
+    def __init__(self, models: Sequence[PrivacyModel], sample: Sample, held: HeldByItems) -> None:
+        super().__init__(models, sample, ())
+        self._held = held
+
+    @property
+    def looks_at_values(self) -> bool:
+        """Always: the people of a part are not the sum of those of its items."""
+        return True
+
+    def _table(
+        self,
+        order: NDArray[np.int64],
+        begins: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        records: NDArray[np.int64],
+    ) -> ClassTable:
+        people = self._held.in_parts(order, begins, ends)
+        return _Parts(people.counts, Votes(people, people.counts, self._held.persons))
 
 
 def _reject(
@@ -170,7 +204,7 @@ class Workpiece:
 
     Items are what classes are made of: different combinations of quasi-identifiers, with their number of records
     as weight, or single records if `rows` says so. `weights` tells how many records each row of the table stands for,
-    if not one.
+    if not one, and `person` is the column that tells people apart, if they may have several rows.
     """
 
     def __init__(
@@ -182,10 +216,11 @@ class Workpiece:
         style: Style = "intervals",
         rows: bool = False,
         weights: NDArray[np.int64] | None = None,
+        person: str | None = None,
     ) -> None:
-        self.table, self.models = table, models
+        self.table, self.models, self.person = table, models, person
         lines = {name: LineBuilder() for name, hierarchy in quasi_identifiers.items() if hierarchy is None}
-        prepared = _prepare_rows(table, {**quasi_identifiers, **lines}, models, weights)
+        prepared = _prepare_rows(table, {**quasi_identifiers, **lines}, models, weights, person)
         sample, encoding = prepared.sample, prepared.encoding
         self.sample, self.records, self.attributes = sample, sample.records, sample.attributes
         self.columns: list[Column] = []
@@ -213,8 +248,17 @@ class Workpiece:
                 Entries(*by_item(each.starts, each.classes, each.counts, len(sample.table)), each.domain)
                 for each in sample.table.histograms
             ]
+        self.held: HeldByItems | None = None
         self.judge = Judge(models, sample, tuple(entries))
+        if sample.persons is not None:
+            self.held = HeldByItems.of(sample.persons, self.item_of_row, self.weights.size)
+            self.judge = JudgeOfPeople(models, sample, self.held)
         self.judge.require_whole(np.arange(self.weights.size), self.records)
+
+    @property
+    def voters(self) -> NDArray[np.int64]:
+        """The people of each item: its records, where each is a person."""
+        return self.weights if self.held is None else self.held.people
 
     def some(
         self, ranks: NDArray[np.int32], weights: NDArray[np.int64], entries: tuple[Entries, ...]
@@ -242,7 +286,8 @@ class Workpiece:
             masked = masked.set_column(masked.column_names.index(name), name, column)
         # Nothing is suppressed here: a row whose every label is the root belongs to a class like all others.
         published = Published(masked, list(cells), untouched=True)
-        findings = tuple(verify_models(published, self.models))
+        counted = published if self.person is None else published.counting(People.of(masked, self.person))
+        findings = tuple(verify_models(counted, self.models))
         require(findings, made, published.sizes.size)
         domains = [column.domain_size for column in self.columns]
         measured = quality(published.sizes, covered, domains)
@@ -269,6 +314,7 @@ def _prepare_rows(
     builders: Mapping[str, Any],
     models: Sequence[PrivacyModel],
     weights: NDArray[np.int64] | None,
+    person: str | None,
 ) -> Prepared:
     """Check everything against the table, encode it, and collapse equal rows."""
     for model in models:
@@ -282,7 +328,7 @@ def _prepare_rows(
             place = table.column_names.index(name)
             table = table.set_column(place, name, without_surprises(table[name], name))
     attributes = dict.fromkeys(name for model in models for name in model.attribute_names)
-    plan = Plan(dict(builders), tuple(models), sensitive=tuple(attributes), others="keep")
+    plan = Plan(dict(builders), tuple(models), sensitive=tuple(attributes), others="keep", person=person)
     return prepare(table, plan, weights)
 
 

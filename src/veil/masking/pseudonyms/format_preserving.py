@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from veil.base.declare import declared
+from veil.base.keys import Key, KeyFile, KeyVariable, check_key, read_key, start_hmac
 from veil.base.randomness import Randomness
 from veil.errors import InputError
 from veil.masking.parameters import Columns
-from veil.masking.pseudonyms.keys import Key, KeyFile, KeyVariable, check_key, read_key
-from veil.masking.pseudonyms.methods import Pseudonyms, start_hmac
+from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, encode_values, is_text, replace_column
@@ -50,9 +50,9 @@ class FormatPreservingPseudonyms(Pseudonyms):
     fewer than 1,000,000 members is refused, because with so few a pseudonym can be guessed: use `RandomPseudonyms`
     there. A pseudonym may be the name or number of somebody else. Missing values stay missing.
 
-    >>> method = FormatPreservingPseudonyms("id", key="00" * 16)
+    >>> method = FormatPreservingPseudonyms("id", key="9f2c71e05ad84b36c1f7a40d2e8b9563")
     >>> method.mask(pa.table({"id": ["AB-1234567"]}), Randomness()).table["id"].to_pylist()
-    ['UB-2616954']
+    ['HF-1140370']
     """
 
     columns: Annotated[Columns, Field(description="columns that name a person")]

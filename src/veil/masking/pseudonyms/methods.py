@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import hmac
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Annotated, ClassVar, Literal
@@ -13,10 +12,10 @@ import pyarrow as pa
 from pydantic import Field, model_validator
 
 from veil.base.declare import declared
+from veil.base.keys import Key, KeyFile, KeyVariable, check_key, read_key, start_hmac
 from veil.base.randomness import Randomness
 from veil.errors import PlanError
 from veil.masking.parameters import Columns
-from veil.masking.pseudonyms.keys import Key, KeyFile, KeyVariable, check_key, read_key
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, encode_values, replace_column
@@ -53,9 +52,9 @@ class KeyedPseudonyms(Pseudonyms):
     tables can still be joined. Without the key nobody can compute the pseudonym of a name and look for it, as they
     can with a plain hash. Whoever has the key can: keep it apart from the table. Missing values stay missing.
 
-    >>> method = KeyedPseudonyms("name", key="00" * 16, length=8)
+    >>> method = KeyedPseudonyms("name", key="9f2c71e05ad84b36c1f7a40d2e8b9563", length=8)
     >>> method.mask(pa.table({"name": ["Ada", "Bob", "Ada"]}), Randomness()).table["name"].to_pylist()
-    ['e928ec5c', 'a24e669d', 'e928ec5c']
+    ['c8fedc2e', 'bb4d5ec6', 'c8fedc2e']
     """
 
     columns: _Identifying
@@ -160,15 +159,6 @@ class UnkeyedHash(Pseudonyms):
 
     def _digest(self, value: str) -> str:
         return hashlib.new(self.algorithm, value.encode(), usedforsecurity=False).hexdigest()
-
-
-def start_hmac(key: bytes, *parts: str) -> hmac.HMAC:
-    """Start an HMAC-SHA-256 with texts that cannot run into each other or into what follows."""
-    started = hmac.new(key, digestmod=hashlib.sha256)
-    for part in parts:
-        spelled = part.encode()
-        started.update(len(spelled).to_bytes(8, "big") + spelled)
-    return started
 
 
 def pseudonymize(table: pa.Table, method: Pseudonyms, pseudonym: Callable[[str], str]) -> Outcome:

@@ -22,7 +22,7 @@ MOST_MASKS = 5000
 """Sets of columns that are tried, cheapest first, before whole columns go one by one."""
 
 
-def _masks(codes: Codes, weights: NDArray[np.float64]) -> Iterator[Mask]:
+def sets_of_columns(codes: Codes, weights: NDArray[np.float64]) -> Iterator[Mask]:
     """Yield sets of columns by ascending weight, of equal weight those with more values first."""
     values = codes.max(axis=0, initial=-1) + 1
     costs = [(float(weights[c]), -math.log(max(2, int(values[c])))) for c in range(weights.size)]
@@ -68,7 +68,7 @@ def few_cells(codes: Codes, k: int, weights: NDArray[np.float64]) -> Mask:
     needy = np.flatnonzero(found < k)
     if not needy.size:
         return hidden
-    for mask in _masks(codes, weights):
+    for mask in sets_of_columns(codes, weights):
         numbers = keys(codes, ~mask)
         wanted, group = np.unique(numbers[needy], return_inverse=True)
         place = np.minimum(np.searchsorted(wanted, numbers), wanted.size - 1)
@@ -219,8 +219,8 @@ def _restore(
             partials = left
 
 
-def alike_cells(codes: Codes, k: int, weights: NDArray[np.float64]) -> Mask:
-    """Choose cells to leave out so that every row shows the same as k - 1 others.
+def alike_cells(codes: Codes, k: int, weights: NDArray[np.float64], people: Counts | None = None) -> Mask:
+    """Choose cells to leave out so that every row shows the same as k - 1 others, or as rows of k - 1 other people.
 
     Rows in groups that are too small look for each other: sets of columns are tried from the cheapest on, and
     rows that are k or more without these columns lose their cells there. Fewer than k may be left in the end;
@@ -228,44 +228,62 @@ def alike_cells(codes: Codes, k: int, weights: NDArray[np.float64]) -> Mask:
     """
     hidden = np.zeros(codes.shape, np.bool_)
     everything = np.ones(codes.shape[1], np.bool_)
-    left = np.flatnonzero(_sizes(keys(codes, everything)) < k)
-    for mask in _masks(codes, weights):
+    left = np.flatnonzero(sizes_of(keys(codes, everything), people) < k)
+    for mask in sets_of_columns(codes, weights):
         if not left.size:
             break
-        enough = _sizes(keys(codes[left], ~mask)) >= k
+        enough = sizes_of(keys(codes[left], ~mask), None if people is None else people[left]) >= k
         hidden[left[enough]] = mask
         left = left[~enough]
     if left.size:
-        hidden[_company(np.where(hidden, np.int32(-1), codes), left, k, weights)] = True
+        whose = np.arange(len(codes)) if people is None else people
+        hidden[_company(np.where(hidden, np.int32(-1), codes), left, k, weights, whose)] = True
     return hidden & (codes >= 0)
 
 
-def _sizes(numbers: Counts) -> Counts:
-    _, inverse, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    made: Counts = counts[inverse]
+def sizes_of(numbers: Counts, people: Counts | None) -> Counts:
+    """Count for each row the rows that have its number, or the people whose they are.
+
+    >>> sizes_of(np.array([7, 7, 8]), None).tolist(), sizes_of(np.array([7, 7, 8]), np.array([0, 0, 0])).tolist()
+    ([2, 2, 1], [1, 1, 1])
+    """
+    group = np.unique(numbers, return_inverse=True)[1]
+    if people is None:
+        made: Counts = np.bincount(group)[group]
+    else:
+        width = int(people.max(initial=0)) + 1
+        made = np.bincount(np.unique(group * width + people) // width)[group]
     return made
 
 
-def _company(codes: Codes, left: Counts, k: int, weights: NDArray[np.float64]) -> Counts:
+def _company(codes: Codes, left: Counts, k: int, weights: NDArray[np.float64], people: Counts) -> Counts:
     """Return the rows that are left and others to lose all cells with them, where that costs least.
 
-    From groups with more than k rows, those beyond k can go; if these are too few, whole groups go, the cheapest
-    first.
+    From groups with more than k people, those beyond k can go, each with all rows there; if these are too few, a whole
+    group goes, the cheapest.
     """
     blank: Mask = np.logical_and.reduce(codes < 0, axis=1)
     blank[left] = False
     rest = np.setdiff1d(np.flatnonzero(~blank), left)
-    missing = k - left.size - int(blank.sum())
+    there = np.unique(people[np.concatenate([left, np.flatnonzero(blank)])])
+    missing = k - there.size
     if missing <= 0:
         return left
     cost = (codes[rest] >= 0) @ weights
     group = np.unique(keys(codes[rest], np.ones(codes.shape[1], np.bool_)), return_inverse=True)[1]
-    order = np.argsort(group, kind="stable")
-    size = np.bincount(group)
-    place = np.empty(rest.size, np.int64)
-    place[order] = np.arange(rest.size) - np.repeat(np.cumsum(size) - size, size)
-    spare = rest[place >= k]
-    if spare.size >= missing:
-        return np.concatenate([left, spare[np.argsort(cost[place >= k], kind="stable")[:missing]]])
-    cheapest = int(np.argmin(np.bincount(group, weights=cost)))
-    return np.concatenate([left, rest[group == cheapest]])
+    # A unit is a person in a group; units in the order of their first rows.
+    width = int(people.max()) + 1
+    _, first, unit = np.unique(group * width + people[rest], return_index=True, return_inverse=True)
+    by_group = np.lexsort((first, group[first]))
+    size = np.bincount(group[first])
+    place = np.empty(first.size, np.int64)
+    place[by_group] = np.arange(first.size) - np.repeat(np.cumsum(size) - size, size)
+    costs = np.bincount(unit, weights=cost)
+    spare = np.flatnonzero((place >= k) & ~np.isin(people[rest[first]], there))
+    spare = spare[np.lexsort((first[spare], costs[spare]))]
+    _, cheapest = np.unique(people[rest[first[spare]]], return_index=True)
+    if cheapest.size >= missing:
+        chosen = spare[np.sort(cheapest)[:missing]]
+        return np.concatenate([left, rest[np.isin(unit, chosen)]])
+    least = int(np.argmin(np.bincount(group, weights=cost)))
+    return np.concatenate([left, rest[group == least]])

@@ -13,12 +13,17 @@ from veil.base.randomness import Randomness
 from veil.errors import PlanError, did_you_mean
 from veil.masking.parameters import Columns
 from veil.masking.suppression.cells import alike_cells, few_cells
+from veil.masking.suppression.people import few_cells_in_people
+from veil.models.k_anonymity import KAnonymity
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
+from veil.plan.people import number_people
 from veil.published.finding import Finding
 from veil.published.matching import Codes, fewest_matches
+from veil.published.people import People
 from veil.published.table import Published
 from veil.tables.columns import column_of, encode_values, replace_column
+from veil.verification.release import verify_model
 
 
 @declared(kind_of=Method)
@@ -71,16 +76,32 @@ class LocalSuppression(Method):
     def column_names(self) -> tuple[str, ...]:
         return self.columns
 
+    @property
+    def counts_records(self) -> bool:
+        """K of them look alike."""
+        return True
+
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+        return self._left_out(table, None)
+
+    def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
+        """Leave cells out until every record looks like records of at least k - 1 other people."""
+        return self._left_out(table, person)
+
+    def _left_out(self, table: pa.Table, person: str | None) -> Outcome:
         before = table
-        if self.k > table.num_rows:
-            raise PlanError(
-                f"{self}: the table has only {table.num_rows} records. Ask for a `k` of at most that"
-            )
+        people = None if person is None else number_people(table[person], person).astype(np.int64)
+        number, what = (table.num_rows, "records") if people is None else (int(people.max()) + 1, "people")
+        if self.k > number:
+            raise PlanError(f"{self}: the table has only {number} {what}. Ask for a `k` of at most that")
         codes = _codes(table, self.columns, self)
         weights = np.array([self.importance.get(name, 1.0) for name in self.columns])
-        choose = few_cells if self.missing == "matches_everything" else alike_cells
-        hidden = choose(codes, self.k, weights)
+        if self.missing == "own_value":
+            hidden = alike_cells(codes, self.k, weights, people)
+        elif people is None:
+            hidden = few_cells(codes, self.k, weights)
+        else:
+            hidden = few_cells_in_people(codes, self.k, weights, people)
         for at, name in enumerate(self.columns):
             column = column_of(table, name, self)
             shown = pa.array(np.where(hidden[:, at], -1, np.arange(len(column))), mask=hidden[:, at])
@@ -90,15 +111,19 @@ class LocalSuppression(Method):
             "share of the cells": float(hidden.mean()),
             **{f"left out of {name}": int(hidden[:, at].sum()) for at, name in enumerate(self.columns)},
         }
-        return self.outcome(before, table, findings=[self._finding(table)], facts=facts)
+        return self.outcome(before, table, findings=[self._finding(table, person)], facts=facts)
 
-    def _finding(self, table: pa.Table) -> Finding:
+    def _finding(self, table: pa.Table, person: str | None) -> Finding:
         """Check the promise on the table as it is published."""
+        persons = None if person is None else People.of(table, person)
         if self.missing == "own_value":
-            found = int(Published(table, list(self.columns), untouched=True).sizes.min())
-            return Finding(f"{self.k}-anonymity", found >= self.k, f"k = {found}")
-        found = fewest_matches(_codes(table, self.columns, self), self.k)
-        promise = f"every record matches at least {self.k} records, where a missing cell matches everything"
+            published = Published(table, list(self.columns), untouched=True, persons=persons)
+            return verify_model(published, KAnonymity(self.k))
+        found = fewest_matches(
+            _codes(table, self.columns, self), self.k, None if persons is None else persons.codes
+        )
+        whom = "records" if persons is None else "people"
+        promise = f"every record matches at least {self.k} {whom}, where a missing cell matches everything"
         return Finding(promise, found >= self.k, f"at least {found}")
 
 

@@ -33,6 +33,12 @@ Integers = NDArray[np.int64]
 GROUP = "group"
 """Name of the column that ties both tables together, unless another is asked for."""
 
+ROWS_ARE_FOUND = (
+    "what is known of them is published as it is, so that their rows are found together, and what all of these may hold is "
+    "less than what each may"
+)
+"""Why confidential values that are hidden row by row are not hidden for somebody with several rows."""
+
 
 @declared(kind_of=Method)
 class Anatomy(Method):
@@ -65,6 +71,7 @@ class Anatomy(Method):
     kind: Literal["Anatomy"] = Field(default="Anatomy", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage",)
+    why_not_people: ClassVar[str] = ROWS_ARE_FOUND
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Anatomy:
@@ -82,6 +89,11 @@ class Anatomy(Method):
     def known_columns(self) -> tuple[str, ...]:
         """None: confidential values are what an attacker wants to learn."""
         return ()
+
+    @property
+    def counts_records(self) -> bool:
+        """A value is one of l; nothing is promised of groups that are given."""
+        return self.l is not None
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         self.check_columns(table)

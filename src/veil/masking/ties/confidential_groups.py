@@ -23,7 +23,7 @@ from veil.masking.microaggregation.mdav import maximum_distance_to_average_vecto
 from veil.masking.microaggregation.records import check_size, places_in_hierarchy
 from veil.masking.microaggregation.univariate import from_both_ends
 from veil.masking.parameters import Columns, Names
-from veil.masking.ties.anatomy import GROUP, in_two_tables
+from veil.masking.ties.anatomy import GROUP, ROWS_ARE_FOUND, in_two_tables
 from veil.masking.ties.buckets import bucket_sizes, fitting_counts
 from veil.masking.ties.probabilistic import draw_swaps, verify_moves
 from veil.models import ratio_distance
@@ -73,6 +73,8 @@ class ConfidentialAttributePartitioning(Measuring):
         default="ConfidentialAttributePartitioning", repr=False, kw_only=True
     )
 
+    why_not_people: ClassVar[str] = ROWS_ARE_FOUND
+
     @property
     def column_names(self) -> tuple[str, ...]:
         return self.columns
@@ -81,6 +83,11 @@ class ConfidentialAttributePartitioning(Measuring):
     def known_columns(self) -> tuple[str, ...]:
         """None: confidential values are what an attacker wants to learn."""
         return ()
+
+    @property
+    def counts_records(self) -> bool:
+        """A value is hidden among those of k of them."""
+        return True
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         self.check_columns(table)
@@ -141,6 +148,7 @@ class BucketizedTCloseness(Measuring):
     kind: Literal["BucketizedTCloseness"] = Field(default="BucketizedTCloseness", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
+    why_not_people: ClassVar[str] = ROWS_ARE_FOUND
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -150,6 +158,11 @@ class BucketizedTCloseness(Measuring):
     def known_columns(self) -> tuple[str, ...]:
         """None: confidential values are what an attacker wants to learn."""
         return ()
+
+    @property
+    def counts_records(self) -> bool:
+        """A value is hidden among those of k of them."""
+        return True
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         self.check_columns(table)

@@ -14,12 +14,46 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from veil.base.hostile import check_json
 from veil.errors import InputError, PlanError
 from veil.tables import atomic
 
 _FORMAT = "veil-signatures-1"
+
+
+class _Content(BaseModel):
+    """What the file holds. A history that is half understood would give people other signatures than they have had."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    format: str
+    attribute: str
+    m: Annotated[int, Field(ge=2)]
+    releases: Annotated[int, Field(ge=1)]
+    key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    sets: list[list[str]]
+    people: dict[Annotated[str, Field(pattern="^[0-9a-f]{32}$")], Annotated[int, Field(ge=0)]]
+
+    @model_validator(mode="after")
+    def _fits(self) -> _Content:
+        for each in self.sets:
+            if len(set(each)) < max(self.m, len(each)):
+                raise ValueError(f"a set of `sets` should have {self.m} or more values, all different")
+        if max(self.people.values(), default=-1) >= len(self.sets):
+            raise ValueError("somebody in `people` has a set that `sets` does not hold")
+        return self
+
+
+def _first(error: ValidationError) -> str:
+    """Say what is wrong first, without what the file holds there."""
+    found = error.errors(include_input=False)[0]
+    place = found["loc"][0] if found["loc"] else None
+    what = str(found["msg"]).removeprefix("Value error, ")
+    return what if place is None else f"`{place}`: {what}"
 
 
 @dataclass
@@ -37,21 +71,30 @@ class History:
     def read(cls, path: Path, attribute: str, m: int) -> History:
         """Read a history; start one where there is none."""
         try:
-            content: Any = json.loads(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            check_json(text, str(path))
+            content: Any = json.loads(text)
         except FileNotFoundError:
             return cls(path, secrets.token_bytes(32), attribute, m, 0, {})
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: cannot be read as a history of releases: {error}") from None
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
             raise InputError(f"{path}: is no history of releases. Choose another file")
-        if (content["attribute"], content["m"]) != (attribute, m):
+        try:
+            found = _Content.model_validate(content)
+        except ValidationError as error:
+            raise InputError(
+                f"{path}: is damaged as a history of releases: {_first(error)}. Restore it from a copy: whoever has a "
+                "signature has to keep it"
+            ) from None
+        if (found.attribute, found.m) != (attribute, m):
             raise PlanError(
-                f"{path}: this history is of {content['attribute']!r} with m = {content['m']}, not of {attribute!r} with "
+                f"{path}: this history is of {found.attribute!r} with m = {found.m}, not of {attribute!r} with "
                 f"m = {m}. Signatures cannot be exchanged: go on with the same, or start another history for other people"
             )
-        sets = [frozenset(each) for each in content["sets"]]
-        people = {name: sets[at] for name, at in content["people"].items()}
-        return cls(path, bytes.fromhex(content["key"]), attribute, m, content["releases"], people)
+        sets = [frozenset(each) for each in found.sets]
+        people = {name: sets[at] for name, at in found.people.items()}
+        return cls(path, bytes.fromhex(found.key), attribute, m, found.releases, people)
 
     def name(self, person: str) -> str:
         """Return the id of a person, which only this history has."""

@@ -31,6 +31,7 @@ from veil.masking.microaggregation.mdav import maximum_distance_to_average_vecto
 from veil.masking.microaggregation.records import check_size, quantities
 from veil.masking.microaggregation.univariate import from_both_ends
 from veil.masking.parameters import Columns, Names
+from veil.masking.ties.anatomy import ROWS_ARE_FOUND
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding
@@ -62,10 +63,16 @@ class _Swapping(Method):
     ]
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
+    why_not_people: ClassVar[str] = ROWS_ARE_FOUND
 
     @property
     def column_names(self) -> tuple[str, ...]:
         return self.columns
+
+    @property
+    def counts_records(self) -> bool:
+        """A value is hidden among those of k of them."""
+        return True
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         self.check_columns(table)

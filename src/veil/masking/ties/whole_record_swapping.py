@@ -15,6 +15,7 @@ from veil.masking.microaggregation.distance import Measuring
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
 from veil.masking.microaggregation.records import check_size
 from veil.masking.parameters import Columns, Names
+from veil.masking.ties.anatomy import ROWS_ARE_FOUND
 from veil.masking.ties.probabilistic import draw_swaps
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
@@ -50,10 +51,16 @@ class WholeRecordSwapping(Measuring):
     kind: Literal["WholeRecordSwapping"] = Field(default="WholeRecordSwapping", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
+    why_not_people: ClassVar[str] = ROWS_ARE_FOUND
 
     @property
     def column_names(self) -> tuple[str, ...]:
         return self.columns
+
+    @property
+    def counts_records(self) -> bool:
+        """A value is hidden among those of k of them."""
+        return True
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         self.check_columns(table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from veil.base.declare import declared
+from veil.base.keys import Key, KeyFile, KeyVariable, check_key, read_key, start_hmac
 from veil.base.randomness import Randomness
 from veil.base.wording import plural
 from veil.errors import InputError, PlanError
 from veil.masking.parameters import Columns
-from veil.masking.pseudonyms.keys import Key, KeyFile, KeyVariable, check_key, read_key
-from veil.masking.pseudonyms.methods import start_hmac
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.plan.people import number_people
@@ -43,6 +42,14 @@ class OfPeople(Method):
     person: str
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
+
+    @model_validator(mode="after")
+    def _tells_people_apart(self) -> Self:
+        if self.person in self.columns:
+            raise ValueError(
+                f"`person` of {type(self).__name__} should be another column than the dates: {self.person!r} is both"
+            )
+        return self
 
     @property
     def column_names(self) -> tuple[str, ...]:

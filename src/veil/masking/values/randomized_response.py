@@ -67,6 +67,9 @@ class RandomizedResponse(Method):
     kind: Literal["RandomizedResponse"] = Field(default="RandomizedResponse", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage",)
+    why_not_people: ClassVar[str] = (
+        "each of their rows is an answer of its own, and what answers cost adds up"
+    )
 
     @model_validator(mode="after")
     def _check(self) -> RandomizedResponse:
@@ -86,6 +89,11 @@ class RandomizedResponse(Method):
     @property
     def column_names(self) -> tuple[str, ...]:
         return (self.column,)
+
+    @property
+    def counts_records(self) -> bool:
+        """Each is one answer of a person."""
+        return True
 
     @property
     def transitions(self) -> Transitions:

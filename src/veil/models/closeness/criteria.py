@@ -21,6 +21,7 @@ import numpy as np
 from veil.base.exact import largest_fraction
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
+from veil.classes.voters import Voters
 from veil.models.closeness.bound import PAD, Parts, foresee_cells, foresee_groups, foresee_ordered
 from veil.models.closeness.kernels import (
     Indices,
@@ -114,6 +115,11 @@ class Criterion:
         """
         if self.room >= self.records:
             return settled
+        if isinstance(
+            self.sample, Voters
+        ):  # who counts for several values may count for more than there is room for
+            bad |= 1 - settled
+            return np.ones_like(settled)
         aside = settled | (table.count > self.room)
         histogram = self.sample.histogram(table, self.attribute)
         for i in np.flatnonzero(aside & ~settled):

@@ -62,6 +62,26 @@ def ordered(counted: Counted) -> tuple[Integers, int]:
     return _by_class(stretch, classes) + sizes * sums[codes[first]], records * (domain - 1)
 
 
+def ordered_between(lowest: Counted, highest: Counted) -> tuple[Integers, int]:
+    """The largest that the ordered distance can be if everybody has any value from the first to the last that they show.
+
+    At each value, people up to it are at most those whose first value is, and at least those whose last one is.
+    """
+    records, domain, kind = int(lowest.masses.sum()), lowest.masses.size, lowest.counts.dtype
+    expected = np.cumsum(lowest.masses).astype(kind)
+    begins = [np.searchsorted(each.classes, np.arange(each.sizes.size + 1)) for each in (lowest, highest)]
+    sums = np.zeros(lowest.sizes.size, kind)
+    for number, size in enumerate(lowest.sizes):
+        up_to = []
+        for each, begin in zip((lowest, highest), begins, strict=True):
+            here = slice(begin[number], begin[number + 1])
+            people = np.zeros(domain, kind)
+            people[each.codes[here]] = each.counts[here]
+            up_to.append(records * np.cumsum(people))
+        sums[number] = np.maximum(up_to[0] - size * expected, size * expected - up_to[1]).sum()
+    return sums, records * (domain - 1)
+
+
 def hierarchical(counted: Counted, levels: list[Integers]) -> tuple[Integers, int]:
     """The sum over the inner nodes of level/height * min(pos, neg) of their children's extras.
 
@@ -78,7 +98,8 @@ def hierarchical(counted: Counted, levels: list[Integers]) -> tuple[Integers, in
         order = np.argsort(keys, kind="stable")
         first = np.flatnonzero(np.diff(keys[order], prepend=-1))
         classes, codes = classes[order][first], parent[codes[order][first]]
-        counts = np.add.reduceat(counts[order], first)
+        # Somebody who is counted for several values of a group is one person in it, of at most all.
+        counts = np.minimum(np.add.reduceat(counts[order], first), counted.sizes[classes])
         positive = np.add.reduceat(np.maximum(extra, 0)[order], first)
         extra = records * counts - counted.sizes[classes] * _masses(counted, levels[level])[codes]
         negative = positive - extra  # of all children, whether or not they occur in the class

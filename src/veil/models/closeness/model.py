@@ -14,12 +14,14 @@ from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
+from veil.classes.voters import Voters
 from veil.errors import HierarchyError, InputError, PlanError
 from veil.hierarchies import AnyBuilder, Hierarchy, Table
 from veil.models.base import Beside, PrivacyModel, Strength
 from veil.models.closeness import distance as distances
 from veil.models.closeness.criteria import ByGroups, Criterion, Ordered
-from veil.models.value_counts import count
+from veil.models.closeness.people import OrderedOfPeople
+from veil.models.value_counts import count, count_ends
 from veil.published.finding import Finding
 from veil.published.table import Published
 from veil.tables.arrow import categories, has_ordered_categories
@@ -114,6 +116,7 @@ class TCloseness(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
+    eased: ClassVar[tuple[str, float] | None] = ("t", 1)
 
     def __post_init__(self) -> None:
         if self.distance == "hierarchical" and self.hierarchy is None:
@@ -126,6 +129,9 @@ class TCloseness(PrivacyModel):
                 f"`hierarchy` of TCloseness should be None for the {self.distance} distance, which has no use "
                 'for it; the hierarchical one is distance="hierarchical"'
             )
+        # What is too much of values and of groups of them adds up, and only grows with their counts. The ordered distance
+        # looks at both ends of what people show.
+        object.__setattr__(self, "views", ("lowest",) if self.distance == "ordered" else ("most",))
         if self.order is not None and (self.distance != "ordered" or len(set(self.order)) < len(self.order)):
             raise ValueError(
                 '`order` of TCloseness should list different values, for distance="ordered" alone, not '
@@ -185,7 +191,7 @@ class TCloseness(PrivacyModel):
         t = decimal_fraction(self.t)
         attribute = sample.attribute(self.attribute)
         if self.distance == "ordered":
-            return Ordered(sample, self.attribute, t)
+            return (OrderedOfPeople if isinstance(sample, Voters) else Ordered)(sample, self.attribute, t)
         if self.distance == "equal":
             return ByGroups(sample, self.attribute, t, [])
         large = any(isinstance(value, int) and value >= 2**63 for value in attribute.values)
@@ -224,6 +230,9 @@ class TCloseness(PrivacyModel):
     def _largest_distance(self, published: Published) -> Fraction:
         if self.distance == "equal":
             return distances.largest(distances.equal, count(published, self.attribute, ordered=False))
+        if self.distance == "ordered" and published.persons is not None:
+            lowest, highest = count_ends(published, self.attribute, self.order)
+            return distances.largest(distances.ordered_between, lowest, highest)
         counted = count(published, self.attribute, ordered=True, order=self.order)
         if self.distance == "ordered":
             return distances.largest(distances.ordered, counted)

@@ -10,6 +10,7 @@ from veil.errors import ParameterError, Say
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.risk.concerns.concern import KINDS, Concern
 from veil.risk.concerns.contents import telling_texts
+from veil.risk.concerns.several import about, each_table
 from veil.risk.concerns.telling import told_by_columns, told_by_order
 from veil.risk.concerns.unique import unique_beside, unique_columns, unique_together
 from veil.risk.concerns.unjudged import (
@@ -38,12 +39,20 @@ def concerns_of(release: object) -> tuple[Concern, ...]:
 
 
 def _look(outcome: Outcome) -> tuple[Concern, ...]:
+    if outcome.tables:
+        made = [about(name, found) for name, each in each_table(outcome).items() for found in _found(each)]
+    else:
+        made = _found(outcome)
+    return tuple(sorted(made, key=lambda each: KINDS.index(each.kind)))
+
+
+def _found(outcome: Outcome) -> list[Concern]:
     view = View(outcome)
     if not view.records:
-        return ()
+        return []
     alone = unique_columns(view)
     known = {name for each in alone for name in each.columns}
-    made = [
+    return [
         *telling_texts(view),
         *alone,
         *unique_together(view, known),
@@ -57,7 +66,6 @@ def _look(outcome: Outcome) -> tuple[Concern, ...]:
         *not_looked_at(view),
         *emptied(view),
     ]
-    return tuple(sorted(made, key=lambda each: KINDS.index(each.kind)))
 
 
 def acknowledged_by(outcome: Outcome) -> list[str]:

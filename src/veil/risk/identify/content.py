@@ -54,6 +54,9 @@ PATTERNS = {
 }
 """Patterns for whole values in plain spelling: lower case, ae for ä."""
 
+_NO_CODE = r"1[3-9]|[2-8]\d|9[0-7]|1[0-2]\d|130"
+"""Ages that are not also codes of a questionnaire."""
+
 SHARED = frozenset({"city", "zip", "state", "geography", "date", "age"})
 """Categories that single people out together with others; all the other ones name a person."""
 
@@ -108,6 +111,8 @@ def content_hits(values: pa.Array, kind: pa.DataType, today: date) -> dict[str, 
     asked = PATTERNS if is_text(kind) else ("date", "age", "social security")
     hits = {category: matching(values, PATTERNS[category]) for category in asked}
     hits["date"] |= _born_long_ago(values, today)
+    if not np.any(hits["age"] & matching(values, _NO_CODE)):
+        hits["age"][:] = False  # answers on a scale, with 99 for none
     if not is_text(kind):
         return hits
     # Digits with signs between them are many things; what is one of the others is no phone number.

@@ -7,6 +7,7 @@ values look like that. The lists of names and places (`veil.risk.identify.vocabu
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from datetime import date
@@ -70,11 +71,11 @@ def detect_identifiers(
         by_name = match_name(name, COLUMN_NAMES)
         if is_person_number(name) is not None and (by_name is None or by_name[0] == "identifier"):
             found.append(
-                Identifier(name, "identifier", "name", 1.0, "it is called like what tells people apart")
+                Identifier(name, "identifier", "name", 1.0, "column name matches what tells people apart")
             )
         elif by_name is not None:
             category, likeness, word = by_name
-            found.append(Identifier(name, category, "name", likeness, f"its name is like {word!r}"))
+            found.append(Identifier(name, category, "name", likeness, f"column name matches {word!r}"))
         found += by_content(name, table[name], threshold, today or date.today(), marker)
     return tuple(found)
 
@@ -100,8 +101,8 @@ def match_name(column: str, lists: dict[str, frozenset[str]]) -> tuple[str, floa
         runs = {"".join(words[a:b]) for a in range(len(words)) for b in range(a + 1, len(words) + 1)}
         best: tuple[str, float, str] | None = None
         for category, entries in lists.items():
-            for entry in sorted(entries):
-                likeness = _likeness(letters, runs, entry.replace(" ", "").replace("-", ""))
+            for entry, spelled in _spelled(entries):
+                likeness = _likeness(letters, runs, spelled)
                 if likeness > (best[1] if best else 0.0):
                     best = category, likeness, entry
         if best is not None:
@@ -119,9 +120,19 @@ def _words(column: str) -> list[str]:
     return [each for each in re.findall(r"[a-z0-9]+", plain(apart)) if not each.isdigit()]
 
 
+@functools.cache
+def _spelled(entries: frozenset[str]) -> list[tuple[str, str]]:
+    """Return the words of a list in order, each also without blanks and hyphens."""
+    return [(entry, entry.replace(" ", "").replace("-", "")) for entry in sorted(entries)]
+
+
 def _likeness(letters: str, runs: set[str], entry: str) -> float:
     errors = 0 if len(entry) < 6 else 1 if len(entry) < 10 else 2
-    if abs(len(letters) - len(entry)) <= errors:
+    if letters == entry:
+        return 1.0
+    # An error changes the length by one, and takes away or brings in one letter each.
+    lengths, others = abs(len(letters) - len(entry)), len(set(letters) ^ set(entry))
+    if errors and lengths <= errors and others <= 2 * errors:
         distance = levenshtein(letters, entry)
         if distance <= errors:
             return 1 - distance / len(letters)
@@ -157,7 +168,7 @@ def by_content(
     for category, hits in looks.items():
         share = int(np.count_nonzero(hits)) / len(values)
         if share > threshold:
-            reason = f"{share:.0%} of {len(values):,} different values look like that"
+            reason = f"{int(np.count_nonzero(hits)):,} of {len(values):,} distinct values look like one"
             if category == "zip" and (small := count_restricted(values)):
                 reason += f", {small:,} of them in US areas of 20,000 people or fewer"
             found.append(Identifier(name, category, "content", share, reason))

@@ -4,7 +4,8 @@ Models count rows, unless a plan says which column tells people apart. A table i
 then promised more than holds, so that it has to be noticed. What is looked at, and when it counts as repeated:
 
 - *Numbers of people*: every column that is called like one (``patient``, ``subject_id``, ``Kundennummer``, ``ssn``),
-  whatever its role, and every identifying column that is none of the following. A value that is there twice is enough.
+  whatever its role, and every identifying column that is none of the following. A value that is there twice is enough;
+  but a column that has no more than two values, and is not called so, tells what somebody is, not who.
 - *Names, addresses and the like*, of which several people may have the same one: all of them that are identifying are
   taken together, and count as repeated where many more pairs of rows agree in them than would by chance, if each had been
   dealt out to the rows by itself. A single one counts if it is a number or address of a person or a full name.
@@ -46,6 +47,9 @@ _CONTACTS = frozenset(
 
 _FEW = 6
 """Different values below which a column that is called `member` or `user` tells what somebody is, not who."""
+
+_WHAT = 2
+"""Different values up to which a column that is not called like a number of people tells what somebody is, not who."""
 
 _LIKENESS = 0.5
 """How much of the name of a column has to say that it is an identifier: "record id", and not "occupation id"."""
@@ -124,7 +128,12 @@ def find_repeats(source: Any, identifying: Iterable[str] | None = None) -> tuple
     kinds = {name: _kind_of(name, table) for name in listed}
     numbers = [name for name, kind in kinds.items() if kind == "number"]
     numbers += [name for name in table.columns if name not in kinds and _is_called_number(name, table)]
-    found = [_repeated((name,), table.tally([name])) for name in numbers]
+    tallies = {name: table.tally([name]) for name in numbers}
+    found = [
+        _repeated((name,), tally)
+        for name, tally in tallies.items()
+        if tally.different > _WHAT or is_person_number(name) is not None
+    ]
     found.append(_together({name: kind for name, kind in kinds.items() if kind != "number"}, table))
     there = [each for each in found if each is not None]
     return tuple(sorted(there, key=lambda each: (len(each.columns), each.people)))
@@ -214,7 +223,7 @@ def _dealt_out(kinds: dict[str, _Kind], table: Tallied) -> list[Tally]:
     return made
 
 
-def refuse_repeats(table: Tallied, identifying: Collection[str]) -> None:
-    """Refuse a table with several rows of a person, of which nobody has said so."""
+def refuse_repeats(table: Tallied, identifying: Collection[str] | None) -> None:
+    """Refuse a table with several rows of a person, of which nobody has said so; see `find_repeats`."""
     for each in find_repeats(table, identifying):
         raise each.refusal()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from veil.base.html import html_table
 from veil.risk.grouping import table_of
 from veil.risk.identify.content import SHARED, different_texts, matching
 from veil.risk.identify.detection import Identifier, detect_identifiers, match_name
@@ -26,6 +28,8 @@ _KNOWN: dict[Role, frozenset[str]] = {
 _OWN_VALUE = 0.95
 """Different values for each record from which on a column is as good as a key."""
 
+_WEIGHT = re.compile(r"(?:^|[\W_])(?:\w*weights?|\w*gewichte?|wt|wgt)(?:$|[\W_])")
+_HEAVIEST = 400  # kilograms
 _MANY_RECORDS = 20
 """Records from which on that means something."""
 
@@ -41,6 +45,16 @@ class Proposal:
     role: Role
     confidence: float
     reasons: tuple[str, ...]
+
+
+class Proposals(tuple[Proposal, ...]):
+    """A role for each column, which notebooks show as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        rows = [(each.column, each.role, f"{each.confidence:.0%}", "; ".join(each.reasons)) for each in self]
+        return html_table(("Column", "Proposed role", "Confidence", "Why"), rows)
 
 
 def propose_roles(
@@ -62,7 +76,7 @@ def propose_roles(
     found: dict[str, list[Identifier]] = {name: [] for name in table.column_names}
     for each in detect_identifiers(table, threshold=threshold, today=today, marker=marker):
         found[each.column].append(each)
-    return tuple(
+    return Proposals(
         _propose_role(name, table[name], found[name], threshold, marker) for name in table.column_names
     )
 
@@ -83,11 +97,34 @@ def _propose_role(
         role = max(evidence, key=lambda each: evidence[each][0], default=unknown)
         confidence, reasons = evidence.get(role, (own, []))
         evidence[role] = confidence, [*reasons, told]
+    if name_is_weight(name) and _is_survey_weight(values):
+        told = "looks like a survey weight, not a body weight: round it, or leave it out"
+        return Proposal(name, "quasi-identifying", own, (told,))
     if not evidence:
-        return Proposal(name, "insensitive", 0.0, ("nothing speaks for another role, which is not much",))
+        return Proposal(
+            name, "insensitive", 0.0, ("no indication of another role (weak evidence: please check)",)
+        )
     best = max(evidence, key=lambda each: evidence[each][0])
     confidence, reasons = evidence[best]
     return Proposal(name, best, confidence, tuple(reasons))
+
+
+def name_is_weight(name: str) -> bool:
+    """Whether a column is called a weight.
+
+    >>> [name for name in ("Gewicht", "person_weight", "wt", "height") if name_is_weight(name)]
+    ['Gewicht', 'person_weight', 'wt']
+    """
+    return bool(_WEIGHT.search(name.casefold()))
+
+
+def _is_survey_weight(values: pa.Array) -> bool:
+    """Whether numbers are how many people each record stands for: fractions as nobody weighs, or more than anybody does."""
+    if not _has_fractions(values):
+        return False
+    numbers = values.drop_null().cast(pa.float64())
+    fine = pc.any(pc.not_equal(pc.round(numbers, 3), numbers)).as_py()
+    return bool(pc.min(numbers).as_py() > 0 and (fine or pc.max(numbers).as_py() > _HEAVIEST))
 
 
 def _has_fractions(values: pa.Array) -> bool:
@@ -114,11 +151,11 @@ def _evidence(
     for role, words in _KNOWN.items():
         likely = match_name(name, {role: words})
         if likely is not None:
-            spoken[role].append((likely[1], f"its name is like {likely[2]!r}"))
+            spoken[role].append((likely[1], f"column name matches {likely[2]!r}"))
     values = different_texts(column, marker)
     codes = int(np.count_nonzero(matching(values, _DIAGNOSIS))) / max(1, len(values))
     if codes > threshold:
-        reason = f"{codes:.0%} of {len(values):,} different values look like diagnosis codes"
+        reason = f"{codes:.0%} of {len(values):,} distinct values look like diagnosis codes"
         spoken["sensitive"].append((codes, reason))
     return {
         role: (max(reasons)[0], [reason for _, reason in sorted(reasons, key=lambda each: -each[0])])

@@ -97,14 +97,15 @@ def _parse(data: bytes, start: int, width: int, quoted: bool, format: Csv, path:
         # In a table of one column, a blank line is a record: its value is missing.
         ignore_empty_lines=width > 1,
     )
+    names = [str(number) for number in range(width)]
     options = arrow_csv.ConvertOptions(
-        default_column_type=pa.string(),
+        column_types=dict.fromkeys(names, pa.string()),
         null_values=list(format.missing),
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
     for block in (_BLOCK, body.size + 1):
-        read = arrow_csv.ReadOptions(column_names=[str(number) for number in range(width)], block_size=block)
+        read = arrow_csv.ReadOptions(column_names=names, block_size=block)
         try:
             return arrow_csv.read_csv(pa.BufferReader(body), read, parse, options)
         except pa.ArrowInvalid as error:

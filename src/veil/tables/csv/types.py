@@ -9,6 +9,7 @@ zeros, never in value.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,7 @@ _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _TIMESTAMP = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z?$"
 _UNITS = {0: "s", 3: "ms", 6: "us", 9: "ns"}
 _MAX_DIGITS = 38  # of a 128-bit decimal
+_NUMERIC = ("integer", "decimal", "float")
 _HEAD = 1000  # rows that rule most types out before the whole column is looked at
 
 
@@ -45,6 +47,7 @@ def infer(text: pa.ChunkedArray, format: Csv) -> pa.ChunkedArray:
         values = _without_empty(text)
     if values.null_count == len(values):
         return text
+    values = _ungrouped(values, format)
     for attempt in (_integers, _numbers, _dates, _timestamps, _booleans):
         typed = attempt(values, format)
         if typed is not None:
@@ -56,7 +59,7 @@ def convert(text: pa.ChunkedArray, type: TypeName, column: str, format: Csv) -> 
     """Return the column with the type asked for; a value that does not fit raises an `InputError`."""
     if type == "string":
         return text
-    values = _without_empty(text)
+    values = _ungrouped(_without_empty(text), format) if type in _NUMERIC else _without_empty(text)
     if type in ("decimal", "float") and format.decimal == ",":
         values = pc.replace_substring(values, ",", ".")
     cast = _CASTS[type]
@@ -68,6 +71,18 @@ def convert(text: pa.ChunkedArray, type: TypeName, column: str, format: Csv) -> 
             f"column {column!r}, row {row + 1}: {text[row].as_py()!r} is not of type {type}. Correct it, "
             f'list it in `missing`, or say types={{{column!r}: "string"}}'
         ) from None
+
+
+def _ungrouped(values: pa.ChunkedArray, format: Csv) -> pa.ChunkedArray:
+    """Take the separator of thousands out of a column in which all that has one is a number with whole groups."""
+    if format.thousands is None:
+        return values
+    mark, point = re.escape(format.thousands), re.escape(format.decimal)
+    grouped = rf"^-?[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+(?:{point}[0-9]+)?$"
+    plain = rf"^[^{mark}]*$"
+    return (
+        pc.replace_substring(values, format.thousands, "") if _all(values, f"{grouped}|{plain}") else values
+    )
 
 
 def _integers(values: pa.ChunkedArray, format: Csv) -> pa.ChunkedArray | None:

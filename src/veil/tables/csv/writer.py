@@ -17,12 +17,14 @@ import pyarrow.compute as pc
 from veil.errors import OutputError, Say
 from veil.tables.csv.text import spell
 from veil.tables.formats import Csv
+from veil.tables.formulas import heed_formulas
 
 _ROWS = 1 << 14  # rows joined at a time: few enough to stay far below Arrow's 2 GB of text an array
 
 
 def write_csv(table: pa.Table, file: BinaryIO, format: Csv) -> None:
     """Write a table to an open binary file. What is unknown in the format is written with , and UTF-8."""
+    heed_formulas(table, format.formulas, "Csv")
     separator = format.separator or ","
     out = _Encoded(file, format.encoding or "utf-8")
     if format.header:

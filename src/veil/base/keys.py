@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import itertools
 import os
 from pathlib import Path
 from typing import Annotated
@@ -49,8 +52,12 @@ def check_key(name: str, key: str | None, file: str | None, variable: str | None
 def read_key(key: str | None, file: str | None, variable: str | None) -> bytes:
     """Fetch a key from where it is.
 
-    >>> read_key("00" * 16, None, None) == bytes(16)
-    True
+    >>> len(read_key("9f2c71e05ad84b36c1f7a40d2e8b9563", None, None))
+    16
+    >>> read_key("00" * 16, None, None)
+    Traceback (most recent call last):
+    ...
+    veil.errors.PlanError: `key` repeats itself, so that it can be guessed. To make one: python -c ...
     >>> read_key("00" * 4, None, None)
     Traceback (most recent call last):
     ...
@@ -78,6 +85,26 @@ def read_key(key: str | None, file: str | None, variable: str | None) -> bytes:
     return _decode_key(key or "", "`key`")
 
 
+VARIABLE = "env:"
+"""What a reference to a key begins with that stands in an environment variable, not in a file."""
+
+
+def read_referred_key(reference: str) -> bytes:
+    """Fetch a key from a file, or from an environment variable: `env:NAME`."""
+    if reference.startswith(VARIABLE):
+        return read_key(None, None, reference.removeprefix(VARIABLE))
+    return read_key(None, reference, None)
+
+
+def start_hmac(key: bytes, *parts: str) -> hmac.HMAC:
+    """Start an HMAC-SHA-256 with texts that cannot run into each other or into what follows."""
+    started = hmac.new(key, digestmod=hashlib.sha256)
+    for part in parts:
+        spelled = part.encode()
+        started.update(len(spelled).to_bytes(8, "big") + spelled)
+    return started
+
+
 def _decode_key(text: str, where: str) -> bytes:
     try:
         key = bytes.fromhex(text)
@@ -87,4 +114,21 @@ def _decode_key(text: str, where: str) -> bytes:
         raise PlanError(
             f"{where} has {len(key)} bytes, and at least {SHORTEST} are needed. To make one: {HOW_TO_MAKE_ONE}"
         )
+    if is_weak(key):
+        raise PlanError(f"{where} repeats itself, so that it can be guessed. To make one: {HOW_TO_MAKE_ONE}")
     return key
+
+
+def is_weak(key: bytes) -> bool:
+    """Whether a key is one that somebody typed: a piece of it again and again, one byte after the other, or few of them.
+
+    Of 16 random bytes, fewer than 8 are different once in 10^12 keys.
+
+    >>> is_weak(bytes(32)), is_weak(b"secret" * 6), is_weak(bytes(range(32))), is_weak(os.urandom(32))
+    (True, True, True, False)
+    """
+    repeats = any(
+        key == (key[:length] * (len(key) // length + 1))[: len(key)] for length in range(1, len(key) // 2 + 1)
+    )
+    steps = {(after - before) % 256 for before, after in itertools.pairwise(key)}
+    return repeats or len(steps) == 1 or len(set(key)) < 8

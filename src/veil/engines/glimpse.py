@@ -1,0 +1,55 @@
+"""A look at some rows of a table that an engine holds, for a person who decides what its columns mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from veil.engines.dialects import collect
+from veil.engines.relation import Relation
+from veil.tables.arrow import normalize
+
+if TYPE_CHECKING:
+    import ibis
+
+SOME = 100_000
+"""Rows that show what a column holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Glimpse:
+    """Some rows, and how many there are in all."""
+
+    table: pa.Table
+    total: int
+
+
+def glimpse(relation: Relation, rows: int = SOME) -> Glimpse:
+    """Read some rows of a table, spread over all of it where the engine can do that.
+
+    They tell what columns hold. What they do not show may still be there: nothing is decided by them alone.
+
+    >>> import ibis
+    >>> from veil.engines import relation_of
+    >>> seen = glimpse(relation_of(ibis.memtable({"age": [30, 41, 52]})), rows=2)
+    >>> seen.table.num_rows <= 2, seen.total
+    (True, 3)
+    """
+    table = relation.table
+    with relation.explain_errors():
+        counted = collect(relation.backend, table.aggregate(rows=lambda all_: all_.count()))
+        total = int(counted["rows"][0].as_py())
+        picked = table
+        if total > rows:
+            # A little more than is wanted, as chance may give less; the rest is cut off.
+            picked = _spread(table, min(1.0, 1.2 * rows / total)).limit(rows)
+        with relation.batches(picked) as batches:
+            read = batches.read_all()
+    cells = {name: relation.arrow_view(name, read[name]) for name in read.column_names}
+    return Glimpse(normalize(pa.table(cells)), total)
+
+
+def _spread(table: ibis.Table, share: float) -> ibis.Table:
+    return table.sample(share)

@@ -1,0 +1,149 @@
+"""Several tables written to a database in one transaction, or renamed in one statement: all of them appear, or none."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from veil.engines.database import Database
+from veil.engines.dialects import Dialect, dialect_of, import_ibis
+from veil.engines.failures import explain_errors
+from veil.engines.relation import Relation
+from veil.engines.write.rows import rows_as_texts
+from veil.engines.write.tables import TableTarget, backend_of
+from veil.errors import OutputError, Say
+from veil.tables.arrow import normalize
+
+if TYPE_CHECKING:
+    import ibis
+
+
+def check_database(
+    database: Database, names: Sequence[str], relations: Sequence[Relation], *, overwrite: bool
+) -> None:
+    """Refuse a database that tables cannot be written to."""
+    if database.table is not None:
+        raise OutputError(
+            f"{database}: is one table, and several go there, each by its name. Leave #{database.table} out; for a schema, "
+            "give Database(…, schema=…)"
+        )
+    kind = database.dialect
+    if kind.transaction is None or not (kind.undoes_definitions or kind.renames_together):
+        raise OutputError(
+            f"{database.place}: {database.engine} cannot take back the making of tables, so that some could appear and others "
+            "not. Write to a folder, or to DuckDB, SQLite, PostgreSQL or MySQL"
+        )
+    if database.file is not None and not database.file.exists():
+        if not database.file.absolute().parent.is_dir():
+            raise OutputError(
+                f"{database.file}: the folder does not exist. Create it, or choose another path"
+            )
+        return
+    import_ibis()
+    backend = backend_of(database, relations)
+    there = dialect_of(backend).tables(database.schema)
+    for name in names:
+        place = database.with_table(name, database.schema)
+        for relation in relations:
+            if TableTarget(place, backend, relation, "", overwrite).is_source():
+                raise OutputError(
+                    f"{place}: is what is being read. Choose another database, or another schema"
+                )
+        if name in there and not overwrite:
+            raise OutputError(
+                f"{place}: exists already. Choose another place, or say ", Say("overwrite", True)
+            )
+
+
+def write_tables(
+    database: Database,
+    tables: Mapping[str, pa.Table],
+    relations: Sequence[Relation] = (),
+    *,
+    overwrite: bool = False,
+    before_commit: Callable[[], None] = lambda: None,
+) -> None:
+    """Write tables to a database, each under its name, and read them again before anybody else can see them.
+
+    `relations` are the tables that were read, which are never written over. `before_commit` is called when all is well, at
+    the last moment before the tables appear.
+    """
+    with explain_errors(str(database), OutputError, database.secrets()):
+        check_database(database, list(tables), relations, overwrite=overwrite)
+        import_ibis()
+        dialect = dialect_of(backend_of(database, relations))
+        for name, table in tables.items():
+            _check_kinds(database.with_table(name, database.schema), dialect, table)
+        there = set(dialect.tables(database.schema))
+        dialect.remove_for_good()
+        with _all_or_none(dialect, database.schema) as staged:
+            for name, table in tables.items():
+                staged[name] = f"veil_{secrets.token_hex(8)}"
+                _stage(dialect, database.schema, name, staged[name], table)
+            if not dialect.undoes_definitions:
+                before_commit()  # one statement puts all tables in place, and nothing takes it back
+            for statement in dialect.rename_all(staged, there, database.schema):
+                dialect.run(statement)
+            if dialect.undoes_definitions:
+                before_commit()
+        dialect.wipe(list(tables))
+
+
+@contextlib.contextmanager
+def _all_or_none(dialect: Dialect, schema: str | None) -> Iterator[dict[str, str]]:
+    """Take back what was made if something goes wrong; yield room for the names of staged tables."""
+    staged: dict[str, str] = {}
+    if dialect.undoes_definitions:
+        dialect.run(str(dialect.transaction))
+    try:
+        yield staged
+    except BaseException:
+        undo = [f"DROP TABLE {dialect.quote(schema, name)}" for name in staged.values()]
+        for statement in ["ROLLBACK"] if dialect.undoes_definitions else undo:
+            with contextlib.suppress(
+                Exception
+            ):  # some have rolled back by themselves; a table may not be there yet
+                dialect.run(statement)
+        raise
+    if dialect.undoes_definitions:
+        dialect.run("COMMIT")
+
+
+def _kinds(table: pa.Table) -> ibis.Schema:
+    import ibis
+
+    kinds = ibis.memtable(table.slice(0, 0)).schema()
+    return ibis.schema({name: kind.copy(nullable=True) for name, kind in kinds.items()})
+
+
+def _check_kinds(place: Database, dialect: Dialect, table: pa.Table) -> None:
+    for name, kind in _kinds(table).items():
+        if not dialect.has(kind):
+            raise OutputError(
+                f"{place}: column {name!r} has type {kind}, which {dialect.name} does not have. Write to Parquet files or to "
+                "another engine"
+            )
+
+
+def _stage(dialect: Dialect, schema: str | None, name: str, staged: str, table: pa.Table) -> None:
+    """Write one table under another name, and compare what the database has with it."""
+    kinds = _kinds(table)
+    dialect.create(staged, kinds, schema)
+    columns = [dialect.quote(column) for column in table.column_names]
+    plain = normalize(table).unify_dictionaries()
+    plain = pa.table({column: _decoded(plain[column]) for column in plain.column_names})
+    dialect.load(dialect.quote(schema, staged), columns, plain.to_reader(1 << 16))
+    with dialect.batches(dialect.table(staged, kinds, schema)) as batches:
+        found = batches.read_all()
+    if not rows_as_texts(found).equals(rows_as_texts(table)):
+        raise OutputError(
+            f"table {name!r}: the database holds other rows than were written. Nothing was kept"
+        )
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

@@ -1,0 +1,99 @@
+"""What a hierarchy makes of a column, level by level: how many labels, how the records are spread, who is still alone."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from veil.hierarchies._builders import Builder
+from veil.hierarchies.hierarchy import Hierarchy
+
+MOST_BARS = 24
+"""Labels whose records are told one by one; of more, the most frequent."""
+
+MOST_ROWS = 40
+"""Rows of the table that are shown, from its beginning to its end."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of a hierarchy on a column.
+
+    Attributes
+    ----------
+    name : str
+        What the level is called.
+    labels : int
+        Labels that occur in the column.
+    singled_out : float
+        Share of the records that are alone with their label.
+    bars : tuple
+        The most frequent labels with the number of their records; in the order of the values if all are there.
+    """
+
+    name: str
+    labels: int
+    singled_out: float
+    bars: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A hierarchy on a column: its levels, and some rows of its table. It names original values."""
+
+    levels: tuple[Level, ...]
+    rows: tuple[tuple[str, ...], ...]
+    values: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready to be written as JSON."""
+        return asdict(self)
+
+
+def preview(
+    builder: Builder | Hierarchy, values: pa.Array, counts: npt.ArrayLike, column: str = ""
+) -> Preview:
+    """Build a hierarchy for the different values of a column, and tell what it makes of them.
+
+    >>> from veil import hierarchies as h
+    >>> found = preview(h.intervals(10), pa.array([23, 27, 34]), [1, 1, 2], "age")
+    >>> [(level.labels, level.singled_out) for level in found.levels]
+    [(3, 0.5), (2, 0.0), (1, 0.0)]
+    >>> found.rows[0]
+    ('23', '[20, 30[', '*')
+    """
+    hierarchy = builder if isinstance(builder, Hierarchy) else builder.build(values, counts, column)
+    codes, times = hierarchy.encode(values, column), np.asarray(counts, np.int64)
+    records = max(1, int(times.sum()))
+    levels = []
+    for level, name in enumerate(hierarchy.level_names):
+        at = hierarchy.label_map(level)[codes]
+        sizes = np.bincount(at, weights=times, minlength=len(hierarchy.labels[level])).astype(np.int64)
+        used = np.flatnonzero(sizes)
+        # In the order of the hierarchy if all fit, and else the largest.
+        told = used if used.size <= MOST_BARS else used[np.argsort(-sizes[used], kind="stable")][:MOST_BARS]
+        bars = tuple((_shown(hierarchy.labels[level][code]), int(sizes[code])) for code in told)
+        alone = int(np.count_nonzero(sizes == 1))
+        levels.append(Level(name, int(used.size), alone / records, bars))
+    present = np.unique(codes)
+    shown = (
+        present[np.unique(np.linspace(0, present.size - 1, MOST_ROWS).astype(np.int64))]
+        if present.size
+        else present
+    )
+    rows = tuple(
+        tuple(
+            _shown(hierarchy.labels[level][hierarchy.label_map(level)[code]])
+            for level in range(len(hierarchy.labels))
+        )
+        for code in shown
+    )
+    return Preview(tuple(levels), rows, int(present.size))
+
+
+def _shown(label: str | None) -> str:
+    return "" if label is None else label

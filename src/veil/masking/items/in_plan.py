@@ -1,0 +1,50 @@
+"""Items of a plan, generalized within the classes that its search has made: (k, k^m)-anonymity."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from veil.base.randomness import Randomness
+from veil.masking.items.method import ItemGeneralization
+from veil.models.item_sets import KMAnonymity
+from veil.outcome.apply import blank_cells
+from veil.outcome.outcome import Outcome
+from veil.plan.plan import Plan
+from veil.tables.arrow import in_new_memory
+from veil.tables.columns import groups, replace_column
+
+
+def with_items(outcome: Outcome) -> Outcome:
+    """Return an outcome whose sets are generalized as its plan asks; an outcome without such is returned as it is.
+
+    Suppressed records take no part: their items are counted for nobody, and do not leave.
+    """
+    plan, hidden = outcome.plan, outcome.hidden_rows
+    if plan is None or not plan.items or hidden is None:
+        return outcome
+    shown = pa.array(np.flatnonzero(~hidden))
+    classes = groups(outcome.table.take(shown), tuple(outcome.quasi_identifiers), plan)
+    place = pa.array(np.cumsum(~hidden) - 1, mask=hidden)
+    table, facts = outcome.table, dict(outcome.facts)
+    for name in plan.items if len(shown) else ():
+        known = "class" if name != "class" else "class of a record"
+        before = pa.table({known: pa.array(classes), name: table[name].take(shown)})
+        made = _method(plan, name, known).mask(before, Randomness())
+        column = made.table[name].take(place)
+        table = replace_column(
+            table, name, blank_cells(column, hidden, plan.marker) if hidden.any() else column
+        )
+        facts |= {f"{name}: {what}": told for what, told in made.facts.items()}
+    return dataclasses.replace(outcome, table=in_new_memory(table), facts=facts)
+
+
+def _method(plan: Plan, name: str, known: str) -> Any:
+    """What makes the model of a column hold among records of the same class."""
+    (model,) = [each for each in plan.models if isinstance(each, KMAnonymity) and each.attribute == name]
+    return ItemGeneralization(
+        name, model.k, model.m, plan.items[name], within=(known,), separator=model.separator
+    )

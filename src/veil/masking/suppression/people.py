@@ -1,0 +1,117 @@
+"""Which cells to leave out where people have several rows and a missing cell matches everything.
+
+A row is to match rows of k different people. Rows of one person that show the same are one here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.base.compiled import kernel
+from veil.masking.suppression.cells import Mask, sets_of_columns, sizes_of
+from veil.published.matching import Codes, Counts, keys
+
+
+def few_cells_in_people(codes: Codes, k: int, weights: NDArray[np.float64], people: Counts) -> Mask:
+    """Choose cells to leave out so that every row matches rows of k people, its own person among them.
+
+    Sets of columns are tried from the cheapest on: a row with too few matches that would agree with rows of k people
+    without these columns loses its cells there. In the end, cells that nobody needs left out are shown again.
+    """
+    rows, place = np.unique(np.column_stack([codes, people]), axis=0, return_inverse=True)
+    codes, people = np.ascontiguousarray(rows[:, :-1], np.int32), rows[:, -1].astype(np.int64)
+    order = np.argsort(people, kind="stable")
+    starts = np.searchsorted(people[order], np.arange(int(people.max()) + 2))
+    hidden = np.zeros(codes.shape, np.bool_)
+    needy = np.flatnonzero(_count_people(codes, people) < k)
+    for mask in sets_of_columns(codes, weights):
+        if not needy.size:
+            break
+        helped = sizes_of(keys(codes, ~mask), people)[needy] >= k
+        hidden[needy[helped]] = mask & (codes[needy[helped]] >= 0)
+        needy = needy[~helped]
+    shown = np.where(hidden, np.int32(-1), codes)
+    by_cost = np.argsort(-(hidden @ weights), kind="stable")
+    columns = np.argsort(-weights, kind="stable")
+    _show_again(codes, shown, people, order, starts, by_cost, columns, _count_people(shown, people), k)
+    made: Mask = ((shown < 0) & (codes >= 0))[place.ravel()]
+    return made
+
+
+@kernel
+def _agree(one: Codes, a: int, other: Codes, b: int) -> bool:
+    for c in range(one.shape[1]):
+        if one[a, c] != other[b, c] and one[a, c] >= 0 and other[b, c] >= 0:
+            return False
+    return True
+
+
+@kernel
+def _count_people(codes: Codes, people: Counts) -> Counts:
+    """Count for each row the people who have a row that it matches."""
+    met = np.full(people.max() + 1, -1, np.int64)
+    found = np.zeros(len(codes), np.int64)
+    for a in range(len(codes)):
+        for b in range(len(codes)):
+            if met[people[b]] != a and _agree(codes, a, codes, b):
+                met[people[b]] = a
+                found[a] += 1
+    return found
+
+
+@kernel
+def _show_again(
+    codes: Codes,
+    shown: Codes,
+    people: Counts,
+    by_person: Counts,
+    starts: Counts,
+    order: Counts,
+    columns: Counts,
+    found: Counts,
+    k: int,
+) -> None:
+    """Show cells again where everybody keeps matches of k people; `found` are those that each row has now.
+
+    The rows of person p stand in `by_person` from `starts[p]` on.
+    """
+    met = np.full(starts.size - 1, -1, np.int64)
+    lost = np.empty(len(codes), np.int64)
+    visit = 0
+    for a in order:
+        for c in columns:
+            if shown[a, c] >= 0 or codes[a, c] < 0:
+                continue
+            visit += 1
+            shown[a, c] = codes[a, c]
+            left = losers = 0
+            for b in range(len(codes)):
+                if not _agree(shown, a, shown, b):
+                    shown[a, c] = -1
+                    matched = _agree(shown, a, shown, b)
+                    shown[a, c] = codes[a, c]
+                    if matched and not _has_match(shown, b, people[a], by_person, starts):
+                        lost[losers] = b
+                        losers += 1
+                elif met[people[b]] != visit:
+                    met[people[b]] = visit
+                    left += 1
+            possible = left >= k
+            for i in range(losers):
+                possible = possible and found[lost[i]] > k
+            if not possible:
+                shown[a, c] = -1
+                continue
+            found[a] = left
+            for i in range(losers):
+                found[lost[i]] -= 1
+
+
+@kernel
+def _has_match(shown: Codes, row: int, person: int, by_person: Counts, starts: Counts) -> bool:
+    """Whether a row matches any row of a person."""
+    at = starts[person]
+    while at < starts[person + 1] and not _agree(shown, row, shown, by_person[at]):
+        at += 1
+    return bool(at < starts[person + 1])

@@ -1,0 +1,82 @@
+"""How many people some columns single out: the question that decides what an attacker may not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.risk.grouping import published_of, table_of
+from veil.tables.arrow import dictionary_encoded, with_one_zero
+from veil.tables.columns import is_list
+
+
+@dataclass(frozen=True)
+class SingledOut:
+    """Records that are alone with their values in some columns, and their share of all records."""
+
+    columns: tuple[str, ...]
+    records: int
+    share: float
+
+
+def singled_out(source: Any, columns: str | Iterable[str], *, person: str | None = None) -> SingledOut:
+    """Count the records of a table, as it was collected, that are alone with their values in some columns.
+
+    With `person`, the column that tells people apart, these are people who share a combination of values with nobody else.
+
+    >>> import pyarrow as pa
+    >>> singled_out(pa.table({"age": [20, 20, 30], "sex": ["f", "m", "f"]}), ["age"])
+    SingledOut(columns=('age',), records=1, share=0.3333333333333333)
+    """
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    published = published_of(source, names, untouched=True, person=person).by_one_row()
+    sizes = published.sizes
+    alone = int(np.count_nonzero(sizes == 1))
+    return SingledOut(names, alone, alone / max(1, int(sizes.sum())))
+
+
+class SinglingOut:
+    """The same question about many sets of columns of one table: each column is coded once.
+
+    >>> import pyarrow as pa
+    >>> asked = SinglingOut(pa.table({"age": [20, 20, 30], "sex": ["f", "m", "f"]}))
+    >>> asked(["age"]).records, asked(["age", "sex"]).records
+    (1, 3)
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table_of(table)
+        self._codes: dict[str, tuple[int, NDArray[np.int64]]] = {}
+
+    def __call__(self, columns: str | Iterable[str], *, person: str | None = None) -> SingledOut:
+        """Count the records that are alone with their values in some columns."""
+        names = (columns,) if isinstance(columns, str) else tuple(columns)
+        kinds = [self.table.schema.field(name).type for name in names if name in self.table.column_names]
+        if person is not None or len(kinds) < len(names) or any(is_list(kind) for kind in kinds):
+            return singled_out(self.table, names, person=person)
+        key, size = np.zeros(self.table.num_rows, np.int64), 1
+        for name in names:
+            number, codes = self._coded(name)
+            if size * number >= _MOST:  # too many combinations to number: only those that occur are
+                _, key = np.unique(key, return_inverse=True)
+                size = int(key.max(initial=0)) + 1
+            key = key * number + codes
+            size *= number
+        key.sort()
+        changes = np.flatnonzero(np.diff(key, prepend=-1, append=-1))
+        alone = int(np.count_nonzero(np.diff(changes) == 1))
+        return SingledOut(names, alone, alone / max(1, self.table.num_rows))
+
+    def _coded(self, name: str) -> tuple[int, NDArray[np.int64]]:
+        if name not in self._codes:
+            values, codes = dictionary_encoded(with_one_zero(self.table[name]))
+            self._codes[name] = max(1, len(values)), codes.astype(np.int64)
+        return self._codes[name]
+
+
+_MOST = 2**62

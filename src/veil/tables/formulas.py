@@ -1,0 +1,70 @@
+"""Cells that a spreadsheet would take for a formula: whoever opens the file runs what somebody else wrote into a table.
+
+A text that begins with =, +, -, @ or a tab is computed by most programs that open a CSV file, and may fetch or send. Numbers
+with a sign are none. In a workbook that Veil writes every text is a text; saved as CSV from there, it would be one again.
+Values are never changed on their way into a file, as what was verified has to be what is delivered.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.base.wording import plural
+from veil.errors import OutputError, Say
+from veil.tables.columns import is_text
+
+Formulas = Literal["warn", "refuse", "keep"]
+
+_BEGINNING = "^[=+@\t\r-]"
+_NUMBER = r"^[+-]?([0-9][0-9.,' ]*)?([eE][+-]?[0-9]+)?$"
+
+
+class FormulaWarning(UserWarning):
+    """A file holds texts that a spreadsheet would take for formulas."""
+
+
+def heed_formulas(table: pa.Table, how: Formulas, kind: str) -> None:
+    """Warn of texts that look like formulas, or refuse to write them, as the format says.
+
+    >>> heed_formulas(pa.table({"note": ["fine", "-5", "=HYPERLINK(…)"]}), "refuse", "Csv")
+    Traceback (most recent call last):
+    ...
+    veil.errors.OutputError: column 'note' holds texts that a spreadsheet would take for formulas (1 cell): they begin with
+    =, +, -, @ or a tab. Recode them in the input, write Parquet, or say Csv(formulas="keep")
+    """
+    if how == "keep":
+        return
+    for name in table.column_names:
+        count = count_formulas(pa.chunked_array([[name]])) or count_formulas(table[name])
+        if not count:
+            continue
+        told = (
+            f"column {name!r} holds texts that a spreadsheet would take for formulas ({plural(count, 'cell')}): they begin with "
+            "=, +, -, @ or a tab. Recode them in the input, write Parquet, or say "
+        )
+        if how == "refuse":
+            raise OutputError(told, Say("format", kind, formulas="keep"))
+        warnings.warn(f'{told}formulas="keep" of {kind}', FormulaWarning, stacklevel=3)
+
+
+def count_formulas(column: pa.ChunkedArray) -> int:
+    """Count the cells that look like formulas.
+
+    >>> count_formulas(pa.chunked_array([["=1+1", "+49", "-", "@x", "a=b", None, "-1.5", "+x"]]))
+    3
+    """
+    if pa.types.is_dictionary(column.type):
+        values = pa.chunked_array([pc.unique(column).dictionary_decode()])
+        if not count_formulas(values):
+            return 0
+        column = column.cast(column.type.value_type)
+    if not is_text(column.type):
+        return 0
+    found = pc.and_(
+        pc.match_substring_regex(column, _BEGINNING), pc.invert(pc.match_substring_regex(column, _NUMBER))
+    )
+    return int(pc.sum(found).as_py() or 0)

@@ -1,0 +1,78 @@
+"""The check of sets whose items are generalized one by one: nothing of suppressed records, and nothing that was not there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.base.wording import plural
+from veil.models.item_sets import KMAnonymity
+from veil.plan.plan import Plan
+from veil.published.blank import shows_nothing
+from veil.published.finding import Finding
+from veil.tables.columns import is_text
+from veil.tables.text import canonical_text
+
+
+def verify_items(
+    before: pa.ChunkedArray, after: pa.ChunkedArray, name: str, plan: Plan, hidden: NDArray[np.bool_]
+) -> Finding:
+    """Check that each published item is one of the set that came in, or a group of one."""
+    separator = next(
+        (each.separator for each in plan.models if isinstance(each, KMAnonymity) and each.attribute == name),
+        ",",
+    )
+    promise = f"sets of {name!r} show items that they had, or groups of these, and none of suppressed records"
+    shown = int(np.count_nonzero(~shows_nothing(after, plan.marker)[hidden]))
+    if shown:
+        return Finding(promise, False, f"{plural(shown, 'suppressed record')} shown")
+    kept = pa.array(np.flatnonzero(~hidden))
+    old, new = (_sets(each.take(kept), separator) for each in (before, after))
+    labels = _labels(plan, name, _items(before.take(kept), separator))
+    if labels is None:
+        return Finding(promise, True, "labels are made of what is published")
+    wrong = sum(
+        not all(any(item in labels[each] for each in had) for item in shows)
+        for had, shows in set(zip(old, new, strict=True))
+    )
+    return Finding(promise, wrong == 0, f"{wrong} do not" if wrong else plural(len(kept), "record"))
+
+
+def _sets(column: pa.ChunkedArray, separator: str) -> list[frozenset[str]]:
+    """The sets as texts."""
+    return [frozenset(_texts_of(value, separator)) for value in column.to_pylist()]
+
+
+def _texts_of(value: str | list[object] | None, separator: str) -> list[str]:
+    if value is None or isinstance(value, str):
+        return [item for item in (value or "").split(separator) if item]
+    texts = canonical_text(pa.array([each for each in value if each is not None]), column="items")
+    return [item for item in texts if item]
+
+
+def _items(column: pa.ChunkedArray, separator: str) -> pa.Array:
+    """The different items of all sets, in their own type."""
+    if is_text(column.type):
+        column = pc.split_pattern(column, separator)
+    items = pc.unique(pc.list_flatten(column.combine_chunks())).drop_null()
+    return items.filter(pc.not_equal(items, "")) if is_text(items.type) else items
+
+
+def _labels(plan: Plan, name: str, items: pa.Array) -> Mapping[str, set[str]] | None:
+    """What each item may be published as; None where groups are named by what is published."""
+    texts, builder = [str(item) for item in canonical_text(items, column=name)], plan.items[name]
+    if builder is None or not texts:
+        return {item: {item} for item in texts}
+    hierarchy = builder.build(items, np.ones(len(items), np.int64), name)
+    if hierarchy.naming is not None:
+        return None
+    codes, made = hierarchy.encode(items, name), {item: {item} for item in texts}
+    for level in range(hierarchy.height + 1):
+        labels = hierarchy.label_map(level)[codes]
+        for item, label in zip(texts, labels.tolist(), strict=True):
+            made[item].add(str(hierarchy.labels[level][label]))
+    return made

@@ -51,13 +51,20 @@ def test_roles_are_proposed(tmp_path: Path) -> None:
     }
 
 
+BOMB = "a0: &a0 [x]\n" + "".join(
+    f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 10)}]\n" for at in range(1, 10)
+)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
         ("policies: []", "is no Fides dataset file"),
-        ("a: &x [1]\nb: [*x, *x]\ndataset: []", "has YAML aliases"),
+        (BOMB, "its aliases stand for more than 10,000 values"),
+        ("dataset: " + "[" * 200 + "]" * 200, "nested more than 100 deep"),
+        ("dataset: &a [*a]", "refers to itself"),
         ("dataset: [", "not a YAML file"),
-        ("dataset: !!python/object/apply:os.system ['true']", "not a YAML file"),
+        ("dataset: !!python/object/apply:os.system ['true']", "has the tag"),
     ],
 )
 def test_what_is_hostile_or_something_else_is_refused(tmp_path: Path, text: str, told: str) -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.policy.documents import write as write
     from veil.policy.elements import Policy as Policy
     from veil.policy.form import digest as digest
+    from veil.policy.leftovers import Unmapped as Unmapped
+    from veil.policy.leftovers import unmapped as unmapped
     from veil.policy.retention import Due as Due
     from veil.policy.retention import due as due
     from veil.policy.schema import json_schema as json_schema
@@ -44,6 +46,7 @@ _HOMES = {
     "retention": ("Due", "due"),
     "schema": ("json_schema", "xml_schema"),
     "substitution": ("Distribution", "Substitution", "implied", "weakest"),
+    "leftovers": ("Unmapped", "unmapped"),
 }
 
 

@@ -44,6 +44,8 @@ class Account:
         number of records under each.
     findings
         What was found of each promise on the output.
+    legal_bases
+        On which legal bases the records are used.
     rows
         Which rows of the input were used, by which `release.key` counts. For the data holder; it is told nowhere.
     """
@@ -61,6 +63,7 @@ class Account:
     notes: tuple[str, ...] = ()
     digests: tuple[tuple[tuple[str, ...], int], ...] = ()
     findings: tuple[str, ...] = ()
+    legal_bases: tuple[str, ...] = ()
     rows: NDArray[np.int64] | None = field(default=None, repr=False, compare=False)
 
     @property

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from veil.errors import PlanError, VeilError, did_you_mean
 from veil.policy.countries import COUNTRIES, EUROPEAN_UNION
 from veil.policy.elements import Data, Entity, Policy, Purpose, once
+from veil.policy.leftovers import unmapped
 from veil.policy.levels import levels_of
 from veil.policy.names import plain, requirements
 from veil.policy.pseudonyms import check_method
@@ -101,6 +102,9 @@ def _graves(policy: Policy, secrets: bool, start: str = "") -> Iterator[Problem]
             yield grave(f"purposeList.purpose[{at}]{path}", text)
     for path, text in _of_hierarchy(policy):
         yield grave(path, text)
+    for each in unmapped(policy):
+        if each.narrows:
+            yield grave(each.path, each.text)
     for at, under in enumerate(policy.underlying):
         yield from _graves(under, secrets, f"{start}underlyingPrivacyPolicy[{at}].")
 
@@ -253,6 +257,9 @@ def _gaps(policy: Policy, start: str = "") -> Iterator[Problem]:
     for at, purpose in enumerate(policy.purposes):
         for path, text in _gaps_of_purpose(purpose):
             yield gap(f"purposeList.purpose[{at}]{path}", text)
+    for each in unmapped(policy):
+        if not each.narrows:
+            yield gap(each.path, each.text)
     for at, under in enumerate(policy.underlying):
         yield from _gaps(under, f"{start}underlyingPrivacyPolicy[{at}].")
 

@@ -1,20 +1,25 @@
-"""Policies as files: XML or JSON, one in a file, many in a folder or one in each line."""
+"""Policies as files: LPL as XML or JSON, DPV and ODRL as JSON-LD or Turtle; one in a file, many in a folder or one in each
+line.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from veil.base.hostile import DUMP, MOST_BYTES, parse_json, parse_xml, write_xml
 from veil.errors import InputError, OutputError
+from veil.policy import linked
 from veil.policy.elements import Policy
 from veil.policy.form import ROOT, from_tree, to_tree
 from veil.tables import atomic
 
 SUFFIXES = (".xml", ".json")
+LINKED = (".jsonld", ".ttl")
+"""Endings of linked data, which is read and not written."""
 
 
 def read(path: str | os.PathLike[str]) -> Policy:
@@ -23,7 +28,9 @@ def read(path: str | os.PathLike[str]) -> Policy:
 
 
 def parse(content: str | bytes, name: str = "policy") -> Policy:
-    """Read the text of a policy, XML or JSON; `name` begins the messages.
+    """Read the text of a policy: LPL as XML or JSON, DPV or ODRL as JSON-LD or Turtle. `name` begins the messages.
+
+    What DPV and ODRL say that a policy has no place for is listed by `veil.policy.unmapped`.
 
     >>> parse('<layeredPrivacyPolicy name="clinic"><purposeList/></layeredPrivacyPolicy>').name
     'clinic'
@@ -33,18 +40,26 @@ def parse(content: str | bytes, name: str = "policy") -> Policy:
     content = content.encode() if isinstance(content, str) else content
     start = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start in (b"{", b"["):
-        return _located(parse_json(content, name), name)
+        tree = parse_json(content, name)
+        if linked.is_linked(tree):
+            graph = linked.parse_json_ld(tree, name)
+            return _located(lambda: linked.from_graph(graph), name)
+        return _located(lambda: from_tree(tree), name)
+    if linked.is_turtle(content):
+        graph = linked.parse_turtle(content, name)
+        return _located(lambda: linked.from_graph(graph), name)
     root, tree = parse_xml(content, name)
     if root not in (ROOT, DUMP):
         raise InputError(
             f"{name}: a policy begins with {ROOT!r}, not {root!r}. Is it another kind of document?"
         )
-    return _located(tree, name)
+    return _located(lambda: from_tree(tree), name)
 
 
-def _located(tree: Any, name: str) -> Policy:
+def _located(make: Callable[[], Policy], name: str) -> Policy:
+    """Make a policy, with the name of its document before what is said against it."""
     try:
-        return from_tree(tree)
+        return make()
     except InputError as error:
         raise error.after(f"{name}: ") from None
 
@@ -58,14 +73,16 @@ def read_all(path: str | os.PathLike[str]) -> dict[str, Policy]:
         return _by_name(_lines(place) if place.suffix == ".jsonl" else [(str(place), read(place))])
     made: dict[str, Policy] = {}
     files: dict[str, Path] = {}
-    for file in sorted(each for each in place.iterdir() if each.suffix in SUFFIXES):
+    for file in sorted(each for each in place.iterdir() if each.suffix in (*SUFFIXES, *LINKED)):
         if file.stem in made:
             raise InputError(
                 f"{file}: there is another policy with this id, {files[file.stem]}. Rename one of them"
             )
         made[file.stem], files[file.stem] = read(file), file
     if not made:
-        raise InputError(f"{path}: holds no policy. Policies end in {' or '.join(SUFFIXES)}")
+        raise InputError(
+            f"{path}: holds no policy. Policies end in {', '.join(SUFFIXES)}, {' or '.join(LINKED)}"
+        )
     return made
 
 

@@ -65,30 +65,39 @@ def _texts(name: str, *aliases: str, key: str = "name", wrapped: bool = False) -
     return dataclasses.field(default=(), metadata={"spelled": Spelled(name, "texts", aliases, key, wrapped)})
 
 
-def _extra() -> Any:
-    return dataclasses.field(default_factory=dict, hash=False, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Element:
+    """What every element has: room for what nobody knows."""
+
+    extra: dict[str, Any] = dataclasses.field(default_factory=dict, hash=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described(Element):
+    """What most elements have: words for people."""
+
+    header: tuple[Label, ...] = _many("Label", "header", "head")
+    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class Label(Element):
     """Words for people in one language."""
 
     lang: str | None = _text("lang")
     value: str | None = _text("value")
-    extra: dict[str, Any] = _extra()
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(Element):
     """A parameter of a method or model."""
 
     key: str | None = _text("key")
     value: str | None = _text("value")
-    extra: dict[str, Any] = _extra()
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(Described):
     """Somebody: the data source, a recipient, a controller, a data protection officer or an authority."""
 
     name: str | None = _text("name")
@@ -106,25 +115,19 @@ class Entity:
     address: str | None = _text("address")
     phone_number: str | None = _text("phoneNumber")
     email: str | None = _text("email")
-    header: tuple[Label, ...] = _many("Label", "header", "head")
-    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
     safeguards: tuple[str, ...] = _texts("safeguard", wrapped=True)
-    extra: dict[str, Any] = _extra()
 
 
 @dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(Described):
     """How long data are kept: `indefinite`, `afterPurpose` with a duration, or `fixedDate` with a date."""
 
     type: str | None = _text("type")
     point_in_time: str | None = _text("pointInTime")
-    header: tuple[Label, ...] = _many("Label", "header", "head")
-    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
-    extra: dict[str, Any] = _extra()
 
 
 @dataclass(frozen=True, slots=True)
-class PrivacyModel:
+class PrivacyModel(Described):
     """A guarantee for the whole table."""
 
     name: str | None = _text("name")
@@ -132,13 +135,10 @@ class PrivacyModel:
         "Attribute", "privacyModelAttribute", "attribute", wrapped=False
     )
     data: tuple[str, ...] = _texts("nameOfData")
-    header: tuple[Label, ...] = _many("Label", "header", "head")
-    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
-    extra: dict[str, Any] = _extra()
 
 
 @dataclass(frozen=True, slots=True)
-class PseudonymizationMethod:
+class PseudonymizationMethod(Described):
     """How names become pseudonyms; `attr_name` is the column that holds them."""
 
     name: str | None = _text("name")
@@ -147,13 +147,10 @@ class PseudonymizationMethod:
         "Attribute", "pseudonymizationMethodAttribute", "attribute", wrapped=False
     )
     data: tuple[str, ...] = _texts("nameOfData")
-    header: tuple[Label, ...] = _many("Label", "header", "head")
-    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
-    extra: dict[str, Any] = _extra()
 
 
 @dataclass(frozen=True, slots=True)
-class AnonymizationMethod:
+class AnonymizationMethod(Described):
     """How one value becomes coarser: entry 0 is the value, each further one a level."""
 
     name: str | None = _text("name")
@@ -163,13 +160,10 @@ class AnonymizationMethod:
     entries: tuple[str, ...] = _texts(
         "HierarchyEntry", "hierarchy", "hierarchyEntity", "hierarchyEntry", key="value"
     )
-    header: tuple[Label, ...] = _many("Label", "header", "head")
-    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
-    extra: dict[str, Any] = _extra()
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class Data(Described):
     """One attribute of a person, for one purpose."""
 
     name: str | None = _text("name")
@@ -178,16 +172,13 @@ class Data:
     required: bool | None = _flag("required")
     point_of_acceptance: str | None = _text("pointOfAcceptance")
     accepted: bool | None = _flag("accepted")
-    header: tuple[Label, ...] = _many("Label", "header", "head")
-    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
     groups: tuple[str, ...] = _texts("dataGroup", "dGroup")
     categories: tuple[str, ...] = _texts("dataCategory")
     method: AnonymizationMethod | None = _one("AnonymizationMethod", "anonymizationMethod")
-    extra: dict[str, Any] = _extra()
 
 
 @dataclass(frozen=True, slots=True)
-class Purpose:
+class Purpose(Described):
     """What data may be used for: which, by whom, how long and with which guarantees."""
 
     name: str | None = _text("name")
@@ -195,8 +186,6 @@ class Purpose:
     required: bool | None = _flag("required")
     point_of_acceptance: str | None = _text("pointOfAcceptance")
     accepted: bool | None = _flag("accepted")
-    header: tuple[Label, ...] = _many("Label", "header", "head")
-    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
     recipients: tuple[Entity, ...] = _many("Entity", "dataRecipient")
     retention: Retention | None = _one("Retention", "retention")
     legal_bases: tuple[str, ...] = _texts("legalBasis", key="lbCategory", wrapped=True)
@@ -206,28 +195,24 @@ class Purpose:
         "PseudonymizationMethod", "pseudonymizationMethod"
     )
     data: tuple[Data, ...] = _many("Data", "data")
-    extra: dict[str, Any] = _extra()
 
 
 @dataclass(frozen=True, slots=True)
-class SubPurpose:
+class SubPurpose(Element):
     """A purpose that is part of another one, or of a category."""
 
     super_purpose: str | None = _text("superPurpose")
     sub_purpose: str | None = _text("subPurpose")
-    extra: dict[str, Any] = _extra()
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Described):
     """A Layered Privacy Language policy: what one person, or a template, allows."""
 
     name: str | None = _text("name")
     version: str | None = _text("version")
     lang: str | None = _text("lang")
     uri: str | None = _text("privacyPolicyUri")
-    header: tuple[Label, ...] = _many("Label", "header", "head")
-    description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
     source: Entity | None = _one("Entity", "dataSource")
     controllers: tuple[Entity, ...] = _many("Entity", "controller")
     officers: tuple[Entity, ...] = _many("Entity", "dataProtectionOfficer")
@@ -239,7 +224,6 @@ class Policy:
     underlying: tuple[Policy, ...] = _many(
         "Policy", "underlyingPrivacyPolicy", "underlyingLayeredPrivacyPolicy", wrapped=False
     )
-    extra: dict[str, Any] = _extra()
 
     def purpose(self, name: str) -> Purpose | None:
         """Return the purpose of a name, if the policy has it."""
@@ -261,7 +245,9 @@ _spelled: dict[type[Any], dict[str, Spelled]] = {}
 def spelled(element: type[Any]) -> dict[str, Spelled]:
     """Return how documents spell each field of an element."""
     if element not in _spelled:
-        fields = dataclasses.fields(element)
+        fields = sorted(
+            dataclasses.fields(element), key=lambda each: each.kw_only is True
+        )  # its own come first
         _spelled[element] = {
             each.name: each.metadata["spelled"] for each in fields if "spelled" in each.metadata
         }

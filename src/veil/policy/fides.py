@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import yaml
-
-from veil.base.hostile import DEEPEST, check_size
+from veil.base.hostile import parse_yaml
 from veil.errors import InputError
 
 Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive"]
@@ -52,7 +50,6 @@ _RULES: tuple[tuple[str, Role], ...] = (
     ("system", "insensitive"),
 )
 _ORDER: tuple[Role, ...] = ("identifying", "quasi-identifying", "sensitive", "insensitive")
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Proposed(NamedTuple):
@@ -74,13 +71,7 @@ def propose_roles(path: str | os.PathLike[str]) -> list[Proposed]:
         content = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    check_size(content, str(path))
-    if b"&" in content and any(isinstance(each, yaml.AliasToken) for each in _tokens(content, path)):
-        raise InputError(f"{path}: has YAML aliases, by which text can be multiplied. Write it out")
-    try:
-        data = yaml.load(content, Loader=_LOADER)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise InputError(f"{path}: not a YAML file: {' '.join(str(error).split())}") from None
+    data = parse_yaml(content, str(path))
     sets = data.get("dataset") if isinstance(data, dict) else None
     if not isinstance(sets, list):
         raise InputError(f"{path}: is no Fides dataset file, which begins with `dataset:`")
@@ -88,15 +79,8 @@ def propose_roles(path: str | os.PathLike[str]) -> list[Proposed]:
         found
         for each in sets
         for collection in _list(each, "collections")
-        for found in _fields(collection, str(collection.get("name")), "", 0)
+        for found in _fields(collection, str(collection.get("name")), "")
     ]
-
-
-def _tokens(content: bytes, path: object) -> Iterator[Any]:
-    try:
-        yield from yaml.scan(content, Loader=_LOADER)
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}: not a YAML file: {' '.join(str(error).split())}") from None
 
 
 def _list(tree: Any, key: str) -> list[Any]:
@@ -104,14 +88,12 @@ def _list(tree: Any, key: str) -> list[Any]:
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def _fields(tree: Any, collection: str, prefix: str, depth: int) -> Iterator[Proposed]:
-    if depth > DEEPEST:
-        raise InputError(f"{collection}: is nested more than {DEEPEST} deep. Write it flat")
+def _fields(tree: Any, collection: str, prefix: str) -> Iterator[Proposed]:
     for each in _list(tree, "fields"):
         name = prefix + str(each.get("name"))
         inner = _list(each, "fields")
         if inner:
-            yield from _fields(each, collection, f"{name}.", depth + 1)
+            yield from _fields(each, collection, f"{name}.")
         else:
             given = each.get("data_categories")
             categories = tuple(map(str, given)) if isinstance(given, list) else ()

@@ -20,6 +20,7 @@ class Terms(NamedTuple):
     levels: dict[str, Levels]
     requirements: tuple[Requirement, ...]
     pseudonyms: tuple[PseudonymizationMethod, ...]
+    legal_bases: tuple[str, ...] = ()
 
 
 def terms_of(purpose: Purpose) -> Terms:
@@ -30,6 +31,7 @@ def terms_of(purpose: Purpose) -> Terms:
         {str(each.name): levels_of(each) for each in purpose.data if each.method is not None},
         tuple(asked for model in purpose.models for asked in requirements(model, sensitive)),
         purpose.pseudonymization,
+        tuple(map(str, purpose.legal_bases)),
     )
 
 

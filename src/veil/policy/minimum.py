@@ -40,6 +40,8 @@ class Column:
         How many records were made coarser, and how many beyond what other policies allow.
     floors
         The least level of each row.
+    uncoarsened
+        The hierarchy of the values before they were made coarser.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Column:
     above_cap: int
     floors: NDArray[np.int64]
     chains: Chains | None = None
+    uncoarsened: Any = None
 
     def too_fine(self, column: pa.ChunkedArray, rows: NDArray[np.int64], hidden: NDArray[np.bool_]) -> int:
         """Count the cells of a release that are less coarse than their own policy asks."""
@@ -128,7 +131,9 @@ def lift(
     lifted = (floors > 0) & ~missing
     above = 0 if cap is None else int(np.count_nonzero(lifted & (floors > cap)))
     hierarchy = chains.hierarchy(present) if present else Suppression()
-    return Column(name, new, hierarchy, cap, int(lifted.sum()), above, np.where(missing, 0, floors), chains)
+    before = chains.hierarchy(text for text in texts if text is not None) if present else Suppression()
+    floors = np.where(missing, 0, floors)
+    return Column(name, new, hierarchy, cap, int(lifted.sum()), above, floors, chains, before)
 
 
 def _chains(

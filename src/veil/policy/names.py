@@ -44,9 +44,20 @@ class Requirement(NamedTuple):
     note: str = ""
     """What a name that can mean several things is taken for."""
 
-    def model(self, hierarchies: Mapping[str, Any] | None = None) -> PrivacyModel:
-        """Return the model of Veil. The hierarchical distance needs the hierarchy of the column."""
+    @property
+    def speaks_of_people(self) -> bool:
+        """Whether it compares the release with the people that it was chosen from, and not with their number alone."""
+        return self.kind in ("DeltaPresence", "Inclusion") or (
+            self.kind == "KMap" and "population" not in dict(self.parameters)
+        )
+
+    def model(self, hierarchies: Mapping[str, Any] | None = None, subset: Any = None) -> PrivacyModel:
+        """Return the model of Veil. The hierarchical distance needs the hierarchy of the column; models that speak of a
+        population, the rows that are released of it.
+        """
         given = dict(self.parameters)
+        if self.speaks_of_people:
+            given["subset"] = subset
         if self.attribute is not None:
             given["attribute"] = self.attribute
         if given.get("distance") == "hierarchical":
@@ -300,3 +311,31 @@ def title_of(name: str) -> str | None:
     """Return how a name is written best, if there is such a model."""
     known = _BY_NAME.get(plain(name))
     return None if known is None else known.title
+
+
+def needed_parameters(name: str) -> tuple[str, ...]:
+    """Return the parameters that a model cannot go without.
+
+    >>> needed_parameters("k-Anonymity")
+    ('k',)
+    """
+    return _BY_NAME[plain(name)].needed
+
+
+def element_of(model: PrivacyModel) -> elements.PrivacyModel | None:
+    """Return a model as policies write it; None if they have no name for it.
+
+    >>> made = element_of(DistinctLDiversity("disease", 3))
+    >>> made.name, made.attributes, made.data
+    ('Distinct-l-Diversity', (Attribute(key='l', value='3'),), ('disease',))
+    """
+    for known in sorted(_KNOWN, key=lambda each: bool(each.note)):  # a name that needs no note comes first
+        if known.kind != type(model).__name__:
+            continue
+        if any(getattr(model, name, None) != value for name, value in known.fixed.items()):
+            continue
+        given = [(name, getattr(model, name, None)) for name in (*known.needed, *known.optional)]
+        plain_values = [(name, value) for name, value in given if isinstance(value, int | float | str)]
+        attributes = tuple(elements.Attribute(name, str(value)) for name, value in plain_values)
+        return elements.PrivacyModel(known.title, attributes, model.attribute_names)
+    return None

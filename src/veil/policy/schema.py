@@ -1,6 +1,7 @@
 """The JSON schema and the XML schema of LPL in its canonical shape, made of the declared elements.
 
-Both allow for elements that they do not know, as readers keep them.
+The JSON schema allows for whatever it does not know, as readers keep it; the XML schema for attributes, and for elements of other
+namespaces: XSD 1.0 has no way to allow for others beside those that it knows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every rule against the definitions, on random tables: 10,000 of them with VEIL_POLICY_TABLES=10000.
+"""Every rule against the definitions, on random tables: 10,000 of them with VEIL_FUZZ=10000.
 
 A table is the number of records of each value in each class, and how many people each class has in the population. All
 models that hold are facts; whatever a rule concludes from them has to hold by definition.
@@ -6,7 +6,6 @@ models that hold are facts; whatever a rule concludes from them has to hold by d
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 from decimal import Decimal, getcontext
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from support.amount import tables
 from support.realdata import needs_data, source
 from veil import (
     AlphaKAnonymity,
@@ -40,7 +40,6 @@ from veil.policy.substitution import Distribution, consequences, implied, weakes
 from veil.policy.substitution.known import RULES, Known
 from veil.policy.substitution.laxer import follows
 
-TABLES = int(os.environ.get("VEIL_POLICY_TABLES", "150"))
 SUBSET_OF = Where("released = 'yes'")
 getcontext().prec = 50
 
@@ -240,7 +239,7 @@ def wishes() -> Iterator[PrivacyModel]:
 def test_no_rule_has_a_counterexample() -> None:
     chance = random.Random(19)
     fired: dict[str, int] = {}
-    for _ in range(TABLES):
+    for _ in range(tables(150)):
         table = random_table(chance)
         counts = tuple(sum(each) for each in zip(*table.classes, strict=True))
         # Both branches are there, or the distance of the definition would be that of a lower tree.
@@ -256,7 +255,7 @@ def test_no_rule_has_a_counterexample() -> None:
 
 def test_what_is_chained_holds_too() -> None:
     chance = random.Random(7)
-    for _ in range(max(20, TABLES // 20)):
+    for _ in range(tables(20)):
         table = random_table(chance)
         counts = tuple(sum(each) for each in zip(*table.classes, strict=True))
         facts = true_models(table, chance)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from veil.base.hostile import DEEPEST, TEXT, check_size, parse_xml
+from veil.base.hostile import DEEPEST, TEXT, check_size, parse_xml, too_deep
 from veil.errors import InputError
 from veil.policy.special.concepts import And, Concept, Named, Nothing, Or, Some, Within
 
@@ -117,7 +117,7 @@ class _Functional:
 
     def _expression(self, depth: int) -> Concept:
         if depth > DEEPEST:
-            raise InputError(f"{self.name}: is nested more than {DEEPEST} deep. No policy is: write it flat")
+            too_deep(self.name)
         word = local_name(self._next())
         if self.at >= len(self.tokens) or self.tokens[self.at] != "(":
             return _named(word)

@@ -18,6 +18,8 @@ from veil.policy.substitution.laxer import follows
 _ROUNDS = 8
 _ALL_SUBSETS = 12
 """Up to so many requirements, every subset is looked at."""
+_TRIALS = 4
+"""So many sets of one size are tried out."""
 
 
 class Step(NamedTuple):
@@ -171,7 +173,7 @@ def weakest(
                 break
     if not sufficient:
         return Substitution(())
-    chosen = sufficient[0] if trial is None or len(sufficient) == 1 else min(sufficient, key=trial)
+    chosen = sufficient[0] if trial is None or len(sufficient) == 1 else min(sufficient[:_TRIALS], key=trial)
     proofs = tuple((each, implied(chosen, each, known) or ()) for each in asked if each not in chosen)
     return Substitution(chosen, proofs, tuple(each for each in sufficient if each != chosen))
 

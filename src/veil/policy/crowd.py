@@ -1,0 +1,55 @@
+"""The people that a table was chosen from, for models that compare it with them: k-map, δ-presence, inclusion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from veil.errors import InputError, PlanError, did_you_mean
+from veil.models.subset import row_numbers
+
+
+def others_of(table: pa.Table, population: pa.Table, known: Sequence[str]) -> pa.Table:
+    """Return the people of a population who are not in the table, as far as quasi-identifiers tell them apart.
+
+    Everybody in the table takes one of the population who looks the same.
+
+    >>> everybody = pa.table({"age": [1, 1, 1, 2]})
+    >>> others_of(pa.table({"age": [1, 2]}), everybody, ["age"])["age"].to_pylist()
+    [1, 1]
+    """
+    for name in known:
+        if name not in population.column_names:
+            raise PlanError(
+                f"the population has no column {name!r}, by which people are found in it."
+                f"{did_you_mean(name, population.column_names)}"
+            )
+    here, there = row_numbers([table, population], known)
+    kinds = int(max(here.max(initial=-1), there.max(initial=-1))) + 1
+    taken = np.bincount(here, minlength=kinds)
+    if (taken > np.bincount(there, minlength=kinds)).any():
+        missing = int(np.argmax(taken > np.bincount(there, minlength=kinds)))
+        row = int(np.argmax(here == missing)) + 1
+        raise InputError(
+            f"row {row} of those to release: the population has nobody left who looks the same in "
+            f"{', '.join(map(repr, known))}. It has to hold everybody, those to release among them"
+        )
+    order = np.argsort(there, kind="stable")
+    ranked = there[order]
+    starts = np.flatnonzero(np.diff(ranked, prepend=-1))
+    place = np.arange(ranked.size) - np.repeat(starts, np.diff(starts, append=ranked.size))
+    left = np.sort(order[place >= taken[ranked]])
+    return population.select(list(known)).take(pa.array(left))
+
+
+def below(table: pa.Table, others: pa.Table) -> pa.Table:
+    """Put others below a table: of what is not known of them, nothing."""
+    columns = {
+        name: others[name].cast(table.schema.field(name).type)
+        if name in others.column_names
+        else pa.nulls(others.num_rows, table.schema.field(name).type)
+        for name in table.column_names
+    }
+    return pa.concat_tables([table, pa.table(columns)])

@@ -1,0 +1,218 @@
+"""Documents of linked data (Turtle, JSON-LD) as plain statements, of which none is lost.
+
+rdflib reads them, and is installed on demand. It would fetch contexts, and work out values of literals however large they
+become; so contexts are written out before, values are left as they are written, and what is nested too deeply is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from veil.base.hostile import DEEPEST, check_size, too_deep
+from veil.errors import InputError, MissingDependencyError
+from veil.policy.linked.contexts import UNKNOWN, resolved
+from veil.policy.linked.terms import local, short
+
+_TURTLE = re.compile(
+    rb"\s*(?:#[^\n]*\n\s*)*(?:@prefix|@base|prefix\b|base\b|<[a-z][a-z0-9+.-]*:[^>\s]*>\s)", re.IGNORECASE
+)
+_NOT_NESTING = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*"""'
+    r"|'''(?:[^'\\]|\\.|'(?!''))*'''"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'(?:[^'\\\n]|\\.)*'|<[^>\s]*>|#[^\n]*|[^\[\]()\"'<#]+",
+    re.DOTALL,
+)
+
+
+class Node(NamedTuple):
+    """What a statement is about or says: a name, a nameless thing, or a text with its data type."""
+
+    text: str
+    kind: str
+    datatype: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a literal."""
+        return self.kind == "literal"
+
+
+class Statement(NamedTuple):
+    """One statement. Names of known vocabularies are short: `dpv:hasPurpose`."""
+
+    subject: Node
+    predicate: str
+    object: Node
+
+
+TYPE = "rdf:type"
+_HERE = "https://here.invalid/"
+"""Where names without an address lie."""
+_NAMES = (
+    *("dct:title", "rdfs:label", "skos:prefLabel", "dpv:hasName", "foaf:name", "vcard:fn", "dct:identifier"),
+    "dpv:hasIdentifier",
+)
+
+
+class Graph:
+    """The statements of a document, and which of them have been read."""
+
+    def __init__(self, statements: list[Statement]) -> None:
+        self.statements = sorted(set(statements))
+        self.read: set[Statement] = set()
+        self._about: dict[Node, list[Statement]] = {}
+        for each in self.statements:
+            self._about.setdefault(each.subject, []).append(each)
+
+    def peek(self, subject: Node, *predicates: str) -> list[Node]:
+        """Return what is said of a thing, without counting it as read."""
+        return [each.object for each in self._about.get(subject, ()) if each.predicate in predicates]
+
+    def take(self, subject: Node, *predicates: str) -> list[Node]:
+        """Return what is said of a thing, and count it as read."""
+        found = [each for each in self._about.get(subject, ()) if each.predicate in predicates]
+        self.read.update(found)
+        return [each.object for each in found]
+
+    def take_one(self, subject: Node, predicate: str, said: Node) -> None:
+        """Count one statement as read."""
+        self.read.add(Statement(subject, predicate, said))
+
+    def members(self, node: Node) -> list[Node]:
+        """Return the members of a list; of anything else, itself."""
+        made = []
+        seen: set[Node] = set()
+        while self.peek(node, "rdf:first") and node not in seen:
+            seen.add(node)
+            made += self.take(node, "rdf:first")
+            node = next(iter(self.take(node, "rdf:rest")), node)
+        return made if seen else [node]
+
+    def of_type(self, *types: str) -> list[Node]:
+        """Return the things of a type, in order."""
+        return [
+            each.subject for each in self.statements if each.predicate == TYPE and each.object.text in types
+        ]
+
+    def name(self, node: Node) -> str:
+        """Return what a thing is called: by the document, or the last part of its name. Nothing, if it has none."""
+        if node.is_text:
+            return node.text
+        for predicate in _NAMES:
+            found = self.take(node, predicate)
+            if found:
+                return found[0].text
+        return "" if node.kind == "blank" else local(node.text)
+
+    def left(self) -> list[Statement]:
+        """Return the statements that nobody has read."""
+        return [each for each in self.statements if each not in self.read]
+
+
+def is_turtle(content: bytes) -> bool:
+    """Whether a text begins as Turtle does.
+
+    >>> is_turtle(b"@prefix dpv: <https://w3id.org/dpv#> ."), is_turtle(b"<layeredPrivacyPolicy/>")
+    (True, False)
+    """
+    return _TURTLE.match(content.removeprefix(b"\xef\xbb\xbf")) is not None
+
+
+def is_linked(tree: Any) -> bool:
+    """Whether a tree of JSON is one of JSON-LD."""
+    if isinstance(tree, list):
+        return any(is_linked(each) for each in tree)
+    return isinstance(tree, dict) and any(key in tree for key in ("@context", "@graph", "@id", "@type"))
+
+
+def parse_turtle(content: bytes, name: str) -> Graph:
+    """Read Turtle."""
+    check_size(content, name)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: not UTF-8 text at byte {error.start}. Save it as UTF-8") from None
+    depth = 0
+    for sign in _NOT_NESTING.sub("", text):
+        depth += 1 if sign in "[(" else -1 if sign in "])" else 0
+        if depth > DEEPEST:
+            too_deep(name)
+    return _graph(text, "turtle", name)
+
+
+def parse_json_ld(tree: Any, name: str) -> Graph:
+    """Read JSON-LD from a tree that `veil.base.hostile` has made."""
+    return _graph(json.dumps(resolved(tree, name)), "json-ld", name, context={"@vocab": UNKNOWN})
+
+
+def _graph(text: str, form: str, name: str, **options: Any) -> Graph:
+    rdflib = _rdflib()
+    dataset = rdflib.Dataset(default_union=True)
+    try:
+        with _values_as_written(rdflib):
+            dataset.parse(data=text, format=form, publicID=_HERE, **options)
+            triples = list(dataset.triples((None, None, None)))
+    except RecursionError:
+        too_deep(name)
+    except Exception as error:  # rdflib raises whatever it happens to meet
+        told = " ".join(str(error).split())
+        raise InputError(f"{name}: cannot be read as {form}: {told[:200] or type(error).__name__}") from None
+    return Graph(
+        [Statement(_node(rdflib, one), short(str(by)), _node(rdflib, other)) for one, by, other in triples]
+    )
+
+
+def to_turtle(tree: dict[str, Any]) -> str:
+    """Write a tree of JSON-LD as Turtle."""
+    rdflib = _rdflib()
+    graph = rdflib.Graph()
+    for prefix, place in tree["@context"].items():
+        graph.bind(prefix, place)
+    with _values_as_written(rdflib):
+        graph.parse(data=json.dumps(tree), format="json-ld")
+    return str(graph.serialize(format="turtle"))
+
+
+def _node(rdflib: Any, given: Any) -> Node:
+    if isinstance(given, rdflib.Literal):
+        return Node(str(given), "literal", short(str(given.datatype or "")))
+    if isinstance(given, rdflib.BNode):
+        return Node(str(given), "blank")
+    return Node(short(str(given)), "name")
+
+
+def _rdflib() -> Any:
+    try:
+        import rdflib
+    except ImportError:
+        raise MissingDependencyError(
+            "Policies as linked data (DPV, ODRL) need rdflib. Install it with: pip install 'veil-anonymizer[policy]'"
+        ) from None
+    return rdflib
+
+
+_one_at_a_time = threading.Lock()
+
+
+@contextmanager
+def _values_as_written(rdflib: Any) -> Iterator[None]:
+    """Let literals stay as they are written: written out, 1e99999999 has as many digits. Nor is anybody told of bad ones, or
+    of old ways that rdflib goes itself.
+    """
+    logger = logging.getLogger("rdflib.term")
+    with _one_at_a_time, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        before = rdflib.NORMALIZE_LITERALS, logger.disabled
+        rdflib.NORMALIZE_LITERALS, logger.disabled = False, True
+        try:
+            yield
+        finally:
+            rdflib.NORMALIZE_LITERALS, logger.disabled = before

@@ -1,0 +1,419 @@
+"""Policies in ODRL 2.2 with terms of DPV: permissions, prohibitions and duties.
+
+A permission to use, read, distribute, derive or anonymize becomes one purpose for each that its constraints name. A duty to
+anonymize is a guarantee, one to delete is the end of retention. A prohibition wins over a permission. What a constraint says
+and Veil cannot carry out is listed, and such a policy is not carried out as it stands.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass, field
+from datetime import date
+
+from veil.errors import InputError
+from veil.policy.elements import Attribute, Data, Policy, PrivacyModel, Purpose, Retention, SubPurpose
+from veil.policy.leftovers import Unmapped, with_unmapped
+from veil.policy.linked.graphs import Graph, Node
+from veil.policy.linked.reading import Measures, Reading, day_after, earliest, model_of_text, names_below
+from veil.policy.linked.terms import (
+    DEIDENTIFICATION,
+    PERSONAL_DATA,
+    PURPOSES,
+    ancestors,
+    category_of_purpose,
+    known_above,
+    short,
+)
+from veil.policy.names import needed_parameters, title_of
+
+_POLICIES = tuple(
+    f"odrl:{each}"
+    for each in ("Agreement", "Assertion", "Offer", "Policy", "Privacy", "Request", "Set", "Ticket")
+)
+_NOT_AGREED = ("odrl:Offer", "odrl:Request")
+_RELEASING = (
+    "use",
+    "Use",
+    "distribute",
+    "read",
+    "transfer",
+    "Share",
+    "Disclose",
+    "Transfer",
+    "derive",
+    "Derive",
+    "anonymize",
+    "Anonymise",
+)
+"""Actions that handing out a table is."""
+_NAMING = ("eq", "isA", "isAnyOf", "isPartOf")
+_HARMLESS = (
+    "odrl:profile",
+    "odrl:uid",
+    "odrl:assigner",
+    "odrl:dataType",
+    "odrl:unit",
+    "odrl:relation",
+    "odrl:conflict",
+)
+_RULES = ("odrl:permission", "odrl:prohibition", "odrl:obligation", "odrl:duty")
+
+
+def is_odrl(graph: Graph) -> bool:
+    """Whether a document holds rules of ODRL."""
+    return any(each.predicate in _RULES for each in graph.statements)
+
+
+def from_odrl(graph: Graph) -> Policy:
+    """Return the policy that an ODRL document holds."""
+    found = list(dict.fromkeys([*graph.of_type(*_POLICIES), *_holders(graph)]))
+    if len(found) != 1:
+        raise InputError(
+            f"the document holds {len(found)} policies of ODRL, and a policy is what one person allows. Put each into a file of "
+            "its own"
+        )
+    return _Document(Reading(graph), found[0]).policy()
+
+
+def _holders(graph: Graph) -> list[Node]:
+    """Return whatever has a permission, a prohibition or an obligation."""
+    return [each.subject for each in graph.statements if each.predicate in _RULES[:3]]
+
+
+@dataclass
+class _Limits:
+    """What the constraints of a rule say."""
+
+    purposes: list[Node] = field(default_factory=list)
+    recipients: list[Node] | None = None
+    data: list[Node] = field(default_factory=list)
+    bases: list[str] = field(default_factory=list)
+    since: date | None = None
+    end: Retention | None = None
+    others: int = 0
+    """How many constraints have no place in a policy."""
+
+
+@dataclass
+class _Allowed:
+    """A purpose, and by which actions it was allowed."""
+
+    purpose: Purpose
+    kinds: list[str]
+    actions: list[str]
+
+
+class _Document:
+    def __init__(self, reading: Reading, node: Node) -> None:
+        self.reading, self.graph, self.node = reading, reading.graph, node
+        self.types = {each.text for each in self.graph.take(node, "rdf:type")}
+        self.issued = next(
+            (
+                reading.day(each, "dct:issued")
+                for each in self.graph.take(node, "dct:issued", "dct:created", "dct:date")
+            ),
+            None,
+        )
+
+    def policy(self) -> Policy:
+        duties = self._rules("odrl:obligation")
+        allowed = [made for each in self._rules("odrl:permission") for made in self._permission(each, duties)]
+        for each in self._rules("odrl:prohibition"):
+            allowed = self._prohibit(each, allowed)
+        if not allowed and duties:
+            self.reading.found.append(
+                Unmapped("odrl:obligation", "nothing is permitted that it could be a condition of", False)
+            )
+        source = self.reading.entities(self._of(self.node, "odrl:assigner"), "DataSource")
+        made = _merged(allowed)
+        return Policy(
+            self.graph.name(self.node) or None,
+            uri=self.node.text if self.node.kind == "name" else None,
+            source=source[0] if len(source) == 1 else None,
+            purposes=tuple(each.purpose for each in made),
+            hierarchy=tuple(
+                SubPurpose(category_of_purpose(each.kinds), str(each.purpose.name)) for each in made
+            ),
+            extra=with_unmapped(self.reading.list_left(self._narrowing())),
+        )
+
+    def _narrowing(self) -> list[str]:
+        said = {each.predicate for each in self.graph.statements}
+        return [each for each in said if each.startswith("odrl:") and each not in _HARMLESS]
+
+    def _rules(self, kind: str) -> list[Node]:
+        return self.graph.take(self.node, kind)
+
+    def _of(self, rule: Node, *predicates: str) -> list[Node]:
+        """Return what a rule says; what it does not say, the policy says for all of its rules."""
+        return self.graph.take(rule, *predicates) or self.graph.take(self.node, *predicates)
+
+    # Actions
+
+    def _actions(self, rule: Node, path: str) -> list[tuple[str, Node]]:
+        """Return the actions of a rule, each with the thing that refines it."""
+        self.graph.take(rule, "rdf:type")
+        made = []
+        for each in self._of(rule, "odrl:action"):
+            inner = self.graph.take(each, "rdf:value", "odrl:action") if each.kind == "blank" else []
+            made.append((self.reading.kinds(inner[0] if inner else each)[0], each))
+        if not made:
+            self.reading.cannot(path, "the rule has no action")
+        return made
+
+    # Permissions
+
+    def _permission(self, rule: Node, duties: list[Node]) -> list[_Allowed]:
+        path = "odrl:permission"
+        actions = self._actions(rule, path)
+        names = [name for name, _ in actions]
+        for name, node in actions:
+            if name not in _RELEASING:
+                text = f"the permission to {name} has no place in a policy"
+                self.reading.found.append(Unmapped(path, text, False))
+            elif self.graph.peek(node, "odrl:refinement"):
+                self._refined_permission(node, name, path)
+        if not any(name in _RELEASING for name in names):
+            return []
+        limits = self._limits(rule, path)
+        measures = Measures()
+        if all(name in DEIDENTIFICATION for name in names if name in _RELEASING):
+            for name, node in actions:
+                self._anonymize(node, name, path, measures)
+        for duty in (*self.graph.take(rule, "odrl:duty"), *duties):
+            self._duty(duty, limits, measures)
+        nodes: list[Node | None] = [*limits.purposes] or [None]
+        return [self._purpose(rule, each, names, limits, measures, path) for each in nodes]
+
+    def _refined_permission(self, node: Node, name: str, path: str) -> None:
+        if name not in DEIDENTIFICATION:
+            self.graph.take(node, "odrl:refinement")
+            self.reading.cannot(path, f"how the action {name!r} is refined has no place in a policy")
+
+    def _purpose(
+        self, rule: Node, node: Node | None, names: list[str], limits: _Limits, measures: Measures, path: str
+    ) -> _Allowed:
+        kinds = [] if node is None else self.reading.kinds(node)
+        name = next(each for each in names if each in _RELEASING) if node is None else self.reading.name(node)
+        data = self._data(rule, limits)
+        recipients = self._of(rule, "odrl:assignee") if limits.recipients is None else limits.recipients
+        if limits.recipients is not None:
+            self._of(rule, "odrl:assignee")
+        if not recipients:
+            self.reading.found.append(
+                Unmapped(path, "no recipient is named, so that nobody gets anything", False)
+            )
+        agreed = not self.types & set(_NOT_AGREED)
+        since = limits.since
+        made = Purpose(
+            name,
+            accepted=True if agreed and since is None else None,
+            point_of_acceptance=since.isoformat() if agreed and since is not None else None,
+            recipients=self.reading.entities(map(_named, recipients), "DataRecipient"),
+            retention=limits.end or Retention("indefinite"),
+            legal_bases=tuple(limits.bases),
+            models=self.reading.models(measures, path),
+            pseudonymization=self.reading.pseudonymization(measures, data, path),
+            data=data,
+            extra={"processing": [{"name": each} for each in names]},
+        )
+        return _Allowed(made, kinds, names)
+
+    def _data(self, rule: Node, limits: _Limits) -> tuple[Data, ...]:
+        """Return the data of a rule: those that its constraints name, or those of its targets."""
+        nodes = list(limits.data)
+        if not nodes:
+            for target in self._of(rule, "odrl:target"):
+                inside = self.graph.take(target, "dpv:hasPersonalData", "dpv:hasData")
+                is_datum = any(
+                    each in PERSONAL_DATA or each == "PersonalData" for each in self.reading.kinds(target)
+                )
+                nodes += inside or ([target] if is_datum else [])
+        else:
+            self._of(rule, "odrl:target")
+        made = {str(each.name): each for each in map(self.reading.data, nodes)}
+        return tuple(made[name] for name in sorted(made))
+
+    # Duties
+
+    def _duty(self, duty: Node, limits: _Limits, measures: Measures) -> None:
+        path = "odrl:duty"
+        for name, node in self._actions_of_duty(duty, path):
+            if name in DEIDENTIFICATION:
+                self._anonymize(node, name, path, measures)
+                if self.graph.peek(duty, "odrl:constraint"):
+                    self.reading.cannot(path, f"when to {name} has no place in a policy")
+                    self.graph.take(duty, "odrl:constraint")
+            elif name in ("delete", "Delete", "Erase"):
+                found = self._limits(duty, path)
+                if found.end is None and not found.others:
+                    self.reading.cannot(path, "when data have to be deleted is not said. Say a dateTime")
+                limits.end = earliest(limits.end, found.end)
+            else:
+                self.reading.cannot(path, f"the duty to {name} has no place in a policy")
+
+    def _actions_of_duty(self, duty: Node, path: str) -> list[tuple[str, Node]]:
+        """Return the actions of a duty; never those that the policy says for its rules."""
+        if self.graph.peek(duty, "odrl:action"):
+            return self._actions(duty, path)
+        self.reading.cannot(path, "the duty has no action")
+        return []
+
+    def _anonymize(self, node: Node, name: str, path: str, measures: Measures) -> None:
+        """Read how far to anonymize: from refinements that name a model, or from a title."""
+        refined = self.graph.take(node, "odrl:refinement") if not node.is_text else []
+        models = [self._model(each, path) for each in refined]
+        if not refined and node.kind == "blank":
+            models = [model_of_text(self.graph.name(node))]
+        measures.models += [each for each in models if each is not None]
+        if not refined and models in ([], [None]):
+            self.reading.measure(
+                node if node.kind != "blank" else Node(f"odrl:{name}", "name"), path, measures
+            )
+
+    def _model(self, constraint: Node, path: str) -> PrivacyModel | None:
+        left, operator, right = self._parts(constraint)
+        title = None if left is None else title_of(left)
+        needed = () if title is None else needed_parameters(title)
+        rising = bool(needed) and needed[0] in ("k", "l")
+        if len(needed) != 1 or operator not in ("eq", "gteq" if rising else "lteq") or len(right) != 1:
+            self.reading.cannot(
+                path, f"the refinement by {left!r} names no model with one parameter, such as k-Anonymity"
+            )
+            return None
+        return PrivacyModel(title, (Attribute(needed[0], right[0].text),))
+
+    # Constraints
+
+    def _parts(self, constraint: Node) -> tuple[str | None, str | None, list[Node]]:
+        left = self.graph.take(constraint, "odrl:leftOperand")
+        operator = self.graph.take(constraint, "odrl:operator")
+        given = self.graph.take(constraint, "odrl:rightOperand", "odrl:rightOperandReference")
+        right = [each for inner in given for each in self.graph.members(inner)]
+        self.graph.take(constraint, "rdf:type")
+        first = [None if len(each) != 1 else self.reading.kinds(each[0])[0] for each in (left, operator)]
+        return first[0], first[1], right
+
+    def _limits(self, rule: Node, path: str) -> _Limits:
+        limits = _Limits()
+        given = list(self.graph.take(rule, "odrl:constraint"))
+        while given:
+            constraint = given.pop(0)
+            together = self.graph.take(constraint, "odrl:and")
+            if together:
+                given += [each for inner in together for each in self.graph.members(inner)]
+            else:
+                self._limit(constraint, limits, path)
+        return limits
+
+    def _limit(self, constraint: Node, limits: _Limits, path: str) -> None:
+        left, operator, right = self._parts(constraint)
+        names = [_named(each) for each in right]
+        if left in ("purpose", "Purpose", "hasPurpose") and operator in _NAMING and not limits.purposes:
+            limits.purposes = names
+        elif (
+            left in ("recipient", "hasRecipient", "Recipient")
+            and operator in _NAMING
+            and limits.recipients is None
+        ):
+            limits.recipients = names
+        elif (
+            left in ("hasPersonalData", "PersonalData", "hasData") and operator in _NAMING and not limits.data
+        ):
+            limits.data = names
+        elif left in ("LegalBasis", "hasLegalBasis") and operator in _NAMING:
+            limits.bases += [
+                basis for each in names if (basis := self.reading.legal_basis(each, path)) is not None
+            ]
+        elif left == "dateTime" and operator in ("lt", "lteq", "gt", "gteq") and len(right) == 1:
+            self._moment(right[0], str(operator), limits, path)
+        elif left in ("elapsedTime", "delayPeriod") and operator in ("lt", "lteq", "eq") and len(right) == 1:
+            limits.end = earliest(limits.end, self.reading.end(right[0], self.issued, path))
+            limits.others += limits.end is None
+        else:
+            limits.others += 1
+            told = " ".join(each.text for each in right if each.kind != "blank")
+            self.reading.cannot(
+                path, f"the constraint {left or '…'} {operator or '…'} {told or '…'} has no place in a policy"
+            )
+
+    def _moment(self, node: Node, operator: str, limits: _Limits, path: str) -> None:
+        """Read until or from when: a day that is allowed in part is not allowed."""
+        found = self.reading.day(node, path)
+        if found is None:
+            limits.others += 1
+        elif operator in ("lt", "lteq"):
+            limits.end = earliest(limits.end, Retention("fixedDate", found.isoformat()))
+        else:
+            is_whole = "T" not in node.text or "T00:00:00" in node.text
+            start = found if operator == "gteq" and is_whole else day_after(found)
+            limits.since = start if limits.since is None else max(limits.since, start)
+
+    # Prohibitions
+
+    def _prohibit(self, rule: Node, allowed: list[_Allowed]) -> list[_Allowed]:
+        """Take away what a prohibition speaks of; where it cannot be told what that is, it is listed."""
+        path = "odrl:prohibition"
+        actions = [name for name, _ in self._actions(rule, path)]
+        limits = self._limits(rule, path)
+        whom = limits.recipients if limits.recipients is not None else self.graph.take(rule, "odrl:assignee")
+        self.graph.take(rule, "odrl:target")
+        forbidden = {str(each.name) for each in self.reading.entities(map(_named, whom), "")}
+        which = [self.reading.kinds(each)[0] for each in limits.purposes]
+        made = []
+        for each in allowed:
+            speaks = "use" in actions or any(name in each.actions for name in actions)
+            about = not which or any(
+                name in which
+                for name in ancestors([*each.kinds, str(each.purpose.name)], known_above(PURPOSES))
+            )
+            if speaks and about:
+                each = dataclasses.replace(each, purpose=self._without(each.purpose, forbidden, limits, path))
+            made.append(each)
+        if not any("use" in actions or any(name in each.actions for name in actions) for each in allowed):
+            text = f"the prohibition to {', '.join(actions)} binds the recipient: nothing that Veil does"
+            self.reading.found.append(Unmapped(path, text, False))
+        return made
+
+    def _without(self, purpose: Purpose, forbidden: set[str], limits: _Limits, path: str) -> Purpose:
+        if limits.since is not None or limits.end is not None or limits.others:
+            self.reading.cannot(path, f"when {purpose.name!r} is prohibited has no place in a policy")
+            return purpose
+        if limits.data:
+            gone = {
+                name
+                for each in limits.data
+                for name in names_below(purpose.data, self.reading.kinds(each)[0])
+            }
+            return dataclasses.replace(
+                purpose, data=tuple(each for each in purpose.data if each.name not in gone)
+            )
+        if forbidden:
+            left = tuple(each for each in purpose.recipients if each.name not in forbidden)
+            return dataclasses.replace(purpose, recipients=left)
+        return dataclasses.replace(purpose, accepted=False)
+
+
+def _named(node: Node) -> Node:
+    """Return the thing that a text names, where it is an address or has a prefix, as in "dpv:Marketing"."""
+    is_name = node.is_text and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:\S+", node.text)
+    return Node(short(node.text), "name") if is_name else node
+
+
+def _merged(allowed: list[_Allowed]) -> list[_Allowed]:
+    """Tell purposes of one name apart by a number, as none may borrow from another."""
+    seen: dict[str, int] = {}
+    made = []
+    for each in sorted(allowed, key=lambda one: repr(one.purpose)):
+        name = str(each.purpose.name)
+        seen[name] = seen.get(name, 0) + 1
+        made.append(
+            each
+            if seen[name] == 1
+            else dataclasses.replace(
+                each, purpose=dataclasses.replace(each.purpose, name=f"{name} ({seen[name]})")
+            )
+        )
+    return made

@@ -1,0 +1,328 @@
+"""What DPV and ODRL documents have in common: people, data, legal bases, measures and times, as elements of a policy.
+
+A term may stand for itself (`pd:Age`), or for something of the document's own that lies below it (`ex:age skos:broader
+pd:Age`). Where two readings are possible, the one that allows less is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+from veil.errors import VeilError
+from veil.policy.elements import Attribute, Data, Entity, PrivacyModel, PseudonymizationMethod, Retention
+from veil.policy.leftovers import Unmapped
+from veil.policy.linked.graphs import TYPE, Graph, Node
+from veil.policy.linked.terms import (
+    ANONYMISATION,
+    DEIDENTIFICATION,
+    DIFFERENTIAL_PRIVACY,
+    LEGAL_BASES,
+    OTHER_PSEUDONYMS,
+    PERSONAL_DATA,
+    ancestors,
+    group_of_category,
+    known_above,
+    local,
+)
+from veil.policy.names import title_of
+from veil.policy.retention import day, duration
+
+BROADER = (TYPE, "skos:broader", "rdfs:subClassOf", "dpv:isSubTypeOf", "skos:broaderTransitive")
+_SENSITIVE = ("SensitivePersonalData", "SpecialCategoryPersonalData")
+_KINDS_OF_ENTITY = {
+    "Authority": "Public Authority",
+    "DataProtectionAuthority": "Public Authority",
+    "DataSubject": "Person",
+    "GovernmentalOrganisation": "Public Authority",
+    "LegalEntity": "Legal Entity",
+    "NaturalPerson": "Person",
+    "NonProfitOrganisation": "Legal Entity",
+    "Organisation": "Legal Entity",
+    "Person": "Person",
+    "PublicAuthority": "Public Authority",
+}
+_UNITS = {"unitYear": "Y", "unitMonth": "M", "unitWeek": "W", "unitDay": "D"}
+
+
+@dataclass
+class Measures:
+    """What has to be done to data before they are used."""
+
+    models: list[PrivacyModel] = field(default_factory=list)
+    pseudonyms: bool = False
+    vague: list[str] = field(default_factory=list)
+    """Measures that do not say which guarantee is meant."""
+
+    def copy(self) -> Measures:
+        """Return the same, to be added to."""
+        return Measures(list(self.models), self.pseudonyms, list(self.vague))
+
+
+@dataclass
+class Reading:
+    """A document while it is read: its statements, and what could not be mapped."""
+
+    graph: Graph
+    found: list[Unmapped] = field(default_factory=list)
+
+    def cannot(self, path: str, text: str) -> None:
+        """List what would make the policy narrower and has no place in it."""
+        self.found.append(Unmapped(path, text, True))
+
+    # Terms
+
+    def kinds(self, node: Node) -> list[str]:
+        """Return the names of a thing and of all that the document puts above it, the nearest first."""
+        if node.is_text:
+            return [_without_prefix(node.text)]
+        nodes = {node.text: node}
+
+        def above(name: str) -> list[str]:
+            found = self.graph.take(nodes[name], *BROADER) if name in nodes else []
+            nodes.update({each.text: each for each in found if not each.is_text})
+            return [each.text for each in found]
+
+        found = [local(name) for name in ancestors([node.text], above)]
+        return found if node.kind != "blank" else found[1:] or [""]
+
+    def name(self, node: Node) -> str:
+        """Return what a thing is called; a nameless one is called by what it is."""
+        return self.graph.name(node) or self.kinds(node)[0]
+
+    # People
+
+    def entity(self, node: Node, role: str) -> Entity:
+        """Return somebody."""
+        kinds = self.kinds(node)
+        kind = next((_KINDS_OF_ENTITY[each] for each in kinds if each in _KINDS_OF_ENTITY), None)
+        places = (
+            [] if node.is_text else [local(each.text) for each in self.graph.peek(node, "dpv:hasLocation")]
+        )
+        country = next((each for each in places if re.fullmatch("[A-Z]{2}", each)), None)
+        if country is not None and len(places) == 1:
+            self.graph.take(node, "dpv:hasLocation")
+        return Entity(self.graph.name(node), kind, type=role, country=country)
+
+    def entities(self, nodes: Iterable[Node], role: str) -> tuple[Entity, ...]:
+        """Return people, each name once, in order."""
+        made = {str(each.name): each for each in (self.entity(node, role) for node in nodes) if each.name}
+        return tuple(made[name] for name in sorted(made))
+
+    # Data
+
+    def data(self, node: Node) -> Data:
+        """Return a datum; its privacy group is the strictest that its categories propose, or missing."""
+        kinds = self.kinds(node)
+        proposed = {group_of_category([each]) for each in kinds if each not in _SENSITIVE}
+        is_marked = any(each in _SENSITIVE for each in kinds)
+        order = ("EI", "SD", "QID", "NSD") if is_marked else ("EI", "QID", "SD", "NSD")
+        group = next((each for each in order if each in proposed or (is_marked and each == "SD")), None)
+        general = ("PersonalData", "Data", "Purpose", "Concept")
+        categories = [each for each in kinds if each not in general and each != self.name(node)]
+        return Data(self.name(node), privacy_group=group, categories=tuple(categories) or (kinds[0],))
+
+    # Legal bases
+
+    def legal_basis(self, node: Node, path: str) -> str | None:
+        """Return a legal basis as LPL names it."""
+        kinds = self.kinds(node)
+        found = next((LEGAL_BASES[each] for each in kinds if each in LEGAL_BASES), None)
+        if found is None:
+            self.found.append(Unmapped(path, f"the legal basis {kinds[0]!r} has no name in LPL", False))
+        return found
+
+    # Measures
+
+    def is_measure(self, node: Node) -> bool:
+        """Whether something is a measure that Veil carries out."""
+        return any(each in DEIDENTIFICATION for each in self.kinds(node))
+
+    def measure(self, node: Node, path: str, into: Measures) -> None:
+        """Add what a measure asks for."""
+        kinds = self.kinds(node)
+        kind = next(each for each in kinds if each in DEIDENTIFICATION)
+        if kind in OTHER_PSEUDONYMS:
+            self.cannot(
+                path,
+                f"{kind} is not what Veil makes: ask for dpv:Pseudonymisation (random), or use LPL and keyRef",
+            )
+        elif kind in ANONYMISATION or kind in DIFFERENTIAL_PRIVACY:
+            model = model_of_text(self.name(node))
+            if model is None:
+                into.vague.append(kind)
+            else:
+                into.models.append(model)
+        else:
+            into.pseudonyms = True
+
+    def models(self, measures: Measures, path: str) -> tuple[PrivacyModel, ...]:
+        """Return the models that measures ask for. If none of them says which guarantee is meant, nobody else can know."""
+        found = tuple(dict.fromkeys(measures.models))
+        private = [each for each in found if title_of(str(each.name)) == title_of("Differential Privacy")]
+        for kind in dict.fromkeys(measures.vague):
+            is_private = kind in DIFFERENTIAL_PRIVACY
+            if not (private if is_private else found):
+                example = (
+                    "(e,d)-Differential Privacy (e = 1, d = 1e-6)" if is_private else "k-Anonymity (k = 5)"
+                )
+                self.cannot(
+                    path, f"{kind} does not say which guarantee is meant: give it a title such as {example!r}"
+                )
+        return found
+
+    def pseudonymization(
+        self, measures: Measures, data: Iterable[Data], path: str
+    ) -> tuple[PseudonymizationMethod, ...]:
+        """Return pseudonyms of whatever names people among the data."""
+        if not measures.pseudonyms:
+            return ()
+        names = tuple(str(each.name) for each in data if each.privacy_group == "EI")
+        if not names:
+            self.found.append(Unmapped(path, "pseudonyms are asked for, and no datum names people", False))
+        return tuple(PseudonymizationMethod("PID", None, (), (name,)) for name in names)
+
+    # Times
+
+    def day(self, node: Node, path: str) -> date | None:
+        """Return a day."""
+        try:
+            return day(node.text)
+        except VeilError as error:
+            self.cannot(path, str(error))
+            return None
+
+    def end(self, node: Node, start: date | None, path: str) -> Retention | None:
+        """Return until when something lasts: a duration counts from its start, which somebody has to say."""
+        kinds = self.kinds(node) if not node.is_text else []
+        if any(each in ("EndlessDuration", "IndeterminateDuration") for each in kinds):
+            return Retention("indefinite")
+        if "UntilTimeDuration" in kinds:
+            until = self.graph.take(
+                node, "rdf:value", "dct:valid", "dct:date", "time:hasEnd", "time:inXSDDate"
+            )
+            last = self.day(until[0], path) if until else None
+            if last is not None:
+                return Retention("fixedDate", last.isoformat())
+        length = self._length(node)
+        if length is None:
+            self.cannot(
+                path, f"how long {self._shown(node)!r} lasts cannot be told. Say a duration (P2Y) or a date"
+            )
+            return None
+        if start is None:
+            self.cannot(
+                path,
+                f"{length} counts from a day that is not said. Say it (dpv:isIndicatedAtTime, dct:issued)",
+            )
+            return None
+        return Retention("fixedDate", duration(length).after(start).isoformat())
+
+    def _shown(self, node: Node) -> str:
+        return node.text if node.kind != "blank" else "the duration"
+
+    def _length(self, node: Node) -> str | None:
+        """Return a duration in the form P2Y, in whole days where it is told in seconds."""
+        if not node.is_text:
+            number = next(iter(self.graph.take(node, "time:numericDuration")), None)
+            unit = next((local(each.text) for each in self.graph.take(node, "time:unitType")), "")
+            if (
+                number is not None
+                and unit in _UNITS
+                and (whole := re.match(r"[0-9]{1,6}(?![0-9])", number.text))
+            ):
+                return f"P{whole[0]}{_UNITS[unit]}"
+            inner = next(
+                iter(self.graph.take(node, "time:hasXSDDuration", "rdf:value", "dpv:hasDuration")), None
+            )
+            return None if inner is None or not inner.is_text else self._length(inner)
+        if re.fullmatch(r"[0-9]{1,12}(?:\.[0-9]+)?", node.text):
+            return f"P{int(node.text.partition('.')[0]) // 86_400}D"
+        try:
+            duration(node.text)
+        except VeilError:
+            return None
+        return node.text
+
+    # What is left
+
+    def list_left(self, narrowing: Iterable[str]) -> list[Unmapped]:
+        """List every statement that nobody has read; those with a narrowing predicate make the policy narrower."""
+        above: dict[Node, tuple[Node, str]] = {}
+        for each in self.graph.statements:
+            above.setdefault(each.object, (each.subject, each.predicate))
+
+        def path(node: Node, seen: frozenset[Node] = frozenset()) -> str:
+            if node.kind != "blank" or node not in above or node in seen:
+                return node.text if node.kind != "blank" else "(no name)"
+            parent, predicate = above[node]
+            return f"{path(parent, seen | {node})} {predicate}"
+
+        narrow = tuple(narrowing)
+        for subject, predicate, said in self.graph.left():
+            text = f"{predicate} {said.text if said.kind != 'blank' else '…'} has no place in a policy"
+            self.found.append(Unmapped(path(subject), text, predicate in narrow))
+        return self.found
+
+
+def names_below(data: Iterable[Data], category: str) -> set[str]:
+    """Return the names of data that fall under a category."""
+    return {
+        str(each.name)
+        for each in data
+        if category in ancestors([str(each.name), *each.categories], known_above(PERSONAL_DATA))
+    }
+
+
+def earliest(*given: Retention | None) -> Retention | None:
+    """Return the retention that ends first."""
+    known = [each for each in given if each is not None]
+    dated = [each for each in known if each.point_in_time is not None]
+    return min(dated, key=lambda each: str(each.point_in_time)) if dated else next(iter(known), None)
+
+
+def day_after(given: date) -> date:
+    """Return the next day."""
+    return given + timedelta(days=1)
+
+
+def _without_prefix(text: str) -> str:
+    return (
+        local(text)
+        if re.fullmatch(r"\S+", text) and re.match(r"(?:dpv|pd|odrl|gdpr|https?|urn):", text)
+        else text
+    )
+
+
+# Models as text, as titles of measures have them
+
+_MODEL = re.compile(r"(?P<name>.+?)(?: of (?P<columns>.+))? \((?P<given>[^()]*=[^()]*)\)")
+
+
+def text_of_model(model: PrivacyModel) -> str:
+    """Write a model as the title of a measure.
+
+    >>> text_of_model(PrivacyModel("l-Diversity", (Attribute("l", "3"),), ("disease",)))
+    'l-Diversity of disease (l = 3)'
+    """
+    of = f" of {'; '.join(map(str, model.data))}" if model.data else ""
+    given = ", ".join(f"{each.key} = {each.value}" for each in model.attributes)
+    return f"{model.name}{of} ({given})"
+
+
+def model_of_text(text: str) -> PrivacyModel | None:
+    """Read a model from the title of a measure; None if it names none.
+
+    >>> model_of_text("k-Anonymity (k = 5)").attributes
+    (Attribute(key='k', value='5'),)
+    >>> model_of_text("Anonymisation")
+    """
+    found = _MODEL.fullmatch(text.strip())
+    if found is None or title_of(found["name"]) is None:
+        return None
+    pairs = [each.partition("=") for each in found["given"].split(",")]
+    attributes = tuple(Attribute(key.strip(), value.strip()) for key, _, value in pairs)
+    columns = tuple(each.strip() for each in (found["columns"] or "").split(";") if each.strip())
+    return PrivacyModel(found["name"], attributes, columns)

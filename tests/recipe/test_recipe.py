@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from veil import KAnonymity, Plan, anonymize
@@ -173,7 +173,8 @@ def test_what_is_not_text_is_what_json_says(text: str) -> None:
 
 
 @settings(deadline=None)
-@given(st.text(st.characters(codec="utf-8")))
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0")))
+@example("C:\\0data")
 def test_any_text_survives_being_written(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "recipe.yaml")
@@ -182,6 +183,13 @@ def test_any_text_survives_being_written(text: str) -> None:
         assert Recipe.read(path).plan() == made.plan()
         # Other readers of YAML see the same text.
         assert yaml.safe_load(path.read_text(encoding="utf-8"))["sensitive"] == [text]
+
+
+def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
+    made = Recipe.of(Plan({"c": h.redaction()}, KAnonymity(2), marker="\0"))
+    with pytest.raises(PlanError, match="has a NUL character"):
+        made.save(tmp_path / "recipe.yaml")
+    assert not any(tmp_path.iterdir())
 
 
 # What is refused, where, and in which words

@@ -55,7 +55,7 @@ def plan(**changes: Any) -> dict[str, Any]:
         "quasi_identifiers": {
             "town": h.table([[town, "*"] for town in towns]),
             "wealth": h.intervals(
-                25, 50, lower=h.Bounds(limit=0), upper=h.Bounds(limit=NUMBER + 1, coding=NUMBER)
+                25, 50, lower=h.Bounds(limit=0), upper=h.Bounds(limit=1_000_000, coding=75)
             ),
             "income": h.ordering(50, order=[str(each) for each in sorted(set(table["income"].to_pylist()))]),
             "born": h.dates("year", "decade", root=True),

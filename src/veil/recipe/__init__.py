@@ -22,6 +22,7 @@ there may be a folder or a pattern of files, or a table of a database; `engine` 
     engine: {memory: 2GB}
 """
 
+from veil.recipe.project import Project
 from veil.recipe.recipe import Recipe, schema
 
-__all__ = ["Recipe", "schema"]
+__all__ = ["Project", "Recipe", "schema"]

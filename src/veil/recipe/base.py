@@ -20,6 +20,7 @@ from veil.recipe.document import Document, read_document
 from veil.recipe.places import (
     INPUTS,
     SOURCES,
+    AnySource,
     CertificatePath,
     ReportPath,
     SourceSpec,
@@ -152,9 +153,13 @@ class Located(BaseModel):
     @property
     def source(self) -> Path | Database | None:
         """Where the table is, seen from here."""
-        if isinstance(self.input, Database):
-            return with_file(self.input, lambda path: str(self.locate(path)))
-        return None if self.input is None else self.locate(self.input.path)
+        return None if self.input is None else self.place_of(self.input)
+
+    def place_of(self, source: AnySource) -> Path | Database:
+        """Where a table is that the recipe names, seen from here."""
+        if isinstance(source, Database):
+            return with_file(source, lambda path: str(self.locate(path)))
+        return self.locate(source.path)
 
     @property
     def target(self) -> str | Database | None:

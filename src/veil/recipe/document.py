@@ -17,6 +17,7 @@ import pydantic
 import yaml
 
 from veil.base.declare import Place, either, follow_location, problems, rule
+from veil.base.hostile import check_digits, compose_yaml
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.tables import atomic
 
@@ -24,7 +25,6 @@ _NULL = re.compile(r"~|null|Null|NULL|")
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _TEXT_TAG = "tag:yaml.org,2002:str"
-_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # the one in C is not in every build
 _LONGEST = 60
 
 
@@ -36,6 +36,7 @@ def scalar(text: str) -> int | float | str | None:
     """
     if _NULL.fullmatch(text):
         return None
+    check_digits(text, f"{text[:20]}…")
     if _INTEGER.fullmatch(text):
         return int(text)
     if _FLOAT.fullmatch(text):
@@ -109,7 +110,7 @@ def parse(text: str, name: str) -> Document:
     {'age': 5, 'no': ['yes', '02139']}
     """
     try:
-        root = yaml.compose(text, Loader=_LOADER)
+        root = compose_yaml(text, name)
     except yaml.MarkedYAMLError as error:
         raise PlanError(_syntax(error, name, text)) from None
     except yaml.YAMLError as error:
@@ -133,9 +134,21 @@ def document_text(data: dict[str, Any]) -> str:
 
 
 def write_document(path: Path, data: dict[str, Any]) -> None:
-    """Write a recipe file: whole, or not at all."""
+    """Write a recipe file: whole, or not at all. What could not be read again is refused."""
+    if _has_nul(data):
+        raise PlanError(
+            f"{path}: a text of the plan has a NUL character, which no recipe may have. Leave it out"
+        )
     with atomic(path) as temporary:
         temporary.write_text(document_text(data), encoding="utf-8")
+
+
+def _has_nul(data: Any) -> bool:
+    if isinstance(data, Mapping):
+        return any(map(_has_nul, data)) or any(map(_has_nul, data.values()))
+    if isinstance(data, list | tuple):
+        return any(map(_has_nul, data))
+    return isinstance(data, str) and "\0" in data
 
 
 class _Dumper(yaml.SafeDumper):

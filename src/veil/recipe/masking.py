@@ -22,6 +22,8 @@ from pydantic import BeforeValidator, ConfigDict, Field
 
 from veil.hierarchies import BUILDERS, File
 from veil.masking import METHODS, Masking, Method
+from veil.plan.plan import ASK
+from veil.recipe.about import AboutSpec
 from veil.recipe.base import Located, schema_of
 from veil.recipe.document import read_document
 from veil.recipe.parts import with_kind
@@ -62,10 +64,19 @@ class MaskingRecipe(Located):
             min_length=1, description="folder for tables that do not go with the release, such as pseudonyms"
         ),
     ] = None
+    about: AboutSpec = None
     overwrite: Annotated[bool, Field(description="whether existing files may be replaced")] = False
     order: Annotated[
         Literal["random", "input"], Field(description="order of the rows: random, or as they came in")
     ] = "random"
+    person: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            description="the column that tells people apart, where they may have several rows: promises then count people. "
+            "It is taken out. null: every row is a person of its own",
+        ),
+    ] = ASK
     steps: Annotated[list[StepSpec], Field(min_length=1, description="masking methods, in their order")]
 
     known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (METHODS, BUILDERS, INPUTS)
@@ -115,4 +126,4 @@ def read_recipe(path: str | PathLike[str]) -> Recipe | MaskingRecipe | PolicyRec
 
 def masking_schema() -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12) of masking recipes."""
-    return schema_of(MaskingRecipe, secret="key")
+    return schema_of(MaskingRecipe, secret="key")  # noqa: S106  (the name of a field)

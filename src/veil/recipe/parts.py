@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field
 
 from veil import lattice, models
 from veil import quality as qualities
+from veil.base.registry import find
 from veil.dp.safepub import SafePub
 from veil.errors import PlanError, VeilError, did_you_mean
 from veil.hierarchies import BUILDERS, AnyBuilder, Hierarchy, Table
@@ -47,6 +48,10 @@ def with_kind(value: Any, known: Mapping[str, Any], expected: str) -> Any:
         kind = value.get("kind")
         if kind is None:
             raise ValueError(f"`kind` is required, one of {', '.join(known)}")
+        if not isinstance(kind, str):
+            raise ValueError(f"`kind` should be a word, one of {', '.join(known)}, not {kind!r}")
+        if kind not in known and (found := find(known, kind)) is not None:
+            return {**value, "kind": next(name for name, each in known.items() if each is found)}
         if kind not in known:
             raise ValueError(f"there is no kind {kind!r}.{did_you_mean(str(kind), known)}")
     elif getattr(value, "kind", None) not in known:

@@ -232,6 +232,7 @@ def spell_database(database: Database) -> Any:
 
 REPORTS = (".html", ".pdf", ".json")
 CERTIFICATES = (".json",)
+PROCESSING_RECORDS = (".jsonld", ".ttl")
 
 
 def _ending(endings: tuple[str, ...]) -> Any:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from veil.plan.plan import ASK
+from veil.recipe.about import AboutSpec
 from veil.recipe.base import Located, schema_of
 from veil.recipe.places import InputSpec
 
@@ -53,10 +54,17 @@ class PolicySpec(BaseModel):
     person: Annotated[
         str | None,
         Field(
-            description="null: every record is a person of its own, also where several are under one policy, which is "
-            "refused otherwise"
+            description="column that tells people apart; by default, several records under one policy are one person's. null: "
+            "every record is a person of its own"
         ),
     ] = ASK
+    population: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            description="file with everybody that the table was chosen from, for k-map, δ-presence and inclusion",
+        ),
+    ] = None
     on: Annotated[date | None, Field(description="the day; by default today")] = None
     ended: Annotated[
         date | None, Field(description="the day on which the purpose ended; by default it goes on")
@@ -95,6 +103,14 @@ class PolicyRecipe(Located):
         str | None,
         Field(min_length=1, description="folder for what does not go with the release, as pseudonyms"),
     ] = None
+    processing_record: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            description="where a DPV statement for the record of processing activities is written to (.jsonld, .ttl)",
+        ),
+    ] = None
+    about: AboutSpec = None
     overwrite: Annotated[bool, Field(description="whether existing files may be replaced")] = False
     policy: Annotated[PolicySpec, Field(description="who asks for what, and where the policies are")]
     suppression_limit: Annotated[
@@ -107,6 +123,16 @@ class PolicyRecipe(Located):
     def apart_path(self) -> Path | None:
         """The folder for tables that do not go with the release."""
         return None if self.apart is None else self.locate(self.apart)
+
+    @property
+    def processing_record_path(self) -> Path | None:
+        """Where the statement for the record of processing activities is written to."""
+        return None if self.processing_record is None else self.locate(self.processing_record)
+
+    @property
+    def population_path(self) -> Path | None:
+        """The file with everybody that the table was chosen from."""
+        return None if self.policy.population is None else self.locate(self.policy.population)
 
     @property
     def keys(self) -> dict[str, str]:

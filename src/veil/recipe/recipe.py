@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
+from veil.base.keys import VARIABLE
 from veil.base.spell import spell_value
 from veil.engines.database import Database, is_url
 from veil.engines.relation import Engine
@@ -18,8 +19,11 @@ from veil.hierarchies import BUILDERS, File
 from veil.lattice import STRATEGIES
 from veil.local_recoding.modes import LocalRecoding
 from veil.models.subset import Matching
+from veil.plan.parameters import relocate_files
 from veil.plan.plan import ASK, Plan, Treatment
+from veil.plan.several import for_several
 from veil.quality import QUALITIES
+from veil.recipe.about import NOTHING, About, AboutSpec, spell_about
 from veil.recipe.base import Located, schema_of, with_file
 from veil.recipe.document import write_document
 from veil.recipe.parts import (
@@ -35,11 +39,13 @@ from veil.recipe.parts import (
 )
 from veil.recipe.places import (
     SOURCES,
+    AnySource,
     EngineSpec,
     FilesInput,
     Input,
     SourceSpec,
     TargetSpec,
+    format_of_input,
     kind_of_name,
     source_of,
     spell_database,
@@ -65,6 +71,7 @@ Treatments = Annotated[
 
 _AS_TEXT: dict[str, Any] = {
     "quasi_identifiers": Annotated[dict[str, HierarchySpec], Field(json_schema_extra={"minProperties": 1})],
+    "items": dict[str, HierarchySpec | None],
     "models": Annotated[list[ModelSpec], Field(min_length=1)],
     "sensitive": Names,
     "insensitive": Names,
@@ -102,11 +109,11 @@ class _Places(Located):
         Field(description="the table to anonymize: file, folder, pattern of files, or table of a database"),
     ] = None
     tables: Annotated[
-        dict[str, str] | None,
+        dict[str, SourceSpec] | None,
         Field(
             min_length=1,
-            description="several tables about the same people instead, by name: their files. `person` tells people apart in "
-            "all of them, and `output` is a folder",
+            description="several tables about the same people instead, by name. `person` tells people apart in all of them, "
+            "and `output` is a folder or a database",
         ),
     ] = None
     output: Annotated[
@@ -118,6 +125,7 @@ class _Places(Located):
         EngineSpec,
         Field(description="who reads files; by default DuckDB, where they are too large for the memory"),
     ] = "auto"
+    about: AboutSpec = None
     local_recoding: Annotated[
         RecodingSpec | None, Field(description="how to transform again what would stay suppressed")
     ] = None
@@ -163,6 +171,7 @@ class Recipe(_WithPlan):
         plan: Plan,
         *,
         input: str | Path | Database | None = None,
+        tables: Mapping[str, str | Path | Database] | None = None,
         format: Format | None = None,
         output: str | Path | Database | None = None,
         report: str | Path | None = None,
@@ -172,6 +181,7 @@ class Recipe(_WithPlan):
         overwrite: bool = False,
         engine: Engine | Settings = "auto",
         local_recoding: LocalRecoding | None = None,
+        about: About | None = None,
         acknowledge: Sequence[str] = (),
     ) -> Recipe:
         """Write down a plan that was made in Python. Hierarchies given as tables are written out in full.
@@ -187,7 +197,9 @@ class Recipe(_WithPlan):
         fields["quasi_identifiers"] = {
             name: builder_of(each, name) for name, each in plan.quasi_identifiers.items()
         }
+        fields["items"] = {name: each and builder_of(each, name) for name, each in plan.items.items()}
         fields["input"] = None if input is None else source_of(input, format)
+        fields["tables"] = tables and {name: source_of(each, None) for name, each in tables.items()}
         if isinstance(output, str) and is_url(output):
             output = Database(output)
         if isinstance(output, Database):
@@ -196,29 +208,35 @@ class Recipe(_WithPlan):
             fields["output"] = None if output is None else str(output)
         files = {"report": report, "certificate": certificate, "sign": sign, "key": key}
         fields |= {name: None if path is None else str(path) for name, path in files.items()}
-        fields |= {"local_recoding": local_recoding, "acknowledge": tuple(acknowledge)}
+        fields |= {
+            "local_recoding": local_recoding,
+            "about": None if about == NOTHING else about,
+            "acknowledge": tuple(acknowledge),
+        }
         return cls(overwrite=overwrite, engine=engine, **fields)
 
     def plan(self) -> Plan:
         """Return the plan, checked as a whole; hierarchy files are found from the folder of the recipe."""
-        return self._plan({})
+        several = self.tables is not None and self.person not in (None, ASK)
+        return self._plan(for_several(self.person, self.identifying) if several else {})
 
-    def plan_of_several(self) -> Plan:
-        """Return the plan for several tables: attackers know all rows, and keys become pseudonyms unless told otherwise."""
-        if self.person in (None, ASK):
-            return self.plan()
-        return self._plan(
-            {"knows": "all rows", "identifying": {self.person: "pseudonym", **self.identifying}}
-        )
+    @property
+    def table_places(self) -> dict[str, Path | Database]:
+        """Where several tables are, by name, seen from here."""
+        return {name: self.place_of(each) for name, each in (self.tables or {}).items()}
+
+    @property
+    def table_formats(self) -> dict[str, Format]:
+        """How to read those of several tables of which that is known."""
+        formats = {name: format_of_input(each) for name, each in (self.tables or {}).items()}
+        return {name: each for name, each in formats.items() if each is not None}
 
     def _plan(self, changes: Mapping[str, Any]) -> Plan:
         fields: dict[str, Any] = {name: getattr(self, name) for name in PLAN_FIELDS} | dict(changes)
-        fields["quasi_identifiers"] = {
-            name: dataclasses.replace(each, path=str(self.locate(each.path)))
-            if isinstance(each, File)
-            else each
-            for name, each in self.quasi_identifiers.items()
-        }
+        for field in ("quasi_identifiers", "items"):
+            fields[field] = relocate_files(getattr(self, field), lambda path: str(self.locate(path)))
+        if self.pseudonym_key is not None and not self.pseudonym_key.startswith(VARIABLE):
+            fields["pseudonym_key"] = str(self.locate(self.pseudonym_key))
         fields["models"] = [
             _relocate_subset(each, lambda path: str(self.locate(path))) for each in self.models
         ]
@@ -247,16 +265,22 @@ class Recipe(_WithPlan):
             value = getattr(self, name)
             if name not in ("quasi_identifiers", "models") and value == _DEFAULTS.get(name):
                 continue
-            if isinstance(value, Database):
-                value = spell_database(with_file(value, lambda path: self.move_path(path, start)))
-            elif name == "input":
-                value = _spell_input(value, self.move_path(value.path, start))
-            elif name in ("output", "report", "certificate", "sign", "key"):
+            if name == "input":
+                value = self._spell_source(value, start)
+            elif name == "tables":
+                value = {table: self._spell_source(each, start) for table, each in value.items()}
+            elif isinstance(value, Database):
+                value = self._spell_source(value, start)
+            elif name in ("output", "report", "certificate", "sign", "key") or (
+                name == "pseudonym_key" and not value.startswith(VARIABLE)
+            ):
                 value = self.move_path(value, start)
             elif isinstance(value, Settings):
                 value = self._spell_settings(value, start)
-            elif name == "quasi_identifiers":
-                value = {column: self._spell_hierarchy(each, start) for column, each in value.items()}
+            elif name in ("quasi_identifiers", "items"):
+                value = {
+                    column: each and self._spell_hierarchy(each, start) for column, each in value.items()
+                }
             elif name == "models":
                 value = [
                     spell_value(_relocate_subset(each, lambda path: self.move_path(path, start)))
@@ -264,10 +288,17 @@ class Recipe(_WithPlan):
                 ]
             elif name in ("quality", "strategy", "local_recoding"):
                 value = spell_value(value)
+            elif name == "about":
+                value = spell_about(value)
             elif name == "acknowledge" or (name == "identifying" and set(value.values()) == {"remove"}):
                 value = list(value)
             made[name] = value
         return made
+
+    def _spell_source(self, value: AnySource, start: Path) -> Any:
+        if isinstance(value, Database):
+            return spell_database(with_file(value, lambda path: self.move_path(path, start)))
+        return _spell_input(value, self.move_path(value.path, start))
 
     def _spell_settings(self, settings: Settings, start: Path) -> dict[str, Any]:
         spec: dict[str, Any] = spell_value(settings)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from veil.base.progress import ProgressLike, following
 from veil.errors import OutputError
+from veil.recipe.about import NOTHING, About, spell_about
+from veil.recipe.document import document_text
 from veil.report.certificate.keys import PrivateKey
 from veil.report.certificate.signature import signed
 from veil.report.content.facts import collect_facts
@@ -27,13 +31,16 @@ def write_report(
     table: str | None = None,
     certificate: str | None = None,
     sign: PrivateKey | None = None,
+    about: About = NOTHING,
+    advise: Callable[[], dict[str, Any] | None] = lambda: None,
 ) -> Path:
     """Write the report of a release as HTML, PDF or JSON, by the ending of the name.
 
     `private` leaves out every exact figure about the input; by default only for differentially private releases. `exact`
     adds what tells of suppressed records, for the data holder alone.
     `table` and `certificate` are the names of files that are written along with it, for the report to tell how the one
-    is checked with the other; `sign` is the key that signs the certificate that the report holds.
+    is checked with the other; `sign` is the key that signs the certificate that the report holds. `about` is what whoever
+    makes the release says of it, and `advise` finds out what else there is.
     """
     kind = path.suffix.lower()
     if kind not in (".html", ".htm", ".pdf", ".json"):
@@ -49,7 +56,8 @@ def write_report(
             shown.advance(done, _PHASES, what)
             done += 1
 
-        found = collect_facts(release, private=private, exact=exact, tell=tell)
+        found = collect_facts(release, private=private, exact=exact, about=about, advise=advise, tell=tell)
+        found |= _runnable(found, table, about)
         found["certificate"] = signed(found["certificate"], sign)
         found |= {"report": path.name, "table_file": table, "certificate_file": certificate}
         tell("pictures and pages")
@@ -63,3 +71,12 @@ def write_report(
             temporary.write_bytes(content)
         shown.advance(_PHASES, _PHASES)
     return path
+
+
+def _runnable(found: dict[str, Any], table: str | None, about: About) -> dict[str, Any]:
+    """Return the recipe of a report with all that it takes to carry it out again."""
+    recipe = dict(found["recipe"])
+    recipe.setdefault("output", table or ("release/" if found["tables"] else "release.csv"))
+    if said := spell_about(about):
+        recipe["about"] = said
+    return {"recipe": recipe, "recipe_text": document_text(recipe)}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import ibis
 import pyarrow as pa
 import pytest
 
@@ -110,6 +111,53 @@ def test_no_change_of_a_field_makes_a_bad_table_pass(
             held += len(promised)
     assert tried > 1000
     assert held > 0
+
+
+FURTHER: list[Any] = [GONE, None, True, 1, "x", "one row", "remove", "mask", "pseudonym", "patient", [], {}, ["patient"], {"column": "patient", "knows": "one row"}, {"whole": True, "records": 10**6, "chosen": False}]  # fmt: skip
+
+VISITS = {
+    "patients": pa.table({"patient": range(8), "age": ["21", "22", "23", "24", "35", "36", "37", "38"]}),
+    "visits": pa.table({"patient": [i // 2 for i in range(16)], "ward": [f"w{i // 4}" for i in range(16)]}),
+}
+PEOPLE: dict[str, Any] = {"person": "patient", "suppression_limit": 1.0}
+
+
+def of_several(k: int) -> Any:
+    known = {"age": h.redaction(), "ward": h.suppression()}
+    return veil.anonymize(VISITS, quasi_identifiers=known, models=KAnonymity(k), **PEOPLE)
+
+
+def of_people(k: int) -> Any:
+    ward = pa.array([f"w{i // 2}" for i in range(16)])  # two rows, and one person
+    linked: Any = {"knows": "all rows", "identifying": {"patient": "pseudonym"}}
+    table = VISITS["visits"].set_column(1, "ward", ward)
+    known = {"ward": h.suppression()}
+    return veil.anonymize(table, quasi_identifiers=known, models=KAnonymity(k), **PEOPLE, **linked)
+
+
+def of_an_engine(k: int) -> Any:
+    return release_of(ibis.duckdb.connect().create_table("people", RAW), models=KAnonymity(k))
+
+
+@pytest.mark.parametrize("of", [of_several, of_people, of_an_engine])
+def test_nor_does_one_of_several_tables_of_people_or_of_an_engine(of: Any, tmp_path: Path) -> None:
+    """A table of which nothing holds that needs two people: no field helps, other than one that asks for less."""
+    honest, bare = certificate_of(of(2)), of(1)
+    forged = honest | {
+        key: certificate_of(bare).get(key, {}) for key in ("content", "tables") if key in honest
+    }
+    assert check(signed(forged, None), bare, tmp_path).broken
+    tried = 0
+    for place in places(forged):
+        for other in FURTHER:
+            tried += 1
+            try:
+                found = check(signed(altered(forged, place, other), None), bare, tmp_path)
+            except InputError:
+                continue
+            asks_for_less = place == ("promises", "models", 0, "k") and other == 1
+            assert not found.holds or asks_for_less, (place, other)
+    assert tried > 500
 
 
 def test_no_change_of_a_signed_certificate_passes(genuine: dict[str, Any], tmp_path: Path) -> None:

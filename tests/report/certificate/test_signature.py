@@ -96,6 +96,44 @@ def test_damaged_signatures_do_not_pass(broken: str, release: Release, key: Path
         assert found.broken
 
 
+def test_signatures_of_something_else_do_not_pass(release: Release, key: Path, tmp_path: Path) -> None:
+    """The holder's own ones: of another certificate, of a plain text, cut off, or put together from two."""
+    path, public = release.certificate(tmp_path / "c.json", sign=key), f"{key}.pub"
+    data = json.loads(path.read_text())
+    assert check_certificate(path, release.arrow, signed_by=public).holds
+    other = veil.anonymize(PEOPLE, quasi_identifiers={"sex": "suppression"}, models=KAnonymity(4))
+    theirs = json.loads(other.certificate(tmp_path / "o.json", sign=key).read_text())["signature"]["value"]
+    own, private = data["signature"]["value"], PrivateKey.read(key)
+    raw = [base64.b64decode(each) for each in (own, theirs)]
+    pieces = [
+        raw[0][:32] + raw[1][32:],
+        raw[1][:32] + raw[0][32:],
+        *(raw[0][:n] for n in (0, 1, 32, 63)),
+        raw[0] * 2,
+    ]
+    for value in [
+        theirs,
+        private.sign(json.dumps(data).encode()),
+        private.sign(path.read_bytes()),
+        *(base64.b64encode(each).decode() for each in pieces),
+    ]:
+        path.write_text(json.dumps({**data, "signature": {**data["signature"], "value": value}}))
+        assert check_certificate(path, release.arrow, signed_by=public).broken
+        assert check_certificate(path, release.arrow).broken
+
+
+def test_a_stranger_signs_what_the_holder_has_made(release: Release, key: Path, tmp_path: Path) -> None:
+    path = release.certificate(tmp_path / "c.json", sign=key)
+    stranger = PrivateKey.new()
+    data = {name: each for name, each in json.loads(path.read_text()).items() if name != "signature"}
+    path.write_text(json.dumps(signed(data, stranger)))
+    assert check_certificate(path, release.arrow, signed_by=f"{key}.pub").broken
+    found = check_certificate(path, release.arrow)
+    assert found.not_checked == (
+        f"whose the key {stranger.public.fingerprint} is, which signed the certificate",
+    )
+
+
 def test_a_report_holds_the_signed_certificate(release: Release, key: Path, tmp_path: Path) -> None:
     from veil.report import write_report
 

@@ -130,6 +130,6 @@ def test_analyses_show_themselves_in_notebooks(release: Release) -> None:
         veil.assess(release.arrow, quasi_identifiers=names),
     ):
         shown = found._repr_html_()  # type: ignore[attr-defined]
-        assert shown.startswith(("<pre>", "<table>"))
+        assert shown.startswith(("<pre>", "<table>", "<p><b>"))
         assert "[20, 40[" not in shown
     assert "k = 2" in veil.assess(release.arrow, quasi_identifiers=names)._repr_html_()

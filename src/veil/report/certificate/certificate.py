@@ -21,11 +21,11 @@ import pyarrow as pa
 from veil.base.version import __version__
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.policy.account import Account
-from veil.published.finding import Finding
 from veil.published.flag import free_flag
-from veil.report.certificate.digest import column_digests, digest_of, kind_of
+from veil.report.certificate.digest import fingerprint
 from veil.report.certificate.keys import AnyKey, PrivateKey
-from veil.report.certificate.promises import check_models, published_table
+from veil.report.certificate.promises import check_models, published_table, spell_finding
+from veil.report.certificate.several import certified_tables
 from veil.report.certificate.signature import signed
 from veil.report.certificate.told_input import spell_input, tellable_input
 from veil.report.content.withheld import spell_models
@@ -40,6 +40,23 @@ FORMAT = 1
 def certificate_of(release: object, *, sign: PrivateKey | AnyKey | None = None) -> dict[str, Any]:
     """Return the certificate of a release as plain data, signed if there is a key."""
     outcome = require_outcome(release)
+    made = {
+        "veil_certificate": FORMAT,
+        "veil": __version__,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        **(certified_tables(outcome) if outcome.tables else _certified_table(outcome)),
+        "acknowledged": acknowledged_by(outcome),
+    }
+    if isinstance(outcome.account, Account):
+        # From the policy that was carried out to the oldest one under it, of everybody who asks for the same.
+        made["policies"] = sorted(list(chain) for chain, _ in outcome.account.digests)
+    if further := {name: each for name, each in outcome.apart.items() if name not in outcome.secret}:
+        made["apart"] = {name: fingerprint(normalize(each)) for name, each in further.items()}
+    return signed(made, sign)
+
+
+def _certified_table(outcome: Outcome) -> dict[str, Any]:
+    """Return the promises, what is found of them, and the content of a table."""
     table, flag = normalize(outcome.table), _flag_of(outcome)
     table = table.rename_columns(
         [flag if flag and name == outcome.flag else name for name in table.column_names]
@@ -51,27 +68,12 @@ def certificate_of(release: object, *, sign: PrivateKey | AnyKey | None = None) 
         "marker": outcome.marker,
         "flag": flag,
     }
-    if outcome.plan is not None and outcome.plan.person_column is not None:
-        promises["person"] = {"column": outcome.plan.person_column, "knows": outcome.plan.knows}
-    if outcome.plan is None:
-        found = _findings_of_mask(outcome, table, promises)
-    else:
-        found = _findings_of_plan(outcome, table, promises)
-    made = {
-        "veil_certificate": FORMAT,
-        "veil": __version__,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "promises": promises,
-        "found": found,
-        "content": _content_of(outcome, table, flag),
-        "acknowledged": acknowledged_by(outcome),
-    }
-    if isinstance(outcome.account, Account):
-        # From the policy that was carried out to the oldest one under it, of everybody who asks for the same.
-        made["policies"] = sorted(list(chain) for chain, _ in outcome.account.digests)
-    if further := {name: each for name, each in outcome.apart.items() if name not in outcome.secret}:
-        made["apart"] = {name: _fingerprint(normalize(each)) for name, each in further.items()}
-    return signed(made, sign)
+    if outcome.person_column is not None:
+        knows = "one row" if outcome.plan is None else outcome.plan.knows
+        promises["person"] = {"column": outcome.person_column, "knows": knows}
+    find = _findings_of_mask if outcome.plan is None else _findings_of_plan
+    found = find(outcome, table, promises)
+    return {"promises": promises, "found": found, "content": _content_of(outcome, table, flag)}
 
 
 def _findings_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any]) -> list[dict[str, Any]]:
@@ -86,7 +88,7 @@ def _findings_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any
         promises["input"] = spell_input(known)
     published = published_table(table, promises, outcome.weights)
     found = check_models(specs, stated, published, known, several="person" in promises)
-    return [_spell(promise, each) for promise, each in zip(stated, found, strict=True)]
+    return [spell_finding(promise, each) for promise, each in zip(stated, found, strict=True)]
 
 
 def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any]) -> list[dict[str, Any]]:
@@ -96,7 +98,9 @@ def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any
     known = Input(whole=True, records=published.records)
     promises["input"] = spell_input(known)
     specs = spell_models(outcome.models, outcome.table)
-    found = check_models(specs, [each["kind"] for each in specs], published, known, several=False)
+    found = check_models(
+        specs, [each["kind"] for each in specs], published, known, several="person" in promises
+    )
     promises["models"] = [spec for spec, each in zip(specs, found, strict=True) if each.holds]
     kept = [each for each in found if each.holds]
     promises["stated"] = [
@@ -112,11 +116,7 @@ def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any
             }
             for method in outcome.methods
         ]
-    return [_spell(each.promise, each) for each in kept]
-
-
-def _spell(promise: str, found: Finding) -> dict[str, Any]:
-    return {"promise": promise, "found": found.measured if found.holds else None, "checkable": found.checked}
+    return [spell_finding(each.promise, each) for each in kept]
 
 
 def _flag_of(outcome: Outcome) -> str | None:
@@ -148,29 +148,12 @@ def roles_of(outcome: Outcome) -> dict[str, list[str]]:
 def _content_of(outcome: Outcome, table: pa.Table, flag: str | None) -> dict[str, Any]:
     """Return the fingerprint of the released table. Of what an engine holds, Veil has seen the rows condensed only."""
     if not outcome.is_condensed:
-        return _fingerprint(table)
+        return fingerprint(table)
     names = [*outcome.kept_columns, *([flag] if flag else [])]
     return {
         "sha256": None,
         "rows": outcome.published.records,
         "columns": [{"name": name} for name in names],
-    }
-
-
-def _fingerprint(table: pa.Table) -> dict[str, Any]:
-    columns = column_digests(table)
-    return {
-        "sha256": digest_of(columns, table.num_rows),
-        "rows": table.num_rows,
-        "columns": [
-            {
-                "name": name,
-                "kind": kind_of(table[name].type),
-                "type": str(table[name].type),
-                "sha256": digest,
-            }
-            for name, digest in columns.items()
-        ],
     }
 
 

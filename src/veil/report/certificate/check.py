@@ -6,28 +6,30 @@ decided by the models, what cannot is called "not checked", and the answer begin
 
 from __future__ import annotations
 
-import json
 import os
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
-from veil.base.version import __version__
 from veil.base.wording import plural
+from veil.engines.fetch import Fetched
 from veil.engines.relation import Relation, relation_of
 from veil.errors import InputError
 from veil.models.base import PrivacyModel
 from veil.outcome.outcome import outcome_of
-from veil.plan.plan import Knows
 from veil.published.finding import Finding, Verification
-from veil.report.certificate.certificate import FORMAT
-from veil.report.certificate.digest import Kind, column_digests, digest_of
+from veil.published.table import Published
+from veil.report.certificate.digest import column_digests, digest_of
+from veil.report.certificate.form import Form, read_certificate
 from veil.report.certificate.keys import AnyKey, PublicKey
 from veil.report.certificate.promises import check_models, published_table, read_model
 from veil.report.certificate.reading import as_certified
+from veil.report.certificate.several import open_tables, view_of
 from veil.report.certificate.signature import check_signature
 from veil.report.certificate.told_input import read_input
 from veil.tables import read
@@ -35,103 +37,6 @@ from veil.tables.arrow import normalize
 from veil.tables.source import Source
 from veil.verification.outside import Input, unjudged_columns
 from veil.verification.stranger import look_at
-
-_EMBEDDED = re.compile(r'<script type="application/json" id="certificate">(.*?)</script>', re.DOTALL)
-
-Role = Literal["quasi-identifying", "sensitive", "insensitive", "identifying"]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _Input(_Part):
-    whole: bool
-    records: int | None
-    chosen: bool
-
-
-class _Stated(_Part):
-    promise: str
-    found: str | None
-    checkable: bool = False
-
-
-class _Person(_Part):
-    column: str
-    knows: Knows
-
-
-class _Promises(_Part):
-    quasi_identifiers: list[str] = Field(min_length=1)
-    roles: dict[Role, list[str]]
-    identifying: dict[str, Literal["remove", "mask", "pseudonym"]]
-    marker: str | None
-    flag: str | None
-    models: list[dict[str, Any]]
-    input: _Input | None = None
-    person: _Person | None = None
-    untouched: bool = False
-    every_row_judged: bool = False
-    stated: list[_Stated] = Field(default_factory=list)
-
-
-class _Column(_Part):
-    name: str
-    kind: Kind | None = None
-    type: str | None = None
-    sha256: str | None = None
-
-
-class _Content(_Part):
-    sha256: str | None
-    rows: int
-    columns: list[_Column]
-
-
-class _Certificate(BaseModel):
-    """The form that every certificate has. What further versions add beside is covered by checksum and signature."""
-
-    model_config = ConfigDict(strict=True)
-
-    promises: _Promises
-    found: list[_Stated]
-    content: _Content
-    apart: dict[str, _Content] = Field(default_factory=dict)
-
-
-def read_certificate(path: Path) -> dict[str, Any]:
-    """Read a certificate from its own file, or from a report (HTML or JSON) that holds one."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file. Check the path of the certificate") from None
-    except (OSError, UnicodeDecodeError):
-        raise InputError(f"{path}: cannot be read as text. A certificate is a JSON file") from None
-    embedded = _EMBEDDED.findall(text)
-    try:
-        data = json.loads(embedded[0] if len(embedded) == 1 else text, object_pairs_hook=_each_once)
-    except (json.JSONDecodeError, RecursionError):
-        raise InputError(f"{path}: holds no certificate. Give its JSON file, or a report") from None
-    except ValueError as error:
-        raise InputError(f"{path}: the certificate is damaged: {error}. Ask for it again") from None
-    if isinstance(data, dict) and isinstance(data.get("certificate"), dict):
-        data = data["certificate"]
-    if not isinstance(data, dict) or "veil_certificate" not in data:
-        raise InputError(f"{path}: holds no certificate. Give its JSON file, or a report")
-    if data["veil_certificate"] != FORMAT or isinstance(data["veil_certificate"], bool):
-        raise InputError(
-            f"{path}: a certificate of format {data['veil_certificate']!r}, which this version of Veil "
-            f"({__version__}) does not know. Update Veil"
-        )
-    return data
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):  # readers disagree on which of two counts
-        raise ValueError("it says something twice")
-    return made
 
 
 def check_certificate(
@@ -149,14 +54,15 @@ def check_certificate(
     table
         The released table: a pandas, polars or pyarrow table, the path of a file, or what an engine holds: an Ibis
         table, a Spark DataFrame, a folder or the URL of a table. Of the latter, an engine counts what the promises are
-        about; such releases have no fingerprint.
+        about; such releases have no fingerprint. Several tables by name, or the folder or database that holds them, for a
+        certificate of several.
     signed_by
         The public key, or its file, of whoever must have signed the certificate.
     """
     path = Path(certificate)
     data = read_certificate(path)
     try:
-        form = _Certificate.model_validate(data)
+        form = Form.model_validate(data)
         promises = form.promises.model_dump()
         if not promises["models"] and not promises["stated"]:
             raise InputError(
@@ -164,12 +70,10 @@ def check_certificate(
                 "privacy models"
             )
         findings, open_questions = check_signature(data, signed_by)
-        released = as_certified(_open_release(table, data), data["content"]["columns"])
-        forms, beside = look_at(released)
-        findings += _content(data["content"], released)
-        checked, further = _check_promises(promises, [each.promise for each in form.found], released)
-        findings += [*checked, _check_roles(promises, data["content"]), *forms]
-        open_questions += [*beside, *further]
+        look = _check_tables if form.tables else _check_table
+        checked, further = look(data, promises, [each.promise for each in form.found], table)
+        findings += checked
+        open_questions += further
     except ValidationError as error:
         place = ".".join(str(each) for each in error.errors()[0]["loc"])
         raise InputError(f"{path}: the certificate is damaged at `{place}`. Ask for it again") from None
@@ -177,10 +81,78 @@ def check_certificate(
         raise InputError(
             f"{path}: the certificate is damaged: {type(error).__name__} ({error}). Ask for it again"
         ) from None
-    if data["content"]["sha256"] is None:
-        open_questions.append("whether it is the very table, as a release of an engine has no fingerprint")
     open_questions += [f"the table {name!r}, which is apart" for name in form.apart]
     return Verification(tuple(findings), tuple(open_questions))
+
+
+def _check_table(
+    data: dict[str, Any], promises: dict[str, Any], stated: list[str], table: Any
+) -> tuple[list[Finding], list[str]]:
+    """Check the content and the promises of one table; also return the questions that are left open."""
+    content = data["content"]
+    released = as_certified(_open_release(table, data), content["columns"])
+    forms, beside = look_at(released)
+    lacking = [name for name in promises["quasi_identifiers"] if name not in released.table.column_names]
+    if lacking:
+        checked: list[Finding] = _lacking(lacking)
+        further: list[str] = []
+    else:
+        published = published_table(released.table, promises, released.weights)
+        checked, further = _check_promises(promises, stated, published, {None: released})
+    findings = [*_content(content, released), *checked, _check_roles(promises, content["columns"]), *forms]
+    if content["sha256"] is None:
+        further.append("whether it is the very table, as a release of an engine has no fingerprint")
+    return findings, [*beside, *further]
+
+
+def _check_tables(
+    data: dict[str, Any], promises: dict[str, Any], stated: list[str], tables: Any
+) -> tuple[list[Finding], list[str]]:
+    """Check the content of several tables, and the promises on what they tell together."""
+    certified, opened = data["tables"], open_tables(tables, list(data["tables"]))
+    findings, open_questions = [_names(certified, opened)], []
+    released = {}
+    for name in [each for each in certified if each in opened]:
+        content, source = certified[name], opened[name]
+        released[name] = as_certified(source, content["columns"])
+        forms, beside = look_at(released[name])
+        in_order = not isinstance(source, Fetched)
+        found = [*(_content if in_order else _size)(content, released[name]), *forms]
+        findings += [replace(each, promise=f"{name!r}: {each.promise}") for each in found]
+        open_questions += [f"{name!r}: {each}" for each in beside]
+        if not in_order:
+            open_questions.append(
+                f"{name!r}: whether it is the very table, as a database keeps no order of rows"
+            )
+    columns = {column for each in released.values() for column in each.table.column_names}
+    if promises["label"] in columns:  # which would not be judged
+        raise ValueError(f"{promises['label']!r} is a column, and cannot say which table a row is from")
+    lacking = [name for name in promises["quasi_identifiers"] if name not in columns | {promises["label"]}]
+    if lacking:
+        findings += _lacking(lacking)
+    else:
+        published, nobody = view_of({name: each.table for name, each in released.items()}, promises)
+        checked, further = _check_promises(promises, stated, published, released)
+        findings += [*checked, nobody]
+        open_questions += further
+    named = [{"name": promises["label"]}] + [
+        {"name": name}
+        for name in dict.fromkeys(each["name"] for part in certified.values() for each in part["columns"])
+    ]
+    return [*findings, _check_roles(promises, named)], open_questions
+
+
+def _names(certified: Mapping[str, Any], opened: Mapping[str, Source]) -> Finding:
+    lacking = [f"without {name!r}" for name in certified if name not in opened]
+    further = [f"also {name!r}" for name in opened if name not in certified]
+    told = "; ".join([*lacking, *further])
+    return Finding(
+        "these are the certified tables and no others", not told, told or plural(len(opened), "table")
+    )
+
+
+def _lacking(names: list[str]) -> list[Finding]:
+    return [Finding("the quasi-identifiers are there", False, f"without {', '.join(map(repr, names))}")]
 
 
 def _open_release(source: Any, data: dict[str, Any]) -> Source:
@@ -239,7 +211,7 @@ def _content(content: dict[str, Any], released: Source) -> list[Finding]:
 
 def _size(content: dict[str, Any], released: Source) -> list[Finding]:
     """Compare what is certified of a release that an engine has written: number of rows, and names of columns."""
-    rows = released.table.num_rows if released.weights is None else int(released.weights.sum())
+    rows = released.records
     named, columns = [each["name"] for each in content["columns"]], _columns(released)
     lacking = [f"without {name!r}" for name in named if name not in columns]
     further = [f"also {name!r}" for name in columns if name not in named]
@@ -282,35 +254,28 @@ def _difference(content: dict[str, Any], columns: dict[str, str], table: pa.Tabl
 
 
 def _check_promises(
-    promises: dict[str, Any], stated: list[str], released: Source
+    promises: dict[str, Any], stated: list[str], published: Published, released: Mapping[Any, Source]
 ) -> tuple[list[Finding], list[str]]:
-    """Verify what is promised of the table; also return the questions that the promises leave open."""
-    table, columns = released.table, _columns(released)
-    lacking = [name for name in promises["quasi_identifiers"] if name not in table.column_names]
-    if lacking:
-        names = ", ".join(map(repr, lacking))
-        return [Finding("the quasi-identifiers are there", False, f"without {names}")], []
-    published = published_table(table, promises, released.weights)
+    """Verify what is promised, on the table or on several together; also return the questions that the promises leave open."""
     known = Input() if promises["input"] is None else read_input(promises["input"], published)
+    if sum(each.records for each in released.values()) > published.records:
+        known = replace(known, whole=False)  # some of several tables show nothing
     several = promises["person"] is not None
     findings = check_models(promises["models"], stated, published, known, several=several)
     for each in promises["stated"]:
         promise = f"the certificate states: {each['promise']}"
         findings.append(Finding.not_checked(promise, "this table alone does not tell"))
-    for name, treatment in promises["identifying"].items():
-        there = name in columns
-        if treatment == "pseudonym":
-            findings.append(_check_pseudonyms(table, name, promises["marker"]))
-            continue
-        values = set(table[name].unique().to_pylist()) if there and treatment == "mask" else set()
-        masked = treatment == "mask" and values <= {promises["marker"]}
-        gone = "removed" if treatment == "remove" else "masked"
-        told = (
-            "gone" if not there else "there" if treatment == "remove" else f"{len(values)} distinct value(s)"
+    for name, source in released.items():
+        found = [
+            _check_identifying(source, column, how, promises)
+            for column, how in promises["identifying"].items()
+        ]
+        findings += (
+            found if name is None else [replace(each, promise=f"{name!r}: {each.promise}") for each in found]
         )
-        findings.append(Finding(f"identifying column {name!r} is {gone}", not there or masked, told))
     models = [model for model in map(read_model, promises["models"]) if isinstance(model, PrivacyModel)]
     judged = [*published.names, *(name for model in models for name in model.attribute_names)]
+    columns = dict.fromkeys(column for each in released.values() for column in _columns(each))
     open_questions = [
         *unjudged_columns(
             [name for name in columns if name != promises["flag"]], [*judged, *promises["identifying"]]
@@ -320,6 +285,18 @@ def _check_promises(
     if any({"distribution", "records"} & set(model.compares_with) for model in models) and known != Input():
         open_questions.append("what the certificate says of the input, which models compare with")
     return findings, open_questions
+
+
+def _check_identifying(released: Source, name: str, treatment: str, promises: dict[str, Any]) -> Finding:
+    """Check that a column which names people is gone, or shows nothing of them."""
+    table, there = released.table, name in _columns(released)
+    if treatment == "pseudonym":
+        return _check_pseudonyms(table, name, promises["marker"])
+    values = set(table[name].unique().to_pylist()) if there and treatment == "mask" else set()
+    masked = treatment == "mask" and values <= {promises["marker"]}
+    gone = "removed" if treatment == "remove" else "masked"
+    told = "gone" if not there else "there" if treatment == "remove" else f"{len(values)} distinct value(s)"
+    return Finding(f"identifying column {name!r} is {gone}", not there or masked, told)
 
 
 def _check_pseudonyms(table: pa.Table, name: str, marker: str | None) -> Finding:
@@ -333,11 +310,11 @@ def _check_pseudonyms(table: pa.Table, name: str, marker: str | None) -> Finding
     return Finding(promise, not strange, told)
 
 
-def _check_roles(promises: dict[str, Any], content: dict[str, Any]) -> Finding:
+def _check_roles(promises: dict[str, Any], columns: list[dict[str, Any]]) -> Finding:
     """Check that models speak of the columns that the roles say, and that every certified column has one role."""
     roles = promises["roles"]
     named = [name for names in roles.values() for name in names]
-    certified = [each["name"] for each in content["columns"] if each["name"] != promises["flag"]]
+    certified = [each["name"] for each in columns if each["name"] != promises["flag"]]
     gone = [name for name, treatment in promises["identifying"].items() if treatment == "remove"]
     wrong = [f"{name!r} has two roles" for name in sorted({each for each in named if named.count(each) > 1})]
     wrong += [f"{name!r} has no role" for name in certified if name not in named]
@@ -352,6 +329,11 @@ def _check_roles(promises: dict[str, Any], content: dict[str, Any]) -> Finding:
     person = promises["person"]
     if person is not None and person["column"] not in promises["identifying"]:
         wrong.append(f"{person['column']!r} tells people apart, and is not identifying")
+    wrong += [
+        f"pseudonyms of {name!r} show which rows are of one person, and people are not counted by it"
+        for name, treatment in promises["identifying"].items()
+        if treatment == "pseudonym" and person != {"column": name, "knows": "all rows"}
+    ]
     if promises["untouched"] and (roles.get("sensitive") or promises["identifying"]):
         wrong.append("masks know no such roles")
     secret = roles.get("insensitive" if promises["untouched"] else "sensitive", [])

@@ -13,7 +13,7 @@ import json
 import re
 from decimal import Decimal
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -69,6 +69,24 @@ def digest_of(columns: dict[str, str], rows: int) -> str:
     """Return the digest of a table whose columns have the given ones."""
     text = json.dumps(["veil content 2", rows, list(columns.items())], ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def fingerprint(table: pa.Table) -> dict[str, Any]:
+    """Return the digests, names and types of the columns of a table."""
+    columns = column_digests(table)
+    return {
+        "sha256": digest_of(columns, table.num_rows),
+        "rows": table.num_rows,
+        "columns": [
+            {
+                "name": name,
+                "kind": kind_of(table[name].type),
+                "type": str(table[name].type),
+                "sha256": digest,
+            }
+            for name, digest in columns.items()
+        ],
+    }
 
 
 def column_digests(table: pa.Table) -> dict[str, str]:

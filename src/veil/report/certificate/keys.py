@@ -17,7 +17,7 @@ from typing import Any
 
 from veil.errors import InputError, MissingDependencyError, OutputError
 
-PASSPHRASE = "VEIL_KEY_PASSPHRASE"
+PASSPHRASE = "VEIL_KEY_PASSPHRASE"  # noqa: S105  (a name)
 """The environment variable that a passphrase is taken from where nobody can be asked."""
 
 AnyKey = str | os.PathLike[str]

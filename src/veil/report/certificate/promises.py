@@ -85,3 +85,8 @@ def check_models(
             else Finding.not_checked(f"the certificate states: {promise}", found.measured)
         )
     return findings
+
+
+def spell_finding(promise: str, found: Finding) -> dict[str, Any]:
+    """Return what was found of a promise as plain data."""
+    return {"promise": promise, "found": found.measured if found.holds else None, "checkable": found.checked}

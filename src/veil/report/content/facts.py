@@ -18,15 +18,22 @@ from veil.outcome.generalize import Choice
 from veil.outcome.measures import measures_of
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.plan.plan import Plan
+from veil.plan.several import Stacked
 from veil.policy.account import Account
+from veil.recipe.about import ABOUT, NOTHING, About
 from veil.recipe.document import document_text
 from veil.report.certificate.certificate import certificate_of, roles_of
 from veil.report.certificate.digest import content_digest, file_digest
 from veil.report.content.disclosure import hides_records
 from veil.report.content.measured import Findings
+from veil.report.content.sample import sample_of
+from veil.report.content.several import further_columns, output_of, recipe_of, tables_of
 from veil.report.content.steps import describe_step, spell_step
 from veil.report.content.withheld import spell_models, spell_recipe
 from veil.risk.concerns.look import acknowledged_by, concerns_of
+
+MOST_EXAMPLES = 3
+"""Released values that show what a level looks like."""
 
 Tell = Callable[[str], None]
 
@@ -44,7 +51,13 @@ EXACT = (
 
 
 def collect_facts(
-    release: object, *, private: bool | None = None, exact: bool = False, tell: Tell = lambda _: None
+    release: object,
+    *,
+    private: bool | None = None,
+    exact: bool = False,
+    about: About = NOTHING,
+    advise: Callable[[], dict[str, Any] | None] = lambda: None,
+    tell: Tell = lambda _: None,
 ) -> dict[str, Any]:
     """Collect everything a reader needs in order to understand, judge and repeat a release.
 
@@ -55,6 +68,10 @@ def collect_facts(
     exact
         Tell also what depends on sensitive and kept cells of suppressed records, and the SHA-256 of the input: for the
         data holder alone.
+    about
+        What whoever makes the release says of it.
+    advise
+        Finds out what else there is, if that is told: see `veil.api.advice`.
     tell
         Called with the name of each phase.
     """
@@ -75,10 +92,13 @@ def collect_facts(
     utility = found.worth.facts()
     tell("distributions")
     distributions, associations = found.distributions, found.associations
+    space, curve = found.space, found.curve  # before advice looks at more transformations
     recipe = _recipe(outcome)
     tell("fingerprints")
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "about": {name: getattr(about, name) for name in ABOUT},
+        "sample": sample_of(outcome, about.sample_rows),
         "private": private,
         "notice": None if not is_dp else LEFT_OUT if private else EXACT,
         "statement": outcome.statement,
@@ -86,20 +106,21 @@ def collect_facts(
         "summary": _summary(outcome, private, found.hides_search),
         "asked": _request(outcome),
         "policies": None if private else _policies(outcome),
-        "done": treatment_of_columns(outcome, private),
+        "done": _with_examples(treatment_of_columns(outcome, private), distributions),
         "verification": _verification(outcome, certificate, private, exact),
+        "advice": None if private or found.hides_search else advise(),
         "risks": risks,
         "utility": utility,
         "distributions": distributions,
         "associations": associations,
-        "space": found.space,
-        "curve": found.curve,
+        "space": space,
+        "curve": curve,
         "versions": versions(),
         "input": None if private else _input(outcome, exact),
+        "tables": tables_of(outcome, certificate),
         "output": {
             "rows": outcome.published.records,
-            "columns": len(certificate["content"]["columns"]),
-            "sha256": certificate["content"]["sha256"],
+            **output_of(certificate),
             "apart": [
                 {"name": name, "rows": table.num_rows, "secret": name in outcome.secret}
                 for name, table in outcome.apart.items()
@@ -122,6 +143,8 @@ def _recipe(outcome: Outcome) -> dict[str, Any]:
     if outcome.plan is None:
         steps = [spell_step(method, outcome.columns) for method in outcome.methods]
         recipe = {"input": path, "steps": steps} if path else {"steps": steps}
+    elif isinstance(outcome.source, Stacked):
+        recipe = recipe_of(outcome.source, outcome)
     else:
         recipe = spell_recipe(outcome.plan, outcome.table, input=path, format=outcome.source.format)
     if outcome.recoding is not None:
@@ -176,6 +199,7 @@ def _request(outcome: Outcome) -> dict[str, Any]:
         "models": [
             {
                 "kind": spec["kind"],
+                "given": {name: value for name, value in spec.items() if name != "kind"},
                 "text": spell_out(spec),
                 "definition": _definition(model),
                 "attacks": list(model.attacks),
@@ -250,6 +274,7 @@ def treatment_of_columns(outcome: Outcome, private: bool) -> dict[str, Any]:
                 else _treatment_by_plan(outcome, name)
             )
         )
+    columns += further_columns(outcome)
     made: dict[str, Any] = {"columns": columns, "flag": outcome.flag, "from_data": _read_from_data(outcome)}
     if private or outcome.plan is None or not (outcome.recoding or outcome.passes):
         return made
@@ -266,6 +291,23 @@ def treatment_of_columns(outcome: Outcome, private: bool) -> dict[str, Any]:
         ]
     made["passes"] = len(outcome.passes)
     return made
+
+
+def _with_examples(done: dict[str, Any], distributions: list[dict[str, Any]]) -> dict[str, Any]:
+    """Add to each column a few of its released values, so that a level can be seen: the most frequent of the listed."""
+    values = {each["column"]: _examples(each) for each in distributions}
+    for each in done["columns"]:
+        if "level" in each and (shown := values.get(each["column"])):
+            each["examples"] = shown
+    return done
+
+
+def _examples(found: dict[str, Any]) -> list[str]:
+    times = [(-count, at) for at, count in enumerate(found["after"])]
+    most = sorted(at for _, at in sorted(times)[:MOST_EXAMPLES])
+    return [
+        text if len(text) <= 30 else text[:29] + "…" for text in (found["values"][at] or "·" for at in most)
+    ]
 
 
 def _read_from_data(outcome: Outcome) -> dict[str, str]:
@@ -289,6 +331,8 @@ def _treatment_by_plan(outcome: Outcome, name: str) -> dict[str, Any]:
     if name in plan.quasi_identifiers:
         levels = [each.transformation[name] for each in outcome.passes]
         return {"treatment": f"generalized to levels {min(levels)} to {max(levels)}, part by part"}
+    if name in plan.items:
+        return {"treatment": "items generalized or left out, one by one"}
     if role == "identifying":
         return {"treatment": _IDENTIFYING[plan.identifying[name]]}
     return {"treatment": "removed" if role == "dropped" else "published as it is"}

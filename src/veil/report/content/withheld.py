@@ -44,12 +44,16 @@ def spell_recipe(
         plan,
         quasi_identifiers={name: kept.get(name, Suppression()) for name in plan.quasi_identifiers},
         models=tuple(_bare(model) for model in plan.models),
+        items=dict.fromkeys(plan.items),
     )
     made = Recipe.of(stand_in, input=input, format=format).spell()
     made["quasi_identifiers"] = {
         name: made["quasi_identifiers"][name] if name in kept else withheld_hierarchy(each)
         for name, each in plan.quasi_identifiers.items()
     }
+    # A hierarchy of items may name some that were left out everywhere.
+    if plan.items:
+        made["items"] = {name: each and withheld_hierarchy(each) for name, each in plan.items.items()}
     made["models"] = spell_models(plan.models, released)
     return made
 

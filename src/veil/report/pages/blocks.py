@@ -10,6 +10,12 @@ MOST_ROWS = 60
 """Rows of a table about columns; wide tables are cut, with a note."""
 
 
+class Verbatim(str):
+    """Text of a table, or from whoever made the release: it stays as it is in every language."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Cell:
     """A cell of a table that says whether it is good news."""
@@ -44,11 +50,11 @@ class Grid:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture by name, with what it shows in words. `page` tells which part of several."""
+    """Pictures by name, with what they show in words; of distributions, those of the columns that are named."""
 
     name: str
     caption: str
-    page: int = 0
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,19 +68,29 @@ class Code:
 class Signatures:
     """Lines to sign on."""
 
-    people: tuple[str, ...]
+    people: tuple[tuple[str, str | None], ...]
+    """What each signs as, and the name if it is known."""
 
 
-Block = Text | Heading | Grid | Picture | Code | Signatures
+@dataclass(frozen=True)
+class Folded:
+    """What only some readers want: a line on a screen that opens, and all of it in print."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+Block = Text | Heading | Grid | Picture | Code | Signatures | Folded
 
 
 @dataclass(frozen=True)
 class Section:
-    """A chapter of the report."""
+    """A chapter of the report: the first page, a part that is decided on, or one of the annex."""
 
     key: str
     title: str
     blocks: tuple[Block, ...]
+    part: Literal["first", "main", "annex"] = "main"
 
 
 def percent(value: float | None) -> str:

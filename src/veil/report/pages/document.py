@@ -7,16 +7,18 @@ from typing import Any
 
 from veil.base.wording import plural
 from veil.lattice.optimality import gap_in_words
-from veil.report.pages import measured, policies, steps
+from veil.report.pages import measured, policies, steps, tables
+from veil.report.pages.advice import alternatives
 from veil.report.pages.blocks import (
     Block,
     Cell,
     Code,
+    Folded,
     Grid,
     Heading,
     Section,
-    Signatures,
     Text,
+    Verbatim,
     cut,
     list_names,
     note_on,
@@ -24,6 +26,7 @@ from veil.report.pages.blocks import (
     percent,
     verdict,
 )
+from veil.report.pages.first import first_page
 
 _CHOICES = {
     "all columns": "",
@@ -37,33 +40,39 @@ _ORDERS = {
 }
 
 
+def title_of(facts: dict[str, Any]) -> str:
+    """Return what the report is called."""
+    title = facts["about"]["title"]
+    return "Anonymization report" if title is None else Verbatim(title)
+
+
 def sections(facts: dict[str, Any]) -> list[Section]:
-    """Put the facts into words."""
+    """Put the facts into words: a page to sign, then what was decided and what else there is, then the figures."""
+    asked = steps.request(facts) if facts["asked"]["steps"] else _request(facts)
+    main = {
+        ("before", "Before you sign"): _concerns(facts),
+        ("summary", "Summary"): _summary(facts),
+        ("asked", "What was asked"): asked,
+        ("policies", "What each policy asked and how it was met"): (
+            () if facts["policies"] is None else policies.asked_and_met(facts["policies"])
+        ),
+        ("tables", "The tables"): tables.of_each(facts) if facts["tables"] else (),
+        ("done", "What was done"): _treatment(facts),
+        ("guarantees", "Guarantees, and their verification"): _guarantees(facts),
+        ("alternatives", "Alternatives"): alternatives(facts["advice"]),
+    }
+    annex = {
+        ("risks", "Risks before and after"): measured.risks(facts),
+        ("utility", "Utility before and after"): measured.utility(facts),
+        ("distributions", "Distributions and dependencies"): measured.distributions(facts),
+        ("search", "The search"): () if facts["space"] is None else measured.search(facts),
+        ("again", "How to do it again"): _again(facts),
+        ("certificate", "Certificate"): _certificate(facts),
+    }
     return [
-        Section("before", "Before you sign", _concerns(facts)),
-        Section("summary", "Summary", _summary(facts)),
-        Section(
-            "asked", "What was asked", steps.request(facts) if facts["asked"]["steps"] else _request(facts)
-        ),
-        *(
-            []
-            if facts["policies"] is None
-            else [
-                Section(
-                    "policies",
-                    "What each policy asked and how it was met",
-                    policies.asked_and_met(facts["policies"]),
-                )
-            ]
-        ),
-        Section("done", "What was done", _treatment(facts)),
-        Section("guarantees", "Guarantees, and their verification", _guarantees(facts)),
-        Section("risks", "Risks before and after", measured.risks(facts)),
-        Section("utility", "Utility before and after", measured.utility(facts)),
-        Section("distributions", "Distributions and dependencies", measured.distributions(facts)),
-        *([] if facts["space"] is None else [Section("search", "The search", measured.search(facts))]),
-        Section("again", "How to do it again", _again(facts)),
-        Section("certificate", "Certificate", _certificate(facts)),
+        Section("first", "At a glance", first_page(facts), "first"),
+        *(Section(key, title, blocks) for (key, title), blocks in main.items() if blocks),
+        *(Section(key, title, blocks, "annex") for (key, title), blocks in annex.items() if blocks),
     ]
 
 
@@ -112,8 +121,6 @@ _NO_CONCERN = (
 def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
     found, asked = facts["summary"], facts["asked"]
     blocks: list[Block] = []
-    if facts["notice"]:
-        blocks.append(Text(facts["notice"], "notice"))
     if facts["statement"]:
         blocks.append(Text(facts["statement"]))
     blocks.append(Text(_what_happened(facts), "lead"))
@@ -138,7 +145,8 @@ def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
                 rows.append(
                     ("Suppressed records", f"{number(found['suppressed'])} ({percent(share)}; {limit})")
                 )
-    rows.append(("Rows of the released table", number(found["released_rows"])))
+    out = "Rows of all released tables" if facts["tables"] else "Rows of the released table"
+    rows.append((out, number(found["released_rows"])))
     if "people" in found:
         rows.append(("Groups of people who look alike", number(found["classes"])))
         rows.append(("People of the smallest group", number(found["smallest_class"])))
@@ -152,18 +160,9 @@ def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
         score = found["score"] if isinstance(found["score"], list) else [found["score"]]
         kind = asked["quality"]["kind"]
         rows.append((f"Score ({kind}; lower is better)", ", ".join(f"{each:.6g}" for each in score)))
-        rows.append(("Best possible", _optimality(found)))
-    if found.get("ending"):
-        rows.append(("The search ended as", str(found["ending"])))
+        rows.append(("Search", _ending(found)))
     rows.append(("Independent verification", verdict(found["holds"])))
     blocks.append(Grid(("", ""), tuple(rows)))
-    blocks.append(
-        Text(
-            "I have read this report. The guarantees named in it are those that were asked for, and the remaining "
-            "risks are acceptable for the intended recipients and purpose."
-        )
-    )
-    blocks.append(Signatures(("Prepared by", "Approved by (data protection)")))
     return tuple(blocks)
 
 
@@ -200,16 +199,28 @@ def _what_happened(facts: dict[str, Any]) -> str:
     return text
 
 
-def _optimality(found: dict[str, Any]) -> str:
+_ENDINGS = {
+    "finished": "completed",
+    "cancelled": "stopped by hand",
+    "time limit": "stopped at the time limit",
+    "check limit": "stopped at the limit of checks",
+}
+
+
+def _ending(found: dict[str, Any]) -> str:
+    """How the search ended, and what that says about its result.
+
+    >>> _ending({"ending": "finished", "proven_optimal": True, "gap": 0})
+    'completed; optimality proven'
+    """
     if found["proven_optimal"]:
-        return "yes, proven"
-    if found["gap"] is None:
-        return "not proven"
-    return f"not proven; {gap_in_words(found['gap'])}"
-
-
-def _monotone(model: dict[str, Any]) -> str:
-    return " and ".join(name for name, holds in model["monotone"].items() if holds == "yes") or "–"
+        optimality = "optimality proven"
+    elif found["gap"] is None:
+        optimality = "optimality not proven"
+    else:
+        optimality = f"optimality not proven; {gap_in_words(found['gap'])}"
+    ending = found.get("ending")
+    return f"{_ENDINGS.get(ending, ending)}; {optimality}" if ending else optimality
 
 
 def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
@@ -217,16 +228,11 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
     blocks: list[Block] = [
         Text("The table was to be released under the following guarantees."),
         Grid(
-            ("Guarantee", "What it means", "Defends against", "Monotone under"),
+            ("Guarantee", "What it means", "Defends against"),
             tuple(
-                (model["text"], model["definition"], ", ".join(model["attacks"]) or "–", _monotone(model))
+                (model["text"], model["definition"], ", ".join(model["attacks"]) or "–")
                 for model in asked["models"]
             ),
-        ),
-        Text(
-            "Monotone under generalization: a class made of classes that keep the guarantee keeps it. Under "
-            "suppression: what is left of a class that breaks it breaks it as well. The search relies on either where it holds.",
-            "note",
         ),
         Heading("Their parameters"),
         Grid(
@@ -259,7 +265,9 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
         "insensitive": "Insensitive: published as they are",
         "identifying": "Identifying: they name a person",
     }
-    roles = tuple((names[role], list_names(columns, 60)) for role, columns in asked["roles"].items())
+    roles = tuple(
+        (names[role], Verbatim(list_names(columns, 60))) for role, columns in asked["roles"].items()
+    )
     blocks += [Heading("Roles of the columns"), Grid(("Role", "Columns"), roles)]
     if asked.get("person") is not None:
         blocks.append(
@@ -277,25 +285,30 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
 
 def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
     done = facts["done"]
-    rows: list[tuple[str | Cell, ...]] = []
-    for each in done["columns"]:
-        level = "–"
-        if "level" in each:
-            span = (
-                f"{each['level']}"
-                if each["level"] == each["highest_level"]
-                else f"{each['level']}–{each['highest_level']}"
-            )
-            level = f"{span} of {each['of']}"
-        meaning = each.get("name", "") if each.get("level") else ""
-        rows.append((each["column"], each["role"], each["treatment"], level, meaning))
+    plain = [each for each in done["columns"] if each["column"] in measured.as_before(facts)]
+    rows: list[tuple[str | Cell, ...]] = [
+        (
+            Verbatim(each["column"]),
+            each["role"],
+            each["treatment"],
+            _level(each),
+            Verbatim(", ".join(each.get("examples", []))),
+        )
+        for each in done["columns"]
+        if each not in plain
+    ]
+    as_it_was: list[Block] = []
+    if plain:
+        listed = Verbatim(", ".join(each["column"] for each in plain))
+        as_it_was = [Folded(f"{plural(len(plain), 'column')} published as before", (Text(listed),))]
     if facts["asked"]["steps"]:
         brief = [row[:3] for row in rows]
-        return (Grid(("Column", "Role", "Treatment"), cut(brief)), *note_on(brief))
+        return (Grid(("Column", "Role", "Treatment"), cut(brief)), *note_on(brief), *as_it_was)
     blocks: list[Block] = [
-        Grid(("Column", "Role", "Treatment", "Level", "Name of the level"), cut(rows), right=(3,)),
+        Grid(("Column", "Role", "Treatment", "Level", "Looks like"), cut(rows), right=(3,)),
         *note_on(rows),
         Text("Level 0 is the original value; higher levels are coarser.", "note"),
+        *as_it_was,
     ]
     blocks += [
         Text(f"Labels of column {name!r} were made from the data: {what}.")
@@ -309,7 +322,7 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
         )
     if "parts" in done:
         blocks.append(Heading("Transformations of parts of the records"))
-        names = list(done["parts"][0]["levels"]) if done["parts"] else []
+        names = [Verbatim(each) for each in done["parts"][0]["levels"]] if done["parts"] else []
         shown = names[:8]
         recoded: list[tuple[str | Cell, ...]] = [
             (str(at), number(part["records"]), *(str(part["levels"][name]) for name in shown))
@@ -334,11 +347,24 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
+_MANY = 6
+"""Rows about columns that nobody changed that are still read; more are folded."""
+
+
+def _level(column: dict[str, Any]) -> str:
+    """Say on which level of how many a column is."""
+    if "level" not in column:
+        return "–"
+    low, high = column["level"], column["highest_level"]
+    return f"{low} of {column['of']}" if low == high else f"{low}–{high} of {column['of']}"
+
+
 def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
     rows: list[tuple[str | Cell, ...]] = [
         (each["promise"], each["found"], verdict(each["holds"])) for each in facts["verification"]
     ]
     where = "on the released table" if facts["output"]["sha256"] else "before writing, on the different rows,"
+    where = "on the released tables, put together," if facts["tables"] else where
     text = (
         f"Every promise was checked {where} by a verifier that shares no code with the search. What does not hold is "
         "never released."
@@ -354,11 +380,14 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
             " An engine holds the table. When it writes the release, what it has written is checked again, and put in "
             "its place only if everything holds; these findings are returned by `save`, and are not among those below."
         )
-    return (
-        Text(text),
-        Grid(("Promise", "Found", ""), cut(rows)),
-        *note_on(rows),
-    )
+    same = [row for row in rows if str(row[0]).startswith("column ") and str(row[0]).endswith("unchanged")]
+    same = [row for row in same if row[2] == verdict(True)]
+    told = [row for row in rows if row not in same] if len(same) > _MANY else rows
+    blocks: list[Block] = [Text(text), Grid(("Promise", "Found", ""), cut(told)), *note_on(told)]
+    if len(same) > _MANY:
+        folded = Grid(("Promise", "Found", ""), tuple(same))
+        blocks.append(Folded(f"{plural(len(same), 'column')} found unchanged", (folded,)))
+    return tuple(blocks)
 
 
 def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
@@ -366,14 +395,15 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
     given = facts["input"]
     if given is not None:
         if "file" in given:
-            rows.append(("Input file", given["file"]))
+            rows.append(("Input file", Verbatim(given["file"])))
         if given.get("file_sha256"):
             rows.append(("SHA-256 of the input file", given["file_sha256"]))
         rows.append(("Input", f"{plural(given['rows'], 'row')}, {plural(given['columns'], 'column')}"))
         if given.get("sha256"):
             rows.append(("SHA-256 of the content of the input", given["sha256"]))
     out = facts["output"]
-    rows.append(("Released table", f"{plural(out['rows'], 'row')}, {plural(out['columns'], 'column')}"))
+    released = f"Released {plural(len(facts['tables']), 'table')}" if facts["tables"] else "Released table"
+    rows.append((released, f"{plural(out['rows'], 'row')}, {plural(out['columns'], 'column')}"))
     rows.append(
         ("SHA-256 of the content of the release", out["sha256"] or "not computed: an engine holds it")
     )
@@ -416,9 +446,10 @@ def _certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
         )
     elif holder is None:
         holder, made = report, "This report holds a certificate"
-    table = facts.get("table_file") or "release.csv"
+    table = facts.get("table_file") or ("release" if facts["tables"] else "release.csv")
+    whole = "released tables" if facts["tables"] else "released table"
     return (
-        Text(f"{made} by which anybody who has the released table can {what}"),
+        Text(f"{made} by which anybody who has the {whole} can {what}"),
         Code(f"veil verify {shlex.quote(table)} --certificate {shlex.quote(holder)}"),
         Grid(
             ("Promise", "Found", "Checkable on the table alone"),

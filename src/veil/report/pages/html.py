@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Sequence
 from typing import Any
 
 from veil.report.pages.blocks import Section
-from veil.report.pages.document import sections
-from veil.report.pictures.by_name import MISSING, can_draw, picture
+from veil.report.pages.document import sections, title_of
+from veil.report.pages.language import Words
+from veil.report.pictures.by_name import scenes
+from veil.report.pictures.shapes import svg
 
 
 def html(facts: dict[str, Any]) -> str:
     """Return the report as an HTML page: style, pictures and certificate are inside, and no script is run."""
-    return page(sections(facts), facts, title="Anonymization report", certificate=facts["certificate"])
+    words = Words(facts["about"]["language"])
+    return page(sections(facts), facts, title=title_of(facts), certificate=facts["certificate"], words=words)
 
 
 def page(
@@ -23,9 +25,13 @@ def page(
     *,
     title: str,
     certificate: dict[str, Any] | None = None,
+    words: Words | None = None,
 ) -> str:
-    """Return sections as an HTML page."""
+    """Return sections as an HTML page, in the language of the words."""
     import jinja2
+    import markupsafe
+
+    words = words or Words("en")
 
     loader = jinja2.PackageLoader("veil.report", "templates")
     environment = jinja2.Environment(
@@ -33,15 +39,28 @@ def page(
     )
     environment.tests["block"] = lambda each, kind: type(each).__name__ == kind
     environment.globals["cell"] = lambda each: (each, "") if isinstance(each, str) else (each.text, each.mark)
-    environment.globals["image"] = lambda wanted: _image(facts, wanted)
+    environment.globals["charts"] = lambda wanted: [
+        markupsafe.Markup(svg(words.of_scene(each)))  # noqa: S704  (its texts are escaped)
+        for each in scenes(facts, wanted)
+    ]
+    environment.globals["_"] = words.of
     return environment.get_template("report.html").render(
-        title=title,
-        sections=chapters,
-        date=facts["date"],
-        version=facts["versions"]["veil"],
+        title=words.of(title),
+        running=markupsafe.Markup(_for_style(words.of(title))),  # noqa: S704  (escaped for style sheets)
+        sections=words.of_sections(chapters),
+        language=words.language,
+        made=words.of(f"Made on {facts['date']} with Veil {facts['versions']['veil']}"),
         certificate=None if certificate is None else json_for_script(certificate),
-        missing=None if can_draw() else MISSING,
     )
+
+
+def _for_style(text: str) -> str:
+    r"""Return a text that can stand between quotes in a style sheet, whatever is in it.
+
+    >>> _for_style('a"</style>')
+    'a\\22 \\3c \\2f style\\3e '
+    """
+    return "".join(each if each.isalnum() or each in " -–,." else f"\\{ord(each):x} " for each in text)
 
 
 def json_for_script(data: dict[str, Any]) -> Any:
@@ -51,10 +70,4 @@ def json_for_script(data: dict[str, Any]) -> Any:
     text = json.dumps(data, ensure_ascii=False)
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return markupsafe.Markup(text)
-
-
-def _image(facts: dict[str, Any], wanted: Any) -> dict[str, Any]:
-    data, width, _ = picture(facts, wanted, "svg")
-    source = f"data:image/svg+xml;base64,{base64.b64encode(data).decode()}"
-    return {"source": source, "width": round(96 * width)}
+    return markupsafe.Markup(text)  # noqa: S704  (nothing in it can end the element)

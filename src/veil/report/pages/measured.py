@@ -9,17 +9,18 @@ from veil.report.pages.blocks import (
     MOST_ROWS,
     Block,
     Cell,
+    Folded,
     Grid,
     Heading,
     Picture,
     Text,
+    Verbatim,
     cut,
     list_names,
     note_on,
     number,
     percent,
 )
-from veil.report.pictures.draw import A_PAGE
 
 MOST_DRAWN = 24
 """Columns whose distributions are drawn."""
@@ -63,8 +64,9 @@ def risks(facts: dict[str, Any]) -> tuple[Block, ...]:
             "their sensitive and other columns are published all the same, unless the rows are left out."
         ),
         Grid(headings, rows, right=tuple(range(1, len(headings)))),
-        Picture("risks", "Share of the records by their risk of re-identification"),
-        Picture("class_sizes", "Share of the records by the size of their class"),
+        Picture(
+            "risks", "Share of the records by their risk of re-identification, and by the size of their class"
+        ),
         Heading("What single columns reveal"),
         *_attribute_risks(before, after),
     ]
@@ -89,7 +91,7 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
     for name, each in sorted(second.items(), key=lambda item: -first.get(item[0], item[1])["separation"]):
         old = first.get(name)
         told = [percent(old["distinction"]), percent(old["separation"])] if old else []
-        rows.append((name, *told, percent(each["distinction"]), percent(each["separation"])))
+        rows.append((Verbatim(name), *told, percent(each["distinction"]), percent(each["separation"])))
     headings: tuple[str, ...] = ("Column", "Distinction", "Separation")
     if first:
         headings = (
@@ -116,7 +118,7 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
                 ("Columns", "Distinction", "Separation"),
                 tuple(
                     (
-                        list_names(each["columns"], 12),
+                        Verbatim(list_names(each["columns"], 12)),
                         percent(each["distinction"]),
                         percent(each["separation"]),
                     )
@@ -135,9 +137,9 @@ def utility(facts: dict[str, Any]) -> tuple[Block, ...]:
     if found["quality"] is not None:
         blocks += _quality(found["quality"])
     if found["statistics"]:
-        blocks += _statistics(found["statistics"], facts["private"])
+        blocks += _statistics(found["statistics"], facts["private"], as_before(facts))
     if found["preservation"] is not None:
-        blocks += _preservation(found["preservation"])
+        blocks += _preservation(found["preservation"], as_before(facts))
     if found["queries"] is not None and found["queries"]["mean"] is not None:
         queries = found["queries"]
         blocks += [
@@ -156,7 +158,11 @@ def utility(facts: dict[str, Any]) -> tuple[Block, ...]:
 def _quality(found: dict[str, Any]) -> list[Block]:
     measures = ("granularity", "intensity", "entropy", "squared_error")
     rows: list[tuple[str | Cell, ...]] = [
-        (each["column"], *(percent(each[name]) for name in measures), percent(each["missing_after"]))
+        (
+            Verbatim(each["column"]),
+            *(percent(each[name]) for name in measures),
+            percent(each["missing_after"]),
+        )
         for each in found["attributes"]
     ]
     together = ("All together", *(percent(found["together"][name]) for name in measures), "")
@@ -191,7 +197,7 @@ def _quality(found: dict[str, Any]) -> list[Block]:
     ]
 
 
-def _statistics(found: list[dict[str, Any]], private: bool) -> list[Block]:
+def _statistics(found: list[dict[str, Any]], private: bool, same: set[str]) -> list[Block]:
     rows: list[tuple[str | Cell, ...]] = []
     for each in found:
         old, new = each["before"], each["after"]
@@ -205,13 +211,13 @@ def _statistics(found: list[dict[str, Any]], private: bool) -> list[Block]:
             before = (number(old.get("count")), *figures) if old else ("–", "–", "–")
         rows.append(
             (
-                each["column"],
+                Verbatim(each["column"]),
                 *before,
                 number(new.get("count", 0)),
                 number(new.get("mean")),
                 number(new.get("standard_deviation")),
-                _value(new.get("median")),
-                _exact(new.get("mode")),
+                Verbatim(_value(new.get("median"))),
+                Verbatim(_exact(new.get("mode"))),
             )
         )
     after = ("Values", "Mean", "Deviation", "Median", "Mode")
@@ -225,18 +231,22 @@ def _statistics(found: list[dict[str, Any]], private: bool) -> list[Block]:
             *(f"{name} after" for name in after),
         )
     right = tuple(range(1, len(headings)))
-    blocks: list[Block] = [
-        Heading("Summary statistics"),
-        Grid(headings, cut(rows), right=right),
-        *note_on(rows),
-    ]
+    told = [row for row in rows if row[0] not in same]
+    folded = [row for row in rows if row[0] in same]
+    blocks: list[Block] = [Heading("Summary statistics")]
+    if told:
+        blocks += [Grid(headings, cut(told), right=right), *note_on(told)]
+    if folded:
+        shown = Grid(headings, cut(folded), right=right)
+        title = f"Statistics of {plural(len(folded), 'column')} published as before"
+        blocks.append(Folded(title, (shown, *note_on(folded))))
     if not private:
         blocks.append(
             Text(
-                "Medians, modes and extremes of the input are somebody's values and are not shown. Its means and "
-                "deviations have three digits, and are withheld where they would tell of few values that neither the "
-                "release nor the counts of the input show, and of columns that are published as they are wherever records "
-                "are suppressed. A mode is shown if no other value is as frequent.",
+                "Input medians, modes and extremes are not shown because they are values of individual people. Means and "
+                "standard deviations are rounded to three digits, and withheld where they could reveal a suppressed value, "
+                "and for columns published as they are wherever records are suppressed. A mode is shown if no other value "
+                "is as frequent.",
                 "note",
             )
         )
@@ -252,12 +262,12 @@ def _value(value: Any) -> str:
     return text if len(text) <= 30 else text[:29] + "…"
 
 
-def _preservation(found: dict[str, Any]) -> list[Block]:
+def _preservation(found: dict[str, Any], same: set[str]) -> list[Block]:
     if not found["columns"]:
         return []
     rows = [
         (
-            each["column"],
+            Verbatim(each["column"]),
             percent(each["compared"]),
             percent(each["mean_change"]),
             percent(each["variance_change"]),
@@ -265,15 +275,17 @@ def _preservation(found: dict[str, Any]) -> list[Block]:
         )
         for each in found["columns"]
     ]
+    told = [row for row in rows if row[0] not in same]
+    headings = ("Column", "Numbers released", "Change of the mean", "Change of the variance", "SSE/SST")
+    if not told:
+        return []
     return [
         Heading("Columns of numbers"),
-        Grid(
-            ("Column", "Numbers released", "Change of the mean", "Change of the variance", "SSE/SST"),
-            tuple(rows[:MOST_ROWS]),
-            right=(1, 2, 3, 4),
+        Grid(headings, tuple(told[:MOST_ROWS]), right=(1, 2, 3, 4)),
+        *note_on(told),
+        Text(
+            "Changes are computed from figures rounded to three digits; “–” means no visible change.", "note"
         ),
-        *note_on(rows),
-        Text("Changes are those of figures with three digits; “–” where these do not tell any.", "note"),
     ]
 
 
@@ -292,7 +304,7 @@ def _predictions(found: dict[str, Any]) -> list[Block]:
                 ),
                 tuple(
                     (
-                        each["target"],
+                        Verbatim(each["target"]),
                         each["method"],
                         percent(each["original"]),
                         percent(each["released"]),
@@ -309,7 +321,7 @@ def _predictions(found: dict[str, Any]) -> list[Block]:
             Grid(
                 ("Column", "Model", "R² before", "R² after"),
                 tuple(
-                    (each["target"], each["method"], *(number(value) for value in each["r2"]))
+                    (Verbatim(each["target"]), each["method"], *(number(value) for value in each["r2"]))
                     for each in found["regression"]
                 ),
                 right=(2, 3),
@@ -337,9 +349,18 @@ def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:
                 "as the difference would tell the label; nor for columns published as they are if records are suppressed."
             )
     blocks: list[Block] = [Text(text)]
-    for page, start in enumerate(range(0, len(drawn), A_PAGE)):
-        names = ", ".join(each["column"] for each in drawn[start : start + A_PAGE])
-        blocks.append(Picture("distributions", f"Distributions of {names}", page))
+    plain = as_before(facts)
+    changed = tuple(each["column"] for each in drawn if each["column"] not in plain)
+    same = tuple(each["column"] for each in drawn if each["column"] in plain)
+    if changed:
+        blocks.append(
+            Picture("distributions", "How often values occur in columns that were changed", changed)
+        )
+    if same:
+        shown = Picture(
+            "distributions", "How often values occur in columns that are published as before", same
+        )
+        blocks.append(Folded(f"Distributions of {plural(len(same), 'column')} published as before", (shown,)))
     if len(every) > len(drawn):
         left = plural(len(every) - len(drawn), "further column")
         blocks.append(Text(f"{left} not drawn; the report as JSON has all of them.", "note"))
@@ -357,9 +378,10 @@ def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def drawn_distributions(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the distributions that a report draws."""
-    return _drawable(facts)[:MOST_DRAWN]
+def as_before(facts: dict[str, Any]) -> set[str]:
+    """Return the columns that nobody changed but in suppressed records."""
+    same = ("published as it is", "kept as it is")
+    return {each["column"] for each in facts["done"]["columns"] if each["treatment"] in same}
 
 
 def _drawable(facts: dict[str, Any]) -> list[dict[str, Any]]:
@@ -381,6 +403,4 @@ def search(facts: dict[str, Any]) -> tuple[Block, ...]:
     ]
     if len(space["nodes"]) < space["evaluated"]:
         blocks.append(Text(f"The picture shows {len(space['nodes']):,} of them, evenly drawn.", "note"))
-    if len(facts["curve"]) > 1:
-        blocks.append(Picture("quality", "Best score known over the time of the search"))
     return tuple(blocks)

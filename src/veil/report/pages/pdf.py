@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import functools
+import copy
+import itertools
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -10,49 +11,71 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from veil.errors import MissingDependencyError
-from veil.report.pages.blocks import Block, Cell, Code, Grid, Heading, Picture, Section, Signatures, Text
-from veil.report.pages.document import sections
-from veil.report.pictures.by_name import picture
+from veil.report.pages.blocks import (
+    Block,
+    Cell,
+    Code,
+    Folded,
+    Grid,
+    Heading,
+    Picture,
+    Section,
+    Signatures,
+    Text,
+)
+from veil.report.pages.document import sections, title_of
+from veil.report.pages.language import Words
+from veil.report.pictures.by_name import scenes
+from veil.report.pictures.shapes import Bar, Dot, Label, Scene, Stroke
 
 ACCENT, INK, LINE, WASH, GOOD, BAD = "#0b5c8f", "#1c2430", "#d9dee6", "#f4f7fa", "#17683f", "#b3261e"
 
 
 def pdf(facts: dict[str, Any]) -> bytes:
     """Return the report as the bytes of a PDF file."""
-    return bind(sections(facts), facts, title="Anonymization report")
+    return bind(sections(facts), facts, title=title_of(facts), words=Words(facts["about"]["language"]))
 
 
-def bind(chapters: Sequence[Section], facts: dict[str, Any], *, title: str) -> bytes:
-    """Return sections as the bytes of a PDF file."""
+def bind(
+    chapters: Sequence[Section], facts: dict[str, Any], *, title: str, words: Words | None = None
+) -> bytes:
+    """Return sections as the bytes of a PDF file, in the language of the words."""
+    words = words or Words("en")
     try:
         import matplotlib
         from reportlab.lib.pagesizes import A4
-        from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer
+        from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Spacer
     except ImportError:
         raise MissingDependencyError(
             "Reports as PDF need ReportLab and matplotlib. Install them with: pip install 'veil-anonymizer[report]'"
         ) from None
     _register(Path(matplotlib.get_data_path(), "fonts", "ttf"))
-    page = _Page(facts)
+    page, title = _Page(facts, words), words.of(title)
+    chapters = words.of_sections(chapters)
+    made_with = words.of(f"Made on {facts['date']} with Veil {facts['versions']['veil']}")
     story: list[Any] = [
-        Paragraph(escape(title), page.styles["title"]),
-        Paragraph(
-            f"Made on {facts['date']} with Veil {escape(facts['versions']['veil'])}", page.styles["note"]
-        ),
-        Spacer(1, 8),
+        Paragraph(_safe(title), page.styles["title"]),
+        Paragraph(_safe(made_with), page.styles["note"]),
     ]
-    for at, section in enumerate(chapters, 1):
+    first = [each for each in chapters if each.part == "first"]
+    others = [each for each in chapters if each.part != "first"]
+    for section in first:
+        page.dense(section.blocks, story)
+        story.append(PageBreak())
+    story.append(Spacer(1, 8))
+    for at, section in enumerate(others, 1):
         link = f'<a href="#{section.key}" color="{ACCENT}">{at}&nbsp;&nbsp;{escape(section.title)}</a>'
         story.append(Paragraph(link, page.styles["contents"]))
-    for at, section in enumerate(chapters, 1):
+    for at, section in enumerate(others, 1):
+        if section.part == "annex" and others[at - 2].part != "annex":
+            story += [PageBreak(), Paragraph(_safe(words.of("Annex")), page.styles["title"])]
         story += page.section(at, section)
     file = BytesIO()
     made = SimpleDocTemplate(
         file, pagesize=A4, leftMargin=48, rightMargin=48, topMargin=48, bottomMargin=52,
-        title=title, author="", creator="Veil", producer="Veil", subject="", lang="en",
+        title=title, author="", creator="Veil", producer="Veil", subject="", lang=words.language,
     )  # fmt: skip
-    footer = functools.partial(_footer, title=title)
-    made.build(story, onFirstPage=footer, onLaterPages=footer)
+    made.build(story, canvasmaker=_numbered(title))
     return file.getvalue()
 
 
@@ -66,23 +89,42 @@ def _register(folder: Path) -> None:
             pdfmetrics.registerFont(TTFont(name, str(folder / f"{name}.ttf")))
 
 
-def _footer(canvas: Any, document: Any, *, title: str) -> None:
-    canvas.saveState()
-    canvas.setFont("DejaVuSans", 7)
-    canvas.setFillColor("#5b6676")
-    canvas.drawString(48, 30, title)
-    canvas.drawRightString(document.pagesize[0] - 48, 30, str(canvas.getPageNumber()))
-    canvas.restoreState()
+def _numbered(title: str) -> Any:
+    """Return a canvas that writes on each page which of how many it is, which is known at the end."""
+    from reportlab.pdfgen.canvas import Canvas
+
+    class Numbered(Canvas):  # type: ignore[misc]
+        """Keeps the pages back until all are there."""
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            self.kept: list[dict[str, Any]] = []
+
+        def showPage(self) -> None:
+            self.kept.append(dict(self.__dict__))
+            self._startPage()
+
+        def save(self) -> None:
+            for page in self.kept:
+                self.__dict__.update(page)
+                self.setFont("DejaVuSans", 7)
+                self.setFillColor("#5b6676")
+                self.drawString(48, 30, title)
+                self.drawRightString(self._pagesize[0] - 48, 30, f"{self._pageNumber} / {len(self.kept)}")
+                super().showPage()
+            super().save()
+
+    return Numbered
 
 
 class _Page:
     """Turns blocks into what ReportLab lays out."""
 
-    def __init__(self, facts: dict[str, Any]) -> None:
+    def __init__(self, facts: dict[str, Any], words: Words) -> None:
         from reportlab.lib.pagesizes import A4
         from reportlab.lib.styles import ParagraphStyle
 
-        self.facts, self.width = facts, A4[0] - 96 - 12
+        self.facts, self.words, self.width = facts, words, A4[0] - 96 - 12
         base: dict[str, Any] = {"fontName": "DejaVuSans", "fontSize": 8.5, "leading": 12.5, "textColor": INK}
 
         def style(name: str, **changes: Any) -> Any:
@@ -123,7 +165,7 @@ class _Page:
             if isinstance(block, Picture):
                 # Headings stay with what they head; the layout does not see to that before pictures.
                 above = [made.pop()] if getattr(made[-1], "keepWithNext", False) else []
-                found = [KeepTogether([*above, *found])]
+                found = [KeepTogether([*above, *found[:2]]), *found[2:]]
             made += found
         return made
 
@@ -137,7 +179,7 @@ class _Page:
             made.keepWithNext = True
             return [made]
         if isinstance(block, Grid):
-            return [self.table(block), Spacer(1, 8)] if block.rows else []
+            return [self.table(block), Spacer(1, self.gap)] if block.rows else []
         if isinstance(block, Picture):
             return self.picture(block)
         if isinstance(block, Code):
@@ -149,7 +191,27 @@ class _Page:
                 Paragraph("<br/>".join(lines[at : at + 40]), self.styles["code"])
                 for at in range(0, len(lines), 40)
             ]
+        if isinstance(block, Folded):
+            return [each for part in (Heading(block.title), *block.blocks) for each in self.block(part)]
         return [self.signatures(block)]
+
+    def dense(self, blocks: Sequence[Block], story: list[Any]) -> None:
+        """Set the first page, which should be one, in smaller letters with less between them."""
+        small = {"plain": 7.4, "lead": 7.8, "note": 6.6, "cell": 6.7, "right": 6.7, "head": 6.7, "h3": 8.4}
+        styles = {name: copy.copy(each) for name, each in self.styles.items()}
+        for name, size in small.items():
+            style = styles[name]
+            style.fontSize, style.leading = size, size * 1.28
+            style.spaceBefore, style.spaceAfter = (
+                (5, 1.5) if name == "h3" else (0, 2 if name != "cell" else 0)
+            )
+        self.styles, self.gap, kept = styles, 2.0, self.styles
+        for block in blocks:
+            story += self.block(block)
+        self.styles, self.gap = kept, 8.0
+
+    gap = 8.0
+    """Room below a table."""
 
     def table(self, block: Grid) -> Any:
         from reportlab.platypus import LongTable, Paragraph
@@ -207,13 +269,19 @@ class _Page:
         return [each * min(1.0, self.width / sum(sizes)) for each in sizes]
 
     def picture(self, wanted: Picture) -> list[Any]:
-        from reportlab.platypus import Image, Paragraph, Spacer
+        """Set pictures two in a row."""
+        from reportlab.platypus import KeepTogether, Paragraph, Spacer, Table
 
-        data, width, height = picture(self.facts, wanted, "png")
-        scale = min(1.0, self.width / (72 * width), 620 / (72 * height))
-        image = Image(BytesIO(data), 72 * width * scale, 72 * height * scale, hAlign="LEFT")
+        drawn = [
+            _flowable(self.words.of_scene(each), self.width / 2 - 12) for each in scenes(self.facts, wanted)
+        ]
+        rows = [[*drawn[at : at + 2], ""][:2] for at in range(0, len(drawn), 2)]
         caption = Paragraph(_safe(wanted.caption), self.styles["note"])
-        return [Spacer(1, 6), image, caption, Spacer(1, 6)]
+        made = [Table([row], colWidths=[self.width / 2] * 2, hAlign="LEFT") for row in rows]
+        for each in made:
+            each.setStyle([("VALIGN", (0, 0), (-1, -1), "TOP"), ("LEFTPADDING", (0, 0), (-1, -1), 0)])
+        end = [KeepTogether([*made[-1:], caption])]
+        return [Spacer(1, 6), *made[:-1], *end, Spacer(1, 6)]
 
     def signatures(self, block: Signatures) -> Any:
         from reportlab.platypus import KeepTogether, Paragraph, Spacer, Table
@@ -221,11 +289,17 @@ class _Page:
         def line(text: str) -> Any:
             return Paragraph(text, self.styles["note"])
 
+        room = 26 if self.gap > 2 else 15
         columns = [
-            [Paragraph(f"<b>{_safe(person)}</b>", self.styles["head"]), Spacer(1, 26), line("Name and function"),
-             Spacer(1, 26), line("Date and signature")]
-            for person in block.people
-        ]  # fmt: skip
+            [
+                Paragraph(f"<b>{_safe(role)}</b>", self.styles["head"]),
+                Spacer(1, room) if name is None else Paragraph(_safe(name), self.styles["plain"]),
+                line(self.words.of("Name and function")),
+                Spacer(1, room),
+                line(self.words.of("Date and signature")),
+            ]
+            for role, name in block.people
+        ]
         rows = [list(row) for row in zip(*columns, strict=True)]
         made = Table(rows, colWidths=[self.width / len(columns) - 8] * len(columns), hAlign="LEFT")
         made.setStyle(
@@ -236,6 +310,62 @@ class _Page:
             ]
         )
         return KeepTogether([Spacer(1, 6), made])
+
+
+def _flowable(scene: Scene, width: float) -> Any:
+    """Return a picture as what ReportLab lays out, not larger than it is meant to be."""
+    from reportlab.platypus import Flowable
+
+    scale = min(0.75, width / scene.width)
+
+    class Drawn(Flowable):  # type: ignore[misc]
+        """Shapes on a canvas, whose y grows upwards."""
+
+        def wrap(self, *_: float) -> tuple[float, float]:
+            return scene.width * scale, scene.height * scale
+
+        def draw(self) -> None:
+            self.canv.scale(scale, scale)
+            for shape in scene.shapes:
+                _draw(self.canv, shape, scene.height)
+
+    return Drawn()
+
+
+def _draw(canvas: Any, shape: Any, height: float) -> None:
+    if isinstance(shape, Bar):
+        canvas.setFillColor(shape.colour)
+        canvas.rect(
+            shape.x, height - shape.y - shape.height, max(0.0, shape.width), shape.height, stroke=0, fill=1
+        )
+    elif isinstance(shape, Stroke):
+        canvas.setStrokeColor(shape.colour)
+        canvas.setLineWidth(shape.width)
+        for (x, y), (to_x, to_y) in itertools.pairwise(shape.points):
+            canvas.line(x, height - y, to_x, height - to_y)
+    elif isinstance(shape, Dot):
+        canvas.setStrokeColor(shape.colour)
+        canvas.setFillColor(shape.colour)
+        canvas.setLineWidth(1.8)
+        canvas.circle(
+            shape.x, height - shape.y, shape.radius, stroke=int(shape.ring), fill=int(not shape.ring)
+        )
+    else:
+        _write(canvas, shape, height)
+
+
+def _write(canvas: Any, label: Label, height: float) -> None:
+    canvas.saveState()
+    canvas.translate(label.x, height - label.y)
+    if label.turned:
+        canvas.rotate(90)
+    canvas.setFillColor(label.colour)
+    # DejaVu's letters are wider than those of a page.
+    canvas.setFont("DejaVuSans-Bold" if label.bold else "DejaVuSans", label.size * 0.9)
+    text = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in label.text)
+    draw = {"start": canvas.drawString, "middle": canvas.drawCentredString, "end": canvas.drawRightString}
+    draw[label.anchor](0, 0, text)
+    canvas.restoreState()
 
 
 def _safe(text: str) -> str:

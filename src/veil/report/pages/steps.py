@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from veil.base.wording import plural
-from veil.report.pages.blocks import Block, Cell, Grid, Heading, Text, list_names, number, percent
+from veil.report.pages.blocks import Block, Cell, Grid, Heading, Text, Verbatim, list_names, number, percent
 
 
 def what_happened(facts: dict[str, Any]) -> str:
@@ -35,7 +35,11 @@ def request(facts: dict[str, Any]) -> tuple[Block, ...]:
         Grid(
             ("Step", "Columns", "Parameters"),
             tuple(
-                (str(at), list_names(step["columns"], 60) or "–", _spell_parameters(step["parameters"]))
+                (
+                    str(at),
+                    Verbatim(list_names(step["columns"], 60) or "–"),
+                    _spell_parameters(step["parameters"]),
+                )
                 for at, step in enumerate(steps, 1)
             ),
         ),
@@ -82,7 +86,7 @@ def _figures(at: int, step: dict[str, Any]) -> tuple[str | Cell, ...]:
     changed = ", ".join(f"{name} {percent(share)}" for name, share in list(found["changed"].items())[:6])
     return (
         str(at),
-        changed or "–",
+        Verbatim(changed or "–"),
         f"{percent(found['linked'][0])}, {percent(found['linked'][1])}",
         " → ".join(number(each) for each in found["smallest_class"]),
         " → ".join(percent(each) for each in found["uniques"]),

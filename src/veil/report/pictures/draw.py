@@ -5,49 +5,23 @@ Before is grey and after is blue, which print and any eye tell apart. Nothing he
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal
 
-from veil.errors import MissingDependencyError
+from veil.base.figures import new_figure
+from veil.report.pictures import shapes
+from veil.report.pictures.charts import bars as bars_of
+from veil.report.pictures.shapes import ACCENT, AFTER, BEFORE, SOFT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BEFORE, AFTER, ACCENT, SOFT = "#b9c0ca", "#0b5c8f", "#d55e00", "#5b6676"
 SIZE = 8
 """Points of the letters."""
 
-MOST_BARS = 12
-"""Values that a picture of a distribution shows one by one."""
-
 A_PAGE = 6
 """Distributions in one picture of a report."""
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """Make an empty figure, or say what to install."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingDependencyError(
-            "Pictures need matplotlib. Install it with: pip install 'veil-anonymizer[plot]'"
-        ) from None
-    made = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(made)
-    return made
-
-
-def bytes_of_figure(figure: Figure, format: Literal["svg", "png"]) -> bytes:
-    """Return a figure as the bytes of a file, without date and without the name of a person or machine."""
-    file = BytesIO()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from")  # a box instead of a letter is no failure
-        figure.savefig(file, format=format, dpi=150, metadata={"Date": None} if format == "svg" else None)
-    return file.getvalue()
 
 
 def short(text: str | None, most: int = 26) -> str:
@@ -56,10 +30,7 @@ def short(text: str | None, most: int = 26) -> str:
     >>> short("x" * 40, 8), short(None), short("a$b")
     ('xxxxxxx…', '(missing)', 'a\\$b')
     """
-    if text is None:
-        return "(missing)"
-    plain = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
-    return (plain if len(plain) <= most else plain[: most - 1] + "…").replace("$", r"\$")
+    return shapes.short(text, most).replace("$", r"\$")
 
 
 def _axes(ax: Axes | None, width: float, height: float) -> tuple[Figure, Any]:
@@ -149,7 +120,7 @@ def class_sizes(found: dict[str, Any], ax: Axes | None = None) -> Figure:
 
 def distribution(found: dict[str, Any], ax: Axes | None = None, *, room: int = 0) -> Figure:
     """Draw how often the released values of a column occur, before and after; with room for so many bars."""
-    bars = _bars(found)
+    bars = bars_of(found, short)
     figure, axes = _axes(ax, 5, 0.8 + 0.3 * len(bars))
     places = list(range(len(bars)))[::-1]
     total_after = max(1, sum(bar[2] for bar in bars))
@@ -174,37 +145,16 @@ def distribution(found: dict[str, Any], ax: Axes | None = None, *, room: int = 0
     return figure
 
 
-def _bars(found: dict[str, Any]) -> list[tuple[str, int | None, int]]:
-    """Return the name and both counts of each bar: the most frequent values, the others, what is not shown."""
-    before = found["before"] or [None] * len(found["values"])
-    rows = list(zip(found["values"], before, found["after"], strict=True))
-    bars = rows
-    if len(rows) > MOST_BARS:
-        most = sorted(range(len(rows)), key=lambda at: -rows[at][2])[: MOST_BARS - 1]
-        bars = [rows[at] for at in sorted(most)]
-    made: list[tuple[str, int | None, int]] = [(short(text), old, new) for text, old, new in bars]
-    rest = len(rows) - len(bars) + found["others"]
-    if rest:
-        old = None
-        if found["before"] is not None:
-            old = sum(found["before"]) + found["others_before"] - sum(bar[1] or 0 for bar in bars)
-        new = sum(found["after"]) + found["others_after"] - sum(bar[2] for bar in bars)
-        made.append((f"({rest:,} other values)", old, new))
-    if found["hidden_after"] or found["hidden_before"]:
-        made.append(("(not shown)", found["hidden_before"], found["hidden_after"]))
-    return made
-
-
 def distributions(found: Sequence[dict[str, Any]]) -> Figure:
     """Draw the distributions of several columns, two in a row."""
     rows = [found[at : at + 2] for at in range(0, len(found), 2)]
-    heights = [0.75 + 0.24 * max(len(_bars(each)) for each in row) for row in rows]
+    heights = [0.75 + 0.24 * max(len(bars_of(each, short)) for each in row) for row in rows]
     figure = new_figure(8.5, max(1.5, sum(heights) + 0.3))
     if rows:
         figure.get_layout_engine().set(h_pad=0.09)  # type: ignore[call-arg, union-attr]
         grid = figure.add_gridspec(len(rows), 2, height_ratios=heights)
         for i, row in enumerate(rows):
-            room = max(len(_bars(each)) for each in row)
+            room = max(len(bars_of(each, short)) for each in row)
             for j, each in enumerate(row):
                 distribution(each, figure.add_subplot(grid[i, j]), room=room)
         handles = _legend(any(each["before"] is not None for each in found))

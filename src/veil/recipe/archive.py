@@ -1,0 +1,95 @@
+"""ZIP files from strangers: looked at before anything is unpacked, and read part by part in memory."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Self
+
+from veil.errors import InputError
+
+MOST_PARTS = 1_000
+MOST_UNPACKED = 2_000_000_000
+
+
+class Archive:
+    """An archive whose parts have plain names, are not too many, and do not become too large.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    times : int
+        How many times as large as the file all parts together may be.
+    """
+
+    def __init__(self, path: Path, *, times: int) -> None:
+        try:
+            self.zip = zipfile.ZipFile(path)
+        except FileNotFoundError:
+            raise InputError(f"{path}: no such file. Check the path") from None
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+            raise InputError(f"{path}: is no ZIP archive, or a part of it is missing") from None
+        self.path = path
+        try:
+            self._check(path.stat().st_size * times)
+        except BaseException:
+            self.zip.close()
+            raise
+
+    def _check(self, most: int) -> None:
+        parts = self.zip.infolist()
+        if len(parts) > MOST_PARTS:
+            raise InputError(f"{self.path}: has {len(parts):,} parts inside, and may have {MOST_PARTS:,}")
+        unpacked = sum(part.file_size for part in parts)
+        if unpacked > min(most, MOST_UNPACKED):
+            raise InputError(
+                f"{self.path}: would be {unpacked:,} bytes once unpacked, which is more than its size explains. It is not opened"
+            )
+        seen: set[str] = set()
+        for part in parts:
+            if not _is_plain(part.filename) or part.filename.casefold() in seen:
+                raise InputError(
+                    f"{self.path}: has a part named {part.filename[:100]!r}, which leads elsewhere or is there twice"
+                )
+            seen.add(part.filename.casefold())
+            if part.flag_bits & 1:
+                raise InputError(f"{self.path}: its parts are encrypted. Unlock it first")
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its parts, without folders."""
+        return [part.filename for part in self.zip.infolist() if not part.is_dir()]
+
+    def read(self, name: str) -> bytes:
+        """Return a part: no more bytes than were announced."""
+        try:
+            with self.zip.open(name) as file:
+                return file.read()
+        except (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError, zipfile.zlib.error):  # type: ignore[attr-defined]
+            raise InputError(f"{self.path}: the part {name!r} is damaged") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.zip.close()
+
+
+def _is_plain(name: str) -> bool:
+    r"""Whether a name stays where it is put.
+
+    >>> [_is_plain(name) for name in ("recipe.yaml", "hierarchies/1.csv", "../x", "/etc/x", "C:\\x", "a//b")]
+    [True, True, False, False, False, False]
+    """
+    parts = PurePosixPath(name).parts
+    return (
+        bool(parts)
+        and not any(sign in name for sign in ("\\", "\0", ":", "//"))
+        and not name.startswith("/")
+        and ".." not in parts
+        and all(sign.isprintable() for sign in name)
+    )

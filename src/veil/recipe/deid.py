@@ -1,0 +1,249 @@
+"""Projects of ARX (`.deid`): what is text in them is taken over, and what is not is listed.
+
+A `.deid` file is a ZIP archive. `definition.xml` tells the attributes with their levels, `hierarchies/*.csv` how they become
+coarser, `config.xml` criteria and settings, `data/input.csv` the table. The rest are dumps of Java objects, which say more
+(populations, research subsets, budgets) and are never read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from veil.base.hostile import TEXT, parse_xml
+from veil.errors import InputError
+from veil.recipe.archive import Archive
+from veil.recipe.project import Attached, Project
+
+_TIMES = 200
+"""How many times as large as the archive its parts may be: tables and lattices are texts that pack well."""
+
+_ROLES = {
+    "IDENTIFYING_ATTRIBUTE": "identifying",
+    "SENSITIVE_ATTRIBUTE": "sensitive",
+    "INSENSITIVE_ATTRIBUTE": "insensitive",
+}
+_AGGREGATIONS = {
+    "arithmetic mean": "mean",
+    "mean": "mean",
+    "geometric mean": "geometric mean",
+    "median": "median",
+    "mode": "mode",
+    "interval": "interval",
+    "set": "set",
+}
+
+
+def read_deid(path: Path) -> Project:
+    """Read a project of ARX."""
+    with Archive(path, times=_TIMES) as archive:
+        return _Reading(archive).project()
+
+
+class _Reading:
+    """One archive, and what is found in it."""
+
+    def __init__(self, archive: Archive) -> None:
+        self.archive, self.names = archive, set(archive.names)
+        self.left_out: list[str] = []
+        self.recipe: dict[str, Any] = {"quasi_identifiers": {}, "models": []}
+
+    def project(self) -> Project:
+        about = self._xml("project.xml", "project")
+        self.separator = _text(about.get("separator")) or ";"
+        if "input/definition.xml" not in self.names:
+            raise InputError(
+                f"{self.archive.path}: is no project of ARX: it has no part 'input/definition.xml'"
+            )
+        for each in _many(self._xml("input/definition.xml", "definition").get("assigment")):
+            self._attribute(each)
+        self._settings(self._xml("input/config.xml", "config"))
+        if any(name.startswith("output/") or name == "lattice.xml" for name in self.names):
+            self.left_out.append("the result: search again")
+        if "clipboard.xml" in self.names:
+            self.left_out.append("the clipboard of transformations")
+        table = None
+        if "data/input.csv" in self.names:
+            table = Attached("input.csv", self.archive.read("data/input.csv"))
+        else:
+            self.left_out.append("the table: it is not in the file")
+        recipe = {name: value for name, value in self.recipe.items() if value not in ([], {}, None)}
+        notes = "\n".join(filter(None, (_text(about.get("name")), _text(about.get("description")))))
+        return Project(recipe, notes, (), None, table, left_out=tuple(self.left_out))
+
+    def _xml(self, name: str, root: str) -> dict[str, Any]:
+        if name not in self.names:
+            return {}
+        found, tree = parse_xml(self.archive.read(name), f"{self.archive.path}: {name}")
+        if found != root:
+            raise InputError(f"{self.archive.path}: {name} begins with <{found}>, and should with <{root}>")
+        return tree
+
+    # --- attributes
+
+    def _attribute(self, told: Mapping[str, Any]) -> None:
+        name, kind = _text(told.get("name")), _text(told.get("type"))
+        if not name:
+            return
+        if kind == "QUASI_IDENTIFYING_ATTRIBUTE":
+            self._quasi_identifier(name, told)
+        elif kind in _ROLES:
+            self.recipe.setdefault(_ROLES[kind], []).append(name)
+        else:
+            self.left_out.append(f"the role {kind!r} of column {name!r}")
+        if (form := _text(told.get("format"))) and "date" in _text(told.get("datatype")).lower():
+            self.left_out.append(
+                f"the form {form!r} of the dates of column {name!r}: Veil finds it out by itself"
+            )
+
+    def _quasi_identifier(self, name: str, told: Mapping[str, Any]) -> None:
+        rows = self._hierarchy(name, _text(told.get("ref")))
+        function = next(
+            (_text(value) for key, value in told.items() if key.lower() == "microaggregationfunction"), ""
+        )
+        if function:
+            if (meant := _AGGREGATIONS.get(function.lower())) is None:
+                self.left_out.append(f"the function {function!r} for column {name!r}")
+            else:
+                self.recipe.setdefault("microaggregated", {})[name] = meant
+        if rows:
+            self.recipe["quasi_identifiers"][name] = {"kind": "table", "rows": rows}
+        elif not function:
+            self.recipe["quasi_identifiers"][name] = "auto"
+            self.left_out.append(f"column {name!r} has no hierarchy: one is proposed")
+        for bound, field in (("min", "minimum_levels"), ("max", "maximum_levels")):
+            level = _text(told.get(bound))
+            if level.isdigit() and rows:
+                self.recipe.setdefault(field, {})[name] = int(level)
+
+    def _hierarchy(self, name: str, reference: str) -> list[list[str | None]]:
+        part = f"input/{reference}" if reference else f"input/hierarchies/{name}.csv"
+        if part not in self.names:
+            return []
+        try:
+            text = self.archive.read(part).decode("utf-8")
+            rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=self.separator) if row]
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise InputError(f"{self.archive.path}: {part}: is no hierarchy: {error}") from None
+        return [[None if label == "NULL" else label for label in row] for row in rows]
+
+    # --- criteria and settings
+
+    def _settings(self, told: Mapping[str, Any]) -> None:
+        for each in _many(_one(told.get("criteria")).get("criterion")):
+            self._criterion(_text(each))
+        limit = _text(told.get("relativeMaxOutliers"))
+        if limit:
+            self.recipe["suppression_limit"] = _number(limit, self.archive.path)
+        if (marker := _text(told.get("suppressionString"))) not in ("", "*"):
+            self.recipe["marker"] = marker
+        self._quality(_text(told.get("metric")), told)
+        if _text(told.get("practicalMonotonicity")) == "true":
+            self.left_out.append("practical monotonicity: Veil searches without taking it for granted")
+
+    def _quality(self, metric: str, told: Mapping[str, Any]) -> None:
+        meant = next(
+            (name for pattern, name in _QUALITIES if re.search(pattern, metric, re.IGNORECASE)), None
+        )
+        if meant is None:
+            if metric:
+                self.left_out.append(f"the quality model {metric!r}: information loss is taken")
+        elif meant != "loss":
+            self.recipe["quality"] = meant
+        weights = {
+            _text(each.get("attribute")): _number(_text(each.get("weight")), self.archive.path)
+            for each in _many(_one(told.get("attributeWeights")).get("attributeWeight"))
+        }
+        weights = {
+            name: value
+            for name, value in weights.items()
+            if value != 0.5 and name in self.recipe["quasi_identifiers"]
+        }
+        if weights and meant in (None, "loss"):
+            self.recipe["quality"] = {"kind": "Loss", "weights": weights}
+        elif weights:
+            self.left_out.append("the weights of attributes")
+
+    def _criterion(self, said: str) -> None:
+        for pattern, make in _CRITERIA:
+            if found := re.fullmatch(pattern, said, re.IGNORECASE):
+                model = make(found)
+                if model.get("distance") == "hierarchical":
+                    rows = self._hierarchy(model["attribute"], "")
+                    if not rows:
+                        break
+                    model["hierarchy"] = {"kind": "table", "rows": rows}
+                self.recipe["models"].append(model)
+                return
+        self.left_out.append(f"the criterion {said!r}")
+
+
+_N = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
+_FOR = r" for attribute '(.+)'"
+
+_CRITERIA: list[tuple[str, Callable[[re.Match[str]], dict[str, Any]]]] = [
+    (r"(\d+)-anonymity", lambda m: {"kind": "KAnonymity", "k": int(m[1])}),
+    (rf"distinct-{_N}-diversity{_FOR}", lambda m: {"kind": "DistinctLDiversity", "attribute": m[2], "l": int(float(m[1]))}),
+    (rf"(?:shannon-)?entropy-{_N}-diversity{_FOR}", lambda m: {"kind": "EntropyLDiversity", "attribute": m[2], "l": float(m[1])}),
+    (
+        rf"grassberger-entropy-{_N}-diversity{_FOR}",
+        lambda m: {"kind": "EntropyLDiversity", "attribute": m[2], "l": float(m[1]), "estimator": "grassberger"},
+    ),
+    (
+        rf"recursive-\({_N}, ?{_N}\)-diversity{_FOR}",
+        lambda m: {"kind": "RecursiveCLDiversity", "attribute": m[3], "c": float(m[1]), "l": int(float(m[2]))},
+    ),
+    (
+        rf"{_N}-closeness with (equal|ordered|hierarchical) (?:ground-)?distance{_FOR}",
+        lambda m: {"kind": "TCloseness", "attribute": m[3], "t": float(m[1]), "distance": m[2].lower()},
+    ),
+    (rf"{_N}-disclosure privacy{_FOR}", lambda m: {"kind": "DeltaDisclosure", "attribute": m[2], "delta": float(m[1])}),
+    (
+        rf"(basic|enhanced)-{_N}-likeness{_FOR}",
+        lambda m: {"kind": "BetaLikeness", "attribute": m[3], "beta": float(m[2])}
+        | ({"enhanced": True} if m[1].lower() == "enhanced" else {}),
+    ),
+    (rf"\(<?{_N}\)-avg-reidentification-risk", lambda m: {"kind": "AverageReidentificationRisk", "average": float(m[1])}),
+    (
+        rf"\({_N}, {_N}(?: \(.*\))?, {_N}\)-avg-reidentification-risk",
+        lambda m: {"kind": "AverageReidentificationRisk", "average": float(m[1]), "highest": float(m[2]), "at_risk": float(m[3])},
+    ),
+    (rf"\(<?{_N}\)-sample-uniqueness", lambda m: {"kind": "SampleUniqueness", "threshold": float(m[1])}),
+]  # fmt: skip
+"""Criteria as ARX spells them. Those that also need a population, a subset or a budget are spelled without it, and left out."""
+
+_QUALITIES = [
+    (r"ambiguity", "ambiguity"),
+    (r"discernab|discernib", "discernibility"),
+    (r"aecs|average equivalence class|average class", "average_class_size"),
+    (r"height", "height"),
+    (r"precision", "precision"),
+    (r"loss", "loss"),
+]
+
+
+def _one(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _many(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        value = value[0] if value else ""
+    if isinstance(value, Mapping):
+        value = value.get(TEXT, "")
+    return str(value or "").strip()
+
+
+def _number(text: str, path: Path) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{path}: {text!r} should be a number") from None

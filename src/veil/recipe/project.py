@@ -1,0 +1,301 @@
+"""Projects: a plan with everything that belongs to it, in one file that others can open.
+
+A `.veil` file is a ZIP archive of texts: `project.json`, `recipe.yaml`, a hierarchy in each `hierarchies/*.csv`,
+`certificate.json` of the last release, and the table itself only if somebody asked for it. Parts are stored as they are, so
+that a file which is written here is never larger unpacked than packed. Projects of ARX (`.deid`) are read as far as they are
+text: see `veil.recipe.deid`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from veil.base.hostile import parse_json
+from veil.base.version import __version__
+from veil.errors import InputError, OutputError, PlanError
+from veil.recipe.archive import Archive
+from veil.recipe.document import document_text, parse
+from veil.recipe.recipe import Recipe
+from veil.tables import atomic
+from veil.tables.formats import format_of
+
+if TYPE_CHECKING:
+    from veil.plan.plan import Plan
+
+SUFFIX, ARX_SUFFIX = ".veil", ".deid"
+FORMAT = "veil project"
+VERSION = 1
+
+_PROJECT, _RECIPE, _CERTIFICATE = "project.json", "recipe.yaml", "certificate.json"
+_HIERARCHIES, _TABLE = "hierarchies/", "table/"
+
+
+class Attached(NamedTuple):
+    """A table that a project brings along: the file as it is, under its name."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Project:
+    """A plan, finished or not, with what belongs to it.
+
+    Attributes
+    ----------
+    recipe : dict
+        What has been chosen, as a recipe spells it, without places. It may be unfinished.
+    notes : str
+        What somebody wrote down.
+    changes : tuple of str
+        What was changed, in words, the oldest first.
+    certificate : dict or None
+        The certificate of the last release.
+    table : Attached or None
+        The table, if it was to be part of it.
+    page : dict
+        What the workbench knows beside the recipe.
+    left_out : tuple of str
+        What another program's project says and could not be taken over, in words.
+
+    >>> project = Project({"quasi_identifiers": {"sex": "suppression"}, "models": [{"kind": "KAnonymity", "k": 2}]})
+    >>> project.plan().models
+    (KAnonymity(k=2),)
+    """
+
+    recipe: dict[str, Any] = field(default_factory=dict)
+    notes: str = ""
+    changes: tuple[str, ...] = ()
+    certificate: dict[str, Any] | None = None
+    table: Attached | None = None
+    page: dict[str, Any] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, recipe: Recipe, **further: Any) -> Project:
+        """Make a project of a recipe; hierarchy files are taken in, places are left out."""
+        spelled = {name: value for name, value in recipe.spell().items() if name not in _PLACES}
+        plan = recipe.plan()
+        for fields in ("quasi_identifiers", "items"):
+            for name, builder in getattr(plan, fields).items():
+                if getattr(builder, "kind", None) == "file":
+                    rows = [list(row) for row in builder.read().to_rows()]
+                    spelled[fields] = {**spelled[fields], name: {"kind": "table", "rows": rows}}
+        return cls(spelled, **further)
+
+    def plan(self) -> Plan:
+        """Return the plan, if it is complete."""
+        return self.as_recipe().plan()
+
+    def as_recipe(self) -> Recipe:
+        """Return the recipe, if it is complete."""
+        return Recipe(**self.recipe)
+
+    # --- files
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Project:
+        """Open a project of Veil (.veil) or of ARX (.deid)."""
+        path = Path(path)
+        if path.suffix.lower() == ARX_SUFFIX:
+            from veil.recipe.deid import read_deid
+
+            return read_deid(path)
+        with Archive(path, times=10) as archive:
+            return _read(archive)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the project: whole, or not at all. Only you may read the file, for recipes name values of the table."""
+        path = Path(path)
+        if path.suffix.lower() != SUFFIX:
+            raise OutputError(f"{path}: a project is called {path.stem}{SUFFIX}")
+        if path.exists() and not overwrite:
+            raise OutputError(f"{path} exists already: choose another name, or let it be replaced")
+        with atomic(path) as temporary:
+            temporary.chmod(0o600)
+            with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
+                for name, content in self._parts().items():
+                    archive.writestr(zipfile.ZipInfo(name), content)
+        return path
+
+    def unpack(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write recipe, hierarchies, certificate and table into a new folder, ready for `veil anonymize`."""
+        folder = Path(folder)
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            raise OutputError(f"{folder} exists already: choose another name") from None
+        except OSError as error:
+            raise OutputError(f"{folder} cannot be made: {error.strerror}") from None
+        made = []
+        for name, content in self._parts(located=True).items():
+            path = folder / name
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            path.write_bytes(content)
+            made.append(path)
+        return made
+
+    def _parts(self, *, located: bool = False) -> dict[str, bytes]:
+        """The parts of the archive by name. With places, the recipe says where its table is and where to write."""
+        recipe, hierarchies = _apart(self.recipe)
+        if located:
+            source = f"{_TABLE}{self.table.name}" if self.table else "table.csv"
+            recipe = {"input": source, "output": "release.csv", **recipe}
+        about = {
+            "format": FORMAT,
+            "version": VERSION,
+            "made_with": f"veil {__version__}",
+            "notes": self.notes,
+            "changes": list(self.changes),
+            "page": self.page,
+            "left_out": list(self.left_out),
+        }
+        parts = {_PROJECT: _json(about), _RECIPE: document_text(recipe).encode(), **hierarchies}
+        if self.certificate is not None:
+            parts[_CERTIFICATE] = _json(self.certificate)
+        if self.table is not None:
+            parts[f"{_TABLE}{_safe(self.table.name)}"] = self.table.content
+        return parts
+
+
+_PLACES = {
+    "input",
+    "tables",
+    "output",
+    "report",
+    "key",
+    "certificate",
+    "sign",
+    "overwrite",
+    "engine",
+    "acknowledge",
+}
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, indent=1).encode()
+
+
+def _safe(name: str) -> str:
+    """Check the name of a table, which becomes the name of a file."""
+    if Path(name).name != name or name in ("", ".", "..") or any(sign in name for sign in "\\:\0"):
+        raise OutputError(f"{name!r} cannot be the name of a table in a project")
+    return name
+
+
+# --- hierarchies that are tables are files of their own
+
+
+def _apart(recipe: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, bytes]]:
+    files: dict[str, bytes] = {}
+    made = dict(recipe)
+    for fields in ("quasi_identifiers", "items"):
+        if fields in made:
+            made[fields] = {name: _file(builder, files) for name, builder in made[fields].items()}
+    return made, files
+
+
+def _file(builder: Any, files: dict[str, bytes]) -> Any:
+    """Put the rows of a table into a file, unless a file would not give back the same."""
+    if not isinstance(builder, Mapping) or builder.get("kind") != "table" or set(builder) != {"kind", "rows"}:
+        return builder
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter=";", lineterminator="\n").writerows(
+        ["NULL" if label is None else label for label in row] for row in builder["rows"]
+    )
+    content = text.getvalue().encode()
+    if _rows(content) != [
+        [None if label is None else str(label) for label in row] for row in builder["rows"]
+    ]:
+        return builder  # such as a label that is called NULL
+    name = f"{_HIERARCHIES}{len(files) + 1}.csv"
+    files[name] = content
+    return name
+
+
+def _rows(content: bytes) -> list[list[str | None]]:
+    reader = csv.reader(io.StringIO(content.decode(), newline=""), delimiter=";", strict=True)
+    return [[None if label.casefold() == "null" else label for label in row] for row in reader if row]
+
+
+def _read(archive: Archive) -> Project:
+    names = set(archive.names)
+    for needed in (_PROJECT, _RECIPE):
+        if needed not in names:
+            raise InputError(f"{archive.path}: is no project of Veil: it has no part {needed!r}")
+    about = parse_json(archive.read(_PROJECT), f"{archive.path}: {_PROJECT}")
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise InputError(f"{archive.path}: is no project of Veil")
+    if about.get("version") != VERSION:
+        raise InputError(
+            f"{archive.path}: has version {about.get('version')!r} of the format, and this Veil reads {VERSION}. Update Veil"
+        )
+    text = _text(archive, _RECIPE)
+    recipe = dict(parse(text, f"{archive.path}: {_RECIPE}").data) if text.strip() not in ("", "{}") else {}
+    for fields in ("quasi_identifiers", "items"):
+        given = recipe.get(fields)
+        if isinstance(given, dict):
+            recipe[fields] = {name: _with_rows(each, archive, names) for name, each in given.items()}
+    made = Project(
+        recipe,
+        _words(about, "notes", archive.path),
+        tuple(_list(about, "changes", archive.path)),
+        left_out=tuple(_list(about, "left_out", archive.path)),
+    )
+    page = about.get("page", {})
+    if not isinstance(page, dict):
+        raise InputError(f"{archive.path}: `page` of {_PROJECT} should be a mapping")
+    made = replace(made, page=page)
+    if _CERTIFICATE in names:
+        certificate = parse_json(archive.read(_CERTIFICATE), f"{archive.path}: {_CERTIFICATE}")
+        if not isinstance(certificate, dict):
+            raise InputError(f"{archive.path}: the certificate is none")
+        made = replace(made, certificate=certificate)
+    tables = [name for name in names if name.startswith(_TABLE)]
+    if len(tables) > 1:
+        raise InputError(f"{archive.path}: has {len(tables)} tables, and may have one")
+    for name in tables:
+        short = name.removeprefix(_TABLE)
+        format_of(Path(short))
+        made = replace(made, table=Attached(short, archive.read(name)))
+    return made
+
+
+def _with_rows(builder: Any, archive: Archive, names: set[str]) -> Any:
+    if not isinstance(builder, str) or not builder.startswith(_HIERARCHIES):
+        return builder
+    if builder not in names:
+        raise PlanError(f"{archive.path}: the hierarchy {builder!r} is not in it")
+    try:
+        return {"kind": "table", "rows": _rows(archive.read(builder))}
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{archive.path}: {builder}: is no hierarchy: {error}") from None
+
+
+def _text(archive: Archive, name: str) -> str:
+    try:
+        return archive.read(name).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{archive.path}: {name} is no UTF-8 text") from None
+
+
+def _words(about: Mapping[str, Any], name: str, path: Path) -> str:
+    value = about.get(name, "")
+    if not isinstance(value, str):
+        raise InputError(f"{path}: `{name}` of {_PROJECT} should be a text")
+    return value
+
+
+def _list(about: Mapping[str, Any], name: str, path: Path) -> list[str]:
+    value = about.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise InputError(f"{path}: `{name}` of {_PROJECT} should be a list of texts")
+    return value

@@ -1,0 +1,54 @@
+"""The section on alternatives: what a release lost most by, and what would keep more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from veil.report.pages.blocks import Block, Cell, Grid, Text, Verbatim, list_names, number, percent
+
+MOST_COLUMNS = 6
+"""Columns of which each alternative tells what it keeps: those of which the release keeps least."""
+
+
+def alternatives(advice: dict[str, Any] | None) -> tuple[Block, ...]:
+    """Put the advice into words; nothing where nobody asked for it."""
+    if advice is None:
+        return ()
+    released, costs = advice["released"], advice["costs"]
+    blocks: list[Block] = []
+    if advice["poor"]:
+        blocks.append(
+            Text(
+                f"Little is left of {list_names(advice['poor'])}. Other releases of the same table were tried out:"
+            )
+        )
+    if costs:
+        name, gain = next(iter(costs.items()))
+        blocks.append(
+            Text(
+                f"Column {name!r} costs most: if it were given up, the others would keep {percent(gain)} more on average."
+            )
+        )
+    shown = sorted(released["kept"], key=released["kept"].__getitem__)[:MOST_COLUMNS]
+    rows: list[tuple[str | Cell, ...]] = [
+        (
+            Cell(each["what"], "good") if each is released else each["what"],
+            "less" if each["promises_less"] else "the same",
+            percent(sum(each["kept"].values()) / max(1, len(each["kept"]))),
+            *(percent(each["kept"].get(name, 0.0)) for name in shown),
+            number(each["suppressed"]),
+        )
+        for each in (released, *advice["alternatives"])
+    ]
+    headings = ("", "Promises", "Kept on average", *map(Verbatim, shown), "Suppressed")
+    blocks += [
+        Grid(headings, tuple(rows), right=tuple(range(2, len(headings)))),
+        Text(
+            "How much columns keep, from 0 % (nothing) to 100 % (all); suppressed records keep nothing. Each alternative was "
+            "verified like the release; release.advice() tells how to get it.",
+            "note",
+        ),
+    ]
+    if not advice["complete"]:
+        blocks.append(Text("There was no time for more; release.advice(time_limit=…) tries longer.", "note"))
+    return tuple(blocks)

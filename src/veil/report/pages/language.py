@@ -1,0 +1,150 @@
+"""The languages of a report. English is what the pages are written in; another language is a catalogue of its texts.
+
+A catalogue (`words/de.json`) holds each English text with its translation. A text with something in it that differs from
+report to report has a hole there: `{0}` is taken over as it is, but numbers are written as the language does; `{#0}` holds
+a number and nothing else, and what fills `{=0}` is translated itself. What no catalogue knows stays English, and what comes from a table or from whoever made the
+release (`Verbatim`) stays as it is. To add a language, add a file and its name to `About.language`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import re
+from collections.abc import Callable, Iterable
+from importlib import resources
+from typing import Any
+
+from veil.report.pages.blocks import (
+    Block,
+    Cell,
+    Code,
+    Folded,
+    Grid,
+    Heading,
+    Picture,
+    Section,
+    Signatures,
+    Text,
+    Verbatim,
+)
+from veil.report.pictures.shapes import Label, Scene
+
+_HOLE = re.compile(r"\{([=#]?)(\d)\}")
+_FILLS = {"": "(.+?)", "=": "(.+?)", "#": r"([\d.,\s%<>≤–-]+)"}
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w.,]*\d)")
+
+
+class Words:
+    """Puts texts into a language.
+
+    >>> Words("de").of("Of 30,162 records, 30,000 are released and 162 suppressed.")
+    'Von 30.162 Datensätzen werden 30.000 freigegeben und 162 unterdrückt.'
+    >>> Words("en").of("Purpose"), Words("de").of("Purpose"), Words("de").of(Verbatim("Purpose"))
+    ('Purpose', 'Zweck', 'Purpose')
+    """
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+
+    def of(self, text: str) -> str:
+        """Return a text in the language."""
+        if self.language == "en" or isinstance(text, Verbatim) or not text:
+            return text
+        exact, patterns = _catalogue(self.language)
+        if text in exact:
+            return exact[text]
+        for pattern, holes, translation in patterns:
+            if found := pattern.fullmatch(text):
+                filled = (
+                    self.of(each) if translated else self._numbers(each)
+                    for translated, each in zip(holes, found.groups(), strict=True)
+                )
+                return _fill(translation, list(filled))
+        for separator in ("; ", ", "):
+            parts = text.split(separator)
+            if len(parts) > 1 and all(self.of(each) != each for each in parts):
+                return separator.join(map(self.of, parts))
+        return text if any(map(str.isalpha, text)) else self._numbers(text)
+
+    def _numbers(self, text: str) -> str:
+        """Write numbers as the language does: where English has a comma, German has a point, and the other way round."""
+        if "'" in text or "`" in text:
+            return text  # names of columns
+        return _NUMBER.sub(lambda found: found[0].translate(str.maketrans(",.", ".,")), text)
+
+    def of_sections(self, sections: Iterable[Section]) -> list[Section]:
+        """Return sections in the language."""
+        return [
+            dataclasses.replace(
+                each, title=self.of(each.title), blocks=tuple(map(self.of_block, each.blocks))
+            )
+            for each in sections
+        ]
+
+    def of_block(self, block: Block) -> Block:
+        """Return a block in the language."""
+        if self.language == "en":
+            return block
+        translated: Block = _TRANSLATED[type(block)](self, block)
+        return translated
+
+    def of_cell(self, cell: str | Cell) -> str | Cell:
+        """Return a cell in the language."""
+        return self.of(cell) if isinstance(cell, str) else dataclasses.replace(cell, text=self.of(cell.text))
+
+    def of_scene(self, scene: Scene) -> Scene:
+        """Return a picture in the language."""
+        if self.language == "en":
+            return scene
+        shapes = [
+            dataclasses.replace(each, text=self.of(each.text)) if isinstance(each, Label) else each
+            for each in scene.shapes
+        ]
+        return dataclasses.replace(scene, title=self.of(scene.title), shapes=shapes)
+
+
+def _grid(words: Words, block: Grid) -> Grid:
+    return dataclasses.replace(
+        block,
+        headings=tuple(map(words.of, block.headings)),
+        rows=tuple(tuple(map(words.of_cell, row)) for row in block.rows),
+    )
+
+
+_TRANSLATED: dict[type, Callable[[Words, Any], Any]] = {
+    Text: lambda words, block: dataclasses.replace(block, text=words.of(block.text)),
+    Heading: lambda words, block: Heading(words.of(block.text)),
+    Grid: _grid,
+    Picture: lambda words, block: dataclasses.replace(block, caption=words.of(block.caption)),
+    Code: lambda words, block: block,
+    Signatures: lambda words, block: Signatures(tuple((words.of(role), name) for role, name in block.people)),
+    Folded: lambda words, block: Folded(words.of(block.title), tuple(map(words.of_block, block.blocks))),
+}
+
+
+def _fill(text: str, holes: list[str]) -> str:
+    return _HOLE.sub(lambda hole: holes[int(hole[2])], text)
+
+
+@functools.cache
+def _catalogue(language: str) -> tuple[dict[str, str], list[tuple[re.Pattern[str], list[bool], str]]]:
+    """Read a catalogue: the texts without holes, and the others as patterns, those with the most letters first."""
+    text = resources.files("veil.report").joinpath("words", f"{language}.json").read_text(encoding="utf-8")
+    known: dict[str, str] = json.loads(text)
+    exact = {each: translation for each, translation in known.items() if not _HOLE.search(each)}
+    rest = sorted(
+        (each for each in known if each not in exact), key=lambda each: (-len(_HOLE.sub("", each)), each)
+    )
+    return exact, [
+        (_pattern(each), [mark == "=" for mark, _ in _HOLE.findall(each)], known[each]) for each in rest
+    ]
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    literal, *rest = _HOLE.split(text)
+    made = re.escape(literal)
+    for mark, literal in zip(rest[::3], rest[2::3], strict=True):
+        made += _FILLS[mark] + re.escape(literal)
+    return re.compile(made, re.DOTALL)

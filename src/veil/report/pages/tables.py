@@ -1,0 +1,31 @@
+"""The section of a report about several tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from veil.report.pages.blocks import Block, Grid, Text, Verbatim, number
+
+
+def of_each(facts: dict[str, Any]) -> tuple[Block, ...]:
+    """Tell of each table what came in and what went out."""
+    return (
+        Text(
+            "These tables are about the same people, and were anonymized together. What an attacker is taken to know of a "
+            "person are the quasi-identifiers of all their rows in all tables; a person is suppressed in all tables or in none."
+        ),
+        Grid(
+            ("Table", "Rows in the input", "Rows released", "Columns released", "SHA-256 of the content"),
+            tuple(
+                (
+                    Verbatim(each["name"]),
+                    number(each["rows_in"]),
+                    number(each["rows"]),
+                    Verbatim(", ".join(each["columns"])),
+                    each["sha256"],
+                )
+                for each in facts["tables"]
+            ),
+            right=(1, 2),
+        ),
+    )

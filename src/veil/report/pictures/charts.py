@@ -1,0 +1,326 @@
+"""The pictures of a report: each is made of plain data of `Findings`, so that it shows no more than a report may tell."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from veil.report.pages.blocks import Verbatim
+from veil.report.pictures.shapes import (
+    ACCENT,
+    AFTER,
+    BEFORE,
+    INK,
+    LINE,
+    SIZE,
+    SOFT,
+    WIDTH,
+    Bar,
+    Dot,
+    Label,
+    Scene,
+    Stroke,
+    short,
+    width_of,
+)
+
+MOST_BARS = 12
+"""Values that a picture of a distribution shows one by one."""
+
+_SMALL = SIZE - 1.5
+_TOP = 34.0
+"""Room for the title and what the colours stand for."""
+
+Row = tuple[str, float | None, float | None]
+"""A label with its share before and after; None where nothing is told."""
+
+
+def risks(found: dict[str, Any]) -> Scene:
+    """Draw which share of the records has which risk of re-identification, before and after."""
+    tables = [found["before"], found["after"]]
+    shares = [None if table is None else _by_risk(table["distribution"]) for table in tables]
+    after = shares[1] or {}
+    rows = [
+        (name, None if shares[0] is None else shares[0].get(name, 0.0), share)
+        for name, share in after.items()
+    ]
+    return _pairs("Records by their risk (1 / size of their class)", _filled(rows))
+
+
+def _by_risk(bins: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Add up all that is at most one in a hundred."""
+    made = {"≤ 1 %": sum(each["share"] for each in bins if each["upper"] <= 0.01)}
+    return made | {f"≤ {100 * each['upper']:.3g} %": each["share"] for each in bins if each["upper"] > 0.01}
+
+
+def class_sizes(found: dict[str, Any]) -> Scene:
+    """Draw which share of the records is in classes of which size, before and after."""
+    tables = [found[which]["class_sizes"] if found[which] else None for which in ("before", "after")]
+    spans = sorted({(each["from"], each["to"]) for table in tables if table for each in table["groups"]})
+
+    def share(table: dict[str, Any] | None, span: tuple[int, int]) -> float | None:
+        if table is None:
+            return None
+        records = {(each["from"], each["to"]): each["records"] for each in table["groups"]}
+        return float(records.get(span, 0) / max(1, table["records"]))
+
+    rows = [
+        (
+            f"{low:,}" if low == high else f"{low:,}–{high:,}",
+            share(tables[0], (low, high)),
+            share(tables[1], (low, high)),
+        )
+        for low, high in spans
+    ]
+    return _pairs("Records by the size of their class", _filled(rows), "no class: every record is suppressed")
+
+
+def _filled(rows: Sequence[Row]) -> list[Row]:
+    """Leave out what holds no record."""
+    return [row for row in rows if row[1] or row[2]]
+
+
+def distribution(found: dict[str, Any]) -> Scene:
+    """Draw how often the released values of a column occur, before and after."""
+    shown = bars(found, _value)
+    before = sum(bar[1] or 0 for bar in shown)
+    after = max(1, sum(bar[2] for bar in shown))
+    rows = [
+        (name, None if found["before"] is None else (old or 0) / max(1, before), new / after)
+        for name, old, new in shown
+    ]
+    return _pairs(_value(found["column"], 40), rows)
+
+
+def bars(found: dict[str, Any], named: Callable[[str | None], str]) -> list[tuple[str, int | None, int]]:
+    """Return the name and both counts of each bar: the most frequent values, the others, what is not shown."""
+    before = found["before"] or [None] * len(found["values"])
+    rows = list(zip(found["values"], before, found["after"], strict=True))
+    most = rows
+    if len(rows) > MOST_BARS:
+        often = sorted(range(len(rows)), key=lambda at: -rows[at][2])[: MOST_BARS - 1]
+        most = [rows[at] for at in sorted(often)]
+    made: list[tuple[str, int | None, int]] = [(named(text), old, new) for text, old, new in most]
+    rest = len(rows) - len(most) + found["others"]
+    if rest:
+        old = None
+        if found["before"] is not None:
+            old = sum(found["before"]) + found["others_before"] - sum(bar[1] or 0 for bar in most)
+        new = sum(found["after"]) + found["others_after"] - sum(bar[2] for bar in most)
+        made.append((f"({rest:,} other values)", old, new))
+    if found["hidden_after"] or found["hidden_before"]:
+        made.append(("(not shown)", found["hidden_before"], found["hidden_after"]))
+    return made
+
+
+def _value(text: str | None, most: int = 24) -> str:
+    """Return what stands in a table, or how it is called there, as a label."""
+    return short(text) if text is None else Verbatim(short(text, most))
+
+
+def _pairs(title: str, rows: Sequence[Row], nothing: str = "nothing to show") -> Scene:
+    """Draw a row for each label: its share after and, where that is told, before."""
+    scene = Scene(title)
+    has_before = any(row[1] is not None for row in rows)
+    _head(scene, title, [("before", BEFORE), ("after", AFTER)] if has_before else [("after", AFTER)])
+    left = min(150.0, max((width_of(row[0]) for row in rows), default=0.0) + 6)
+    room = WIDTH - left - 46
+    most = max((share or 0.0 for row in rows for share in row[1:]), default=0.0) or 1.0
+    thick, apart = (10.0, 5.0) if has_before else (11.0, 6.0)
+    y = _TOP
+    for name, before, after in rows:
+        shown = [each for each in ((before, BEFORE), (after, AFTER)) if each[0] is not None]
+        middle = y + thick * (2 if has_before else 1) / 2
+        scene.add(Label(left - 6, middle + 4, name, "end"))
+        for share, colour in shown:
+            length = room * (share or 0.0) / most
+            scene.add(
+                Bar(left, y, length, thick, colour),
+                Label(left + length + 3, y + thick - 1.5, _share(share), size=_SMALL, colour=SOFT),
+            )
+            y += thick
+        y += apart + (thick if has_before and len(shown) == 1 else 0.0)
+    if not rows:
+        scene.add(Label(0, _TOP + 12, nothing, colour=SOFT))
+        y += 20
+    scene.height = y
+    return scene
+
+
+def _share(value: float | None) -> str:
+    """Write a share in a few letters; what is little does not look like nothing.
+
+    >>> _share(0.1234), _share(0.00001), _share(0.0), _share(1.0)
+    ('12.3 %', '< 0.1 %', '0 %', '100 %')
+    """
+    if value is None:
+        return ""
+    if 0 < value < 0.001:
+        return "< 0.1 %"
+    return f"{100 * value:.1f}".rstrip("0").rstrip(".") + " %"
+
+
+def _head(scene: Scene, title: str, colours: Sequence[tuple[str, str]]) -> None:
+    """Write the title and what each colour stands for."""
+    scene.add(Label(0, 12, title, bold=True))
+    x = 0.0
+    for name, colour in colours:
+        scene.add(Bar(x, 19, 9, 9, colour), Label(x + 13, 27, name, colour=SOFT, size=_SMALL))
+        x += 22 + width_of(name, _SMALL)
+
+
+def correlations(found: dict[str, Any]) -> list[Scene]:
+    """Draw how strongly columns depend on each other, before and after."""
+    return [_heat(found, which) for which in ("before", "after") if found[which] is not None]
+
+
+def _heat(found: dict[str, Any], which: Literal["before", "after"]) -> Scene:
+    names = [_value(name, 14) for name in found["columns"]]
+    wide = max(map(width_of, names)) + 4
+    side = min(34.0, (WIDTH - wide) / len(names))
+    scene = Scene(which)
+    scene.add(Label(0, 12, which, bold=True))
+    top = 20.0
+    for i, row in enumerate(found[which]):
+        y = top + i * side
+        scene.add(Label(wide - 5, y + side / 2 + 4, names[i], "end", size=min(SIZE, side)))
+        for j, value in enumerate(row):
+            x = wide + j * side
+            scene.add(Bar(x, y, side - 1, side - 1, "#f1f1f1" if value is None else _shade(value)))
+            if side >= 22:
+                text = "–" if value is None else "1" if value == 1 else f"{value:.2f}".lstrip("0") or "0"
+                light = value is not None and value > 0.55
+                scene.add(
+                    Label(
+                        x + side / 2,
+                        y + side / 2 + 3,
+                        text,
+                        "middle",
+                        "#ffffff" if light else INK,
+                        size=_SMALL,
+                    )
+                )
+    bottom = top + len(names) * side
+    for j, name in enumerate(names):
+        scene.add(
+            Label(wide + (j + 0.5) * side + 4, bottom + 5, name, "end", turned=True, size=min(SIZE, side))
+        )
+    scene.height = bottom + wide + 4
+    return scene
+
+
+def _shade(value: float) -> str:
+    """Return a blue that is as dark as a value from 0 to 1 is high.
+
+    >>> _shade(0), _shade(1)
+    ('#f2f7fb', '#08306b')
+    """
+    ends = ((0xF2, 0x08), (0xF7, 0x30), (0xFB, 0x6B))
+    return "#" + "".join(f"{round(low + (high - low) * value):02x}" for low, high in ends)
+
+
+def spaces(found: dict[str, Any]) -> list[Scene]:
+    """Draw the evaluated transformations by the sum of their levels: once by score, once by suppressed records."""
+    return [_space(found, "score"), _space(found, "suppressed")]
+
+
+def _space(found: dict[str, Any], by: Literal["score", "suppressed"]) -> Scene:
+    nodes = [each for each in found["nodes"] if each[by] is not None]
+    if by == "score":
+        nodes = [each for each in nodes if each["anonymous"]]
+    title = "Score (lower is better)" if by == "score" else "Suppressed records"
+    points = [
+        (
+            sum(each["levels"]) + (0.0 if each["levels"] == found["chosen"] else _apart(at)),
+            each[by],
+            AFTER if each["anonymous"] else BEFORE,
+            each["levels"] == found["chosen"],
+        )
+        for at, each in enumerate(sorted(nodes, key=lambda each: each["anonymous"]))
+    ]
+    colours = [("anonymous", AFTER)] + ([("not anonymous", BEFORE)] if by == "suppressed" else [])
+    scene = Scene(title)
+    _head(scene, title, [*colours, ("chosen", ACCENT)])
+    if not points:
+        scene.add(Label(0, _TOP + 12, "no transformation to show", colour=SOFT))
+        scene.height = _TOP + 20
+        return scene
+    plane = _Plane(
+        scene, [round(x) for x, *_ in points], [y for _, y, *_ in points], percent=by == "suppressed"
+    )
+    for x, y, colour, chosen in points:
+        place = plane.place(x, y)
+        scene.add(Dot(*place, 2.2, colour))
+        if chosen:
+            scene.add(Dot(*place, 6.0, ACCENT, ring=True))
+    plane.name("sum of levels: specific to general")
+    return scene
+
+
+def _apart(at: int) -> float:
+    """Move a point aside a little, always the same way, so that points do not hide each other."""
+    return ((at * 0.618034) % 1.0 - 0.5) * 0.6
+
+
+def quality(found: Sequence[dict[str, Any]]) -> Scene:
+    """Draw the best score known over the time of the search."""
+    title = "Best score so far (lower is better)"
+    scene = Scene(title)
+    scene.add(Label(0, 12, title, bold=True))
+    points = [(each["seconds"], each["score"]) for each in found]
+    plane = _Plane(scene, [0.0, *(x for x, _ in points)], [y for _, y in points])
+    steps = [plane.place(*points[0])]
+    for (_, before), (x, y) in itertools.pairwise(points):
+        steps += [plane.place(x, before), plane.place(x, y)]
+    scene.add(Stroke(tuple(steps), AFTER, 1.5), *(Dot(*plane.place(x, y), 2.5, AFTER) for x, y in points))
+    plane.name("seconds of search")
+    return scene
+
+
+class _Plane:
+    """Two axes with round numbers, and where a point is between them."""
+
+    def __init__(
+        self, scene: Scene, xs: Sequence[float], ys: Sequence[float], *, percent: bool = False
+    ) -> None:
+        self.scene = scene
+        self.x_ticks, self.y_ticks = round_numbers(min(xs), max(xs)), round_numbers(min(ys), max(ys))
+        texts = [_share(tick) if percent else f"{tick:,.6g}" for tick in self.y_ticks]
+        self.left = max(width_of(text, _SMALL) for text in texts) + 6
+        self.top, self.bottom = _TOP + 6, _TOP + 156
+        scene.height = self.bottom + 34
+        for tick, text in zip(self.y_ticks, texts, strict=True):
+            _, y = self.place(self.x_ticks[0], tick)
+            scene.add(Stroke(((self.left, y), (WIDTH, y)), LINE, 0.7))
+            scene.add(Label(self.left - 5, y + 3, text, "end", SOFT, _SMALL))
+        for tick in self.x_ticks:
+            x, _ = self.place(tick, self.y_ticks[0])
+            scene.add(Label(x, self.bottom + 13, f"{tick:,.6g}", "middle", SOFT, _SMALL))
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        """Return where a point is drawn."""
+        across = (x - self.x_ticks[0]) / (self.x_ticks[-1] - self.x_ticks[0])
+        up = (y - self.y_ticks[0]) / (self.y_ticks[-1] - self.y_ticks[0])
+        return self.left + 8 + across * (WIDTH - self.left - 20), self.bottom - up * (self.bottom - self.top)
+
+    def name(self, text: str) -> None:
+        """Write what the lower axis shows."""
+        self.scene.add(Label((self.left + WIDTH) / 2, self.bottom + 28, text, "middle", SOFT, _SMALL))
+
+
+def round_numbers(low: float, high: float, about: int = 4) -> list[float]:
+    """Return a few round numbers from below the lowest to above the highest.
+
+    >>> round_numbers(0.0, 11.3), round_numbers(3, 3), round_numbers(0.301, 0.499)
+    ([0.0, 5.0, 10.0, 15.0], [2.0, 2.5, 3.0, 3.5, 4.0], [0.3, 0.35, 0.4, 0.45, 0.5])
+    """
+    if not high > low:
+        wide = 10.0 ** math.floor(math.log10(abs(low))) if low else 1.0
+        low, high = low - wide, high + wide
+    raw = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(each * power for each in (1, 2, 5, 10) if each * power >= raw * 0.999)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [round(at * step, 12) for at in range(first, last + 1)]

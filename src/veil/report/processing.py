@@ -1,0 +1,125 @@
+"""A release as a statement in the Data Privacy Vocabulary, for the record of processing activities (Article 30 GDPR).
+
+It tells who gets which columns, for what, under which guarantees, and nothing of the records: no figure, no value, nobody.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from veil.dp.safepub import SafePub
+from veil.errors import OutputError, ParameterError, did_you_mean
+from veil.models import PrivacyModel
+from veil.outcome.outcome import Outcome
+from veil.policy.account import Account
+from veil.policy.linked.graphs import to_turtle
+from veil.policy.linked.reading import text_of_model
+from veil.policy.linked.terms import LEGAL_BASES, PREFIXES, PURPOSES
+from veil.policy.names import element_of
+from veil.recipe.places import PROCESSING_RECORDS
+from veil.tables import atomic
+
+
+def processing_record(
+    outcome: Outcome,
+    *,
+    purpose: str | None = None,
+    recipient: str | None = None,
+    controller: str | None = None,
+    legal_basis: str | Sequence[str] = (),
+    on: date | None = None,
+) -> dict[str, Any]:
+    """Return the statement as a tree of JSON-LD; what policies have said need not be said again."""
+    account = outcome.account if isinstance(outcome.account, Account) else None
+    purpose = purpose or (None if account is None else account.purpose)
+    recipient = recipient or (None if account is None else account.recipient)
+    if purpose is None or recipient is None:
+        raise ParameterError(
+            "a record of processing needs `purpose` and `recipient`: there are no policies that say them"
+        )
+    bases = [_basis(each) for each in ([legal_basis] if isinstance(legal_basis, str) else legal_basis)]
+    if not bases and account is not None:
+        bases = sorted({_BASES.get(each, "LegalBasis") for each in account.legal_bases})
+    on = on or (date.today() if account is None else account.on)
+    used = ("dpv", "dct", "xsd")
+    tree: dict[str, Any] = {
+        "@context": {prefix: PREFIXES[prefix] for prefix in used},
+        "@type": "dpv:Process",
+        "dct:title": f"release for {purpose}, to {recipient}",
+        "dct:issued": {"@value": on.isoformat(), "@type": "xsd:date"},
+        "dpv:hasPurpose": _purpose(purpose),
+        "dpv:hasRecipient": {"@type": "dpv:Recipient", "dct:title": recipient},
+        "dpv:hasProcessing": [{"@id": "dpv:Anonymise"}, {"@id": "dpv:Share"}],
+        "dpv:hasPersonalData": [_column(name, outcome) for name in outcome.table.column_names],
+        "dpv:hasTechnicalMeasure": _measures(outcome),
+    }
+    if controller is not None:
+        tree["dpv:hasDataController"] = {"@type": "dpv:DataController", "dct:title": controller}
+    if bases:
+        tree["dpv:hasLegalBasis"] = [{"@id": f"dpv:{each}"} for each in bases]
+    if account is not None:
+        tree["dct:source"] = sorted({f"sha256:{each}" for chain, _ in account.digests for each in chain})
+    return tree
+
+
+def _purpose(name: str) -> dict[str, Any]:
+    """Name a purpose of the vocabulary, or tell what it is called."""
+    return {"@id": f"dpv:{name}"} if name in PURPOSES else {"@type": "dpv:Purpose", "dct:title": name}
+
+
+_BASES: dict[str, str] = {}
+for _term, _name in LEGAL_BASES.items():
+    _BASES.setdefault(_name, _term)
+    _BASES.setdefault(_term, _term)
+
+
+def _basis(name: str) -> str:
+    if name not in _BASES:
+        raise ParameterError(f"{name!r} is no legal basis.{did_you_mean(name, sorted(_BASES))}")
+    return _BASES[name]
+
+
+def _column(name: str, outcome: Outcome) -> dict[str, Any]:
+    plan = outcome.plan
+    is_sensitive = plan is not None and name in plan.sensitive
+    kinds = ["dpv:PersonalData", *(["dpv:SensitivePersonalData"] if is_sensitive else [])]
+    return {"@type": kinds, "dct:title": name}
+
+
+def _measures(outcome: Outcome) -> list[dict[str, Any]]:
+    plan = outcome.plan
+    models: tuple[PrivacyModel, ...] = () if plan is None else tuple(plan.models)
+    made = [_measure(each) for each in models] or [{"@id": "dpv:Deidentification"}]
+    if outcome.secret or any(role == "pseudonym" for role in _roles(outcome)):
+        made.append({"@id": "dpv:Pseudonymisation"})
+    return made
+
+
+def _roles(outcome: Outcome) -> list[str]:
+    return list(outcome.account.columns.values()) if isinstance(outcome.account, Account) else []
+
+
+def _measure(model: PrivacyModel) -> dict[str, Any]:
+    element = element_of(model)
+    title = str(model) if element is None else text_of_model(element)
+    kind = "dpv:DifferentialPrivacy" if isinstance(model, SafePub) else "dpv:Anonymisation"
+    return {"@type": kind, "dct:title": title}
+
+
+def write_processing_record(outcome: Outcome, path: Path, **said: Any) -> Path:
+    """Write the statement, as JSON-LD or Turtle by the ending of the name."""
+    if path.suffix not in PROCESSING_RECORDS:
+        raise OutputError(
+            f"{path}: a record of processing ends in {' or '.join(PROCESSING_RECORDS)}, not in {path.suffix!r}. Choose another name"
+        )
+    tree = processing_record(outcome, **said)
+    text = (
+        json.dumps(tree, indent=2, ensure_ascii=False) + "\n" if path.suffix == ".jsonld" else to_turtle(tree)
+    )
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return path

@@ -1,0 +1,87 @@
+"""Results show themselves in notebooks: as tables, with a bar while one waits."""
+
+from __future__ import annotations
+
+import nbformat
+import pyarrow as pa
+import pytest
+from nbclient import NotebookClient
+
+import veil
+from veil import KAnonymity, Release
+from veil import hierarchies as h
+from veil.errors import PlanError
+
+TABLE = pa.table({"age": [21, 22, 23, 34, 35, 61], "<i>": list("ffmmff"), "ill": list("ababab")})
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    return veil.anonymize(
+        TABLE,
+        quasi_identifiers={"age": h.intervals(20, 40), "<i>": "suppression"},
+        sensitive="ill",
+        models=KAnonymity(2),
+        suppression_limit=0.2,
+    )
+
+
+def test_results_are_tables(release: Release) -> None:
+    assert release.search is not None
+    for result, told in (
+        (release.risk(), '<td style="text-align:left">uniques</td>'),
+        (release.utility(), "Information left"),
+        (release.search.nodes(), "suppressed"),
+        (veil.risk.propose_roles(TABLE), "Proposed role"),
+        (veil.risk.analyze(TABLE, ["age"]), "prosecutor"),
+        (release.advice(time_limit=5), "kept"),
+    ):
+        shown = result._repr_html_()  # type: ignore[attr-defined]
+        assert "<table>" in shown
+        assert told in shown
+        assert "<i>" not in shown
+    assert release.risk() == tuple(release.risk())
+    assert release.search.nodes()[:1] == [release.search.nodes()[0]]
+
+
+def test_rows_stand_beside_what_they_were(release: Release) -> None:
+    shown = release.beside(4)
+    assert shown.column_names == [
+        "row",
+        "age before",
+        "age after",
+        "<i> before",
+        "<i> after",
+        "ill before",
+        "ill after",
+    ]
+    for row in shown.to_pylist():
+        assert row["age before"] == TABLE["age"][row["row"]].as_py()
+    assert shown["age after"].to_pylist() == release.arrow["age"].to_pylist()[:4]
+    private = pa.table({"id": [1, 1], "age": [3, 3]})
+    several = veil.anonymize(
+        {"a": private, "b": private},
+        person="id",
+        quasi_identifiers={"age": "suppression"},
+        models=KAnonymity(1),
+    )
+    with pytest.raises(PlanError, match=r"release\.key"):
+        several.beside()
+
+
+def test_a_bar_is_shown_under_a_cell_that_takes_long() -> None:
+    cell = (
+        "import time\n"
+        "from veil.base.progress import following\n"
+        "with following(None) as shown:\n"
+        "    shown.phase('searching')\n"
+        "    time.sleep(1.1)\n"
+        "    shown.advance(1, 4, '<b>')\n"
+        "with following(None) as quick:\n"
+        "    quick.phase('over at once')\n"
+    )
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
+    NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
+    outputs = notebook.cells[0].outputs
+    assert len(outputs) == 1
+    assert "done in" in outputs[0].data["text/html"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from veil.base.provided import POLICIES_CARRIED_OUT, REPORT_OF_PRIVATE_TABLE, TABLE_OF_ENGINE
+from veil.base.provided import POLICIES_CARRIED_OUT, REPORT_OF_PRIVATE_TABLE, TABLE_OF_ENGINE, WORKBENCH
 from veil.base.version import __version__ as __version__
 
 if TYPE_CHECKING:  # names for editors and type checkers
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.api.assess import assess as assess
     from veil.api.frontier import frontier as frontier
     from veil.api.mask import mask as mask
+    from veil.api.relax import relax as relax
     from veil.api.release import Release as Release
     from veil.api.run import run as run
     from veil.api.verify import verify as verify
@@ -47,17 +48,21 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.models import SubsetKAnonymity as SubsetKAnonymity
     from veil.models import TCloseness as TCloseness
     from veil.plan.plan import Plan as Plan
+    from veil.recipe import Project as Project
     from veil.recipe import Recipe as Recipe
+    from veil.tables.profile import profile as profile
 
 # What a room asks of one above it, which it must not know (see `veil.base.provided`).
 TABLE_OF_ENGINE.by("veil.engines.questions:hold_relation")
 POLICIES_CARRIED_OUT.by("veil.api.policy:apply")
 REPORT_OF_PRIVATE_TABLE.by("veil.report.private_table:write_private_report")
+WORKBENCH.by("veil.web.serve:serve")
 
 # Names are fetched from their homes when first used: `veil --help` should not wait for the engine. Besides these, every
 # privacy model is one of them.
 _HOMES = {
     "Plan": "veil.plan.plan",
+    "Project": "veil.recipe",
     "Recipe": "veil.recipe",
     "Release": "veil.api.release",
     "SafePub": "veil.dp.safepub",
@@ -72,7 +77,9 @@ _HOMES = {
     "mask": "veil.api.mask",
     "masking": "veil",
     "policy": "veil",
+    "profile": "veil.tables.profile",
     "quality": "veil",
+    "relax": "veil.api.relax",
     "report": "veil",
     "risk": "veil",
     "run": "veil.api.run",

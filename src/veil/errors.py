@@ -7,8 +7,12 @@ Python, recipes and the command line spell the same way out differently: `others
 from __future__ import annotations
 
 import difflib
+import hashlib
+import re
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Self
 
 
@@ -64,6 +68,23 @@ def in_quotes(value: Any) -> str:
     )
 
 
+_PASSWORDS = re.compile(
+    # Of an address, to its last @: passwords may hold one. Taken for a path, it has one slash.
+    r"""(:/{1,2}[^\s:/?#@'"]*:)[^\s'"]*(?=@)"""
+    r"""|((?<![\w-])(?:password|passwd|pwd)=)(?:'[^']*'|"[^"]*"|[^\s&;,)'"]+)""",  # of its options, and as drivers spell it
+    re.IGNORECASE,
+)
+
+
+def without_passwords(text: str) -> str:
+    """Return a text in which passwords of databases do not stand, wherever in it an address does.
+
+    >>> without_passwords("no table 'postgres://ann:s3cr@et@host/db?password=s3cret'")
+    "no table 'postgres://ann:…@host/db?password=…'"
+    """
+    return _PASSWORDS.sub(lambda found: f"{found[1] or found[2]}…", text)
+
+
 Words = tuple[str | Say, ...]
 """A message: text, and ways out in it."""
 
@@ -79,7 +100,7 @@ class VeilError(Exception):
     """
 
     def __init__(self, *words: str | Say) -> None:
-        super().__init__(*words)
+        super().__init__(*(without_passwords(each) if isinstance(each, str) else each for each in words))
 
     @property
     def words(self) -> Words:
@@ -158,3 +179,24 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     if close:
         return f" Did you mean {close[0]!r}?"
     return " Choose from: " + ", ".join(repr(each) for each in names) + "." if names else ""
+
+
+def what_happened(error: BaseException) -> str:
+    """Say what went wrong and where, with an id that the same mistake has again; and nothing that the error itself says, as
+    that may be a value of the table.
+
+    >>> try:
+    ...     int("Quasimodo")
+    ... except ValueError as error:
+    ...     print(what_happened(error))
+    ValueError in ..., id ...
+    """
+    places = []
+    for frame in traceback.extract_tb(error.__traceback__):
+        parts = PurePath(frame.filename).parts
+        inside = parts[len(parts) - 1 - parts[::-1].index("veil") :] if "veil" in parts else ()
+        places.append(f"{'/'.join(inside or parts[-1:])}:{frame.lineno}")
+    ours = [place for place in places if place.startswith("veil/")] or places or ["nowhere"]
+    kind = type(error).__name__
+    id = hashlib.sha256("\n".join([kind, *places]).encode()).hexdigest()[:8]
+    return f"{kind} in {ours[-1]}, id {id}"

@@ -86,7 +86,7 @@ def test_the_release_of_the_lecture() -> None:
 
 
 def test_pseudonyms_are_kept_where_the_policy_asks_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLINIC_KEY", "ab" * 32)
+    monkeypatch.setenv("CLINIC_KEY", "9f2c71e05ad84b36c1f7a40d2e8b95630b1d5e6a7c8f92a3b4c5d6e7f8091a2b")
     keyed = PseudonymizationMethod("HMAC-SHA-256", "pid", attributes(keyRef="vault:7"), ("Name",))
     release = apply(PATIENTS, lecture(keyed), **ASKED, keys={"vault:7": "env:CLINIC_KEY"})
     again = apply(PATIENTS, lecture(keyed), **ASKED, keys={"vault:7": "env:CLINIC_KEY"})
@@ -101,6 +101,26 @@ def test_the_wrong_order_is_refused() -> None:
     with pytest.raises(PlanError, match="Make pseudonyms first"):
         veil.mask(PATIENTS, [recoding, RandomPseudonyms("Name")])
     veil.mask(PATIENTS, [RandomPseudonyms("Name")])
+
+
+def test_a_name_for_pseudonyms_must_not_be_somebodys_value() -> None:
+    for value, column in (("Alice", "Name"), ("Flu", "Disease")):
+        with pytest.raises(PlanError, match=f"attrName '{value}' is a value of column '{column}'"):
+            apply(PATIENTS, lecture(PseudonymizationMethod("PID", value, (), ("Name",))), **ASKED)
+
+
+def test_the_wrong_order_is_refused_in_recipes_too(tmp_path: Path) -> None:
+    pd.DataFrame(PATIENTS.to_pydict()).to_csv(tmp_path / "patients.csv", index=False)
+    for name in ("out", "secret"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "steps.yaml").write_text(
+        "input: patients.csv\noutput: out/out.csv\napart: secret\nsteps:\n"
+        "  - {kind: GlobalRecoding, column: Name, mapping: {Alice: Ali**, Bob: B**, Axel: Ax**}}\n"
+        "  - {kind: RandomPseudonyms, columns: [Name]}\n"
+    )
+    with pytest.raises(PlanError, match="Make pseudonyms first"):
+        veil.run(tmp_path / "steps.yaml")
+    assert not list((tmp_path / "out").iterdir())
 
 
 def test_any_kind_of_table_comes_back(tmp_path: Path) -> None:
@@ -403,7 +423,7 @@ def test_values_that_nobody_lists_need_a_hierarchy() -> None:
 
 
 def test_nothing_that_is_told_names_a_person_a_key_or_a_value(tmp_path: Path) -> None:
-    secret = "5ec2e7" * 8
+    secret = "9f2c71e05ad84b36c1f7a40d2e8b9563"
     keyed = PseudonymizationMethod("HMAC-SHA-256", "pid", attributes(keyRef="vault:7"), ("Name",))
     (tmp_path / "clinic.key").write_text(secret)
     release = apply(PATIENTS, lecture(keyed), **ASKED, keys={"vault:7": tmp_path / "clinic.key"})
@@ -512,17 +532,3 @@ def test_whatever_people_ask_is_met_row_by_row(asked: list[tuple[int, int, int, 
 
 def chain(age: int) -> tuple[str, str, str]:
     return str(age), f"{age // 10}*", "*"
-
-
-def test_records_of_one_person_are_no_crowd() -> None:
-    """Each policy asks for classes of some records, which the rows of one person must not fill."""
-    policies = many()
-    ids = [each for each in policies for _ in range(2)]
-    table = table_of(policies).take(pa.array(np.repeat(np.arange(len(policies)), 2)))
-    assert table["policy_id"].to_pylist() == ids
-    with pytest.raises(PlanError, match=r"'policy_id': 4 policies have several records.* say person=None"):
-        apply(table, policies, **ASKED)
-    with pytest.raises(PlanError, match="one record of each person"):
-        apply(table, policies, **ASKED, person="policy_id")
-    shared = apply(table, policies, **ASKED, person=None)
-    assert shared.verification.holds

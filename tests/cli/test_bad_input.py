@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,103 @@ RECIPES: dict[str, tuple[Callable[[str], str], list[str]]] = {
     "not YAML": (lambda text: text + "others: [\n", ["recipe.yaml, line 13", "not YAML"]),
     "level too high": (lambda text: text + "maximum_levels: {sex: 9}\n", ["level 9", "'sex'", "0 to 1"]),
 }
+
+
+BOMB = "".join(f"x{at}: &x{at} [{', '.join([f'*x{at - 1}'] * 10) if at else 'a'}]\n" for at in range(12))
+
+HOSTILE: dict[str, tuple[Callable[[str], str], list[str]]] = {
+    "an alias bomb": (
+        lambda text: BOMB + text,
+        ["recipe.yaml, line 5", "aliases stand for more than 10,000"],
+    ),
+    "deep lists": (
+        lambda text: f"{text}marker: {'[' * 9_000}",
+        ["recipe.yaml: is nested more than 100 deep"],
+    ),
+    "deep mappings": (lambda text: f"{text}marker: {'{a: ' * 9_000}", ["nested more than 100 deep"]),
+    "deep dashes": (lambda text: f"{text}marker:\n  {'- ' * 9_000}1", ["nested more than 100 deep"]),
+    "kind is a mapping": (
+        lambda text: text.replace("kind: KAnonymity", "kind: {a: 1}"),
+        ["recipe.yaml, line 10", "`models[0]`", "`kind` should be a word, one of", "not {'a': 1}"],
+    ),
+    "kind of a hierarchy is a list": (
+        lambda text: text.replace("kind: intervals", "kind: [1]"),
+        ["recipe.yaml, line 4", "`kind` should be a word"],
+    ),
+    "kind of the input is a list": (
+        lambda text: text.replace("input: patients.csv", "input: {path: patients.csv, kind: []}"),
+        ["recipe.yaml, line 1", "`kind` should be a word"],
+    ),
+    "kind of the quality is a mapping": (
+        lambda text: text + "quality: {kind: {a: 1}}\n",
+        ["recipe.yaml, line 12", "`kind` should be a word"],
+    ),
+    "NUL in the output": (
+        lambda text: text.replace("output: release.csv", 'output: "release\\0.csv"'),
+        ["recipe.yaml, line 2", "NUL character"],
+    ),
+    "NUL in a hierarchy": (lambda text: text.replace("redaction", '"z\\0.csv"'), ["line 6", "NUL character"]),
+    "a codec that is none of text": (
+        lambda text: text.replace("input: patients.csv", "input: {path: patients.csv, encoding: hex}"),
+        ["`encoding` of Csv should be a known encoding", "'hex'"],
+    ),
+    "5,000 digits": (lambda text: text.replace("k: 2", f"k: {'9' * 5_000}"), ["more than 1,000 digits"]),
+    "a very large number of lines": (
+        lambda text: text.replace("input: patients.csv", f"input: {{path: patients.csv, skip: {'9' * 30}}}"),
+        ["recipe.yaml, line 1", "skip"],
+    ),
+    "a very large k": (lambda text: text.replace("k: 2", f"k: {'9' * 400}"), ["only 6"]),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_recipe_of_a_stranger(folder: Path, name: str) -> None:
+    change, told = HOSTILE[name]
+    (folder / "recipe.yaml").write_text(change(RECIPE))
+    _refused(folder, ("anonymize", "recipe.yaml"), *told)
+    assert veil("check", "recipe.yaml").code in (0, 1, 2)
+
+
+def test_a_limit_no_search_reaches_is_no_limit(folder: Path) -> None:
+    (folder / "recipe.yaml").write_text(f"{RECIPE}check_limit: {'9' * 400}\n")
+    assert veil("anonymize", "recipe.yaml", "-o", "limited.csv").code == 0
+    (folder / "recipe.yaml").write_text(RECIPE)
+    assert veil("anonymize", "recipe.yaml", "-o", "release.csv").code == 0
+    assert (folder / "limited.csv").read_text() == (folder / "release.csv").read_text()
+
+
+def test_a_k_no_table_reaches_has_no_solution(folder: Path) -> None:
+    (folder / "recipe.yaml").write_text(
+        RECIPE.replace("KAnonymity, k: 2", f"SubsetKAnonymity, m: 1, k: {'9' * 400}")
+    )
+    before = contents(folder)
+    ran = veil("anonymize", "recipe.yaml")
+    assert ran.code == 4
+    assert "no transformation fulfils" in ran.err
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--model", f"k-anonymity:{'9' * 5_000}"),
+        ("--qi", f"age=intervals:{'9' * 5_000}"),
+        ("--suppression-limit", "9" * 5_000),
+        ("--check-limit", "9" * 5_000),
+        ("--model", f"k-map:5,population={'9' * 5_000}"),
+    ],
+)
+def test_numbers_without_end_on_the_command_line(folder: Path, words: tuple[str, ...]) -> None:
+    _refused(folder, ("anonymize", "patients.csv", "-o", "release.csv", *PLAN, *words))
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"a":' * 5_000, '{"veil_certificate": ' + "9" * 5_000 + "}", "[]", "null", "\0"]
+)
+def test_a_certificate_or_budget_of_a_stranger(folder: Path, text: str) -> None:
+    (folder / "stranger.json").write_text(text)
+    _refused(folder, ("verify", "patients.csv", "--certificate", "stranger.json"), "stranger.json")
+    _refused(folder, ("budget", "show", "patients.csv", "--budget", "stranger.json"))
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -283,19 +381,22 @@ def test_a_file_that_may_not_grow(folder: Path) -> None:
 
 def test_unexpected_errors_are_apologized_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
-        raise ZeroDivisionError("the engine came off")
+        raise ZeroDivisionError("Quasimodo has HIV")
 
     monkeypatch.setattr("veil.api.run.anonymize", broken)
     before = contents(folder)
     ran = veil("anonymize", "recipe.yaml")
     assert ran.code == 70
     assert "sorry" in ran.err
-    assert "the engine came off" in ran.err
+    assert "Quasimodo" not in ran.err  # it may be a value of the table
+    assert re.search(r"ZeroDivisionError in veil/api/run\.py:\d+, id [0-9a-f]{8}", ran.err)
     assert "--debug" in ran.err
     assert "Traceback" not in ran.err
+    assert veil("anonymize", "recipe.yaml").err == ran.err  # the same mistake has the same id
     ran = veil("--debug", "anonymize", "recipe.yaml")
     assert ran.code == 70
     assert "Traceback" in ran.err
+    assert "look through them before you pass them on" in ran.err
     assert contents(folder) == before
 
 

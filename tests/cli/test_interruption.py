@@ -79,7 +79,7 @@ def test_in_the_middle_of_writing(folder: Path, number: int, code: int) -> None:
 
 
 def test_after_writing_it_says_what_is_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(*_: object) -> None:
+    def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("veil.cli.anonymize._show", stop)

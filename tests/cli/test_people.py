@@ -38,3 +38,41 @@ def test_people_are_counted_and_shown(tmp_path: Path) -> None:
     assert "NOT CHECKED: 2-anonymity, in people" in checked.out
     found = veil("assess", str(tmp_path / "visits.csv"), "--qi", "age", "--person", "patient")
     assert "k = 1" in found.out
+
+
+def test_what_turns_pseudonyms_back_is_kept_apart(tmp_path: Path) -> None:
+    table = pa.table({"patient": ["P1", "P1", "P2", "P2"], "age": [23, 23, 27, 27]})
+    csv.write_csv(table, tmp_path / "visits.csv")
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "open").mkdir()
+    done = veil(
+        "anonymize", str(tmp_path / "visits.csv"), "--qi", "age=intervals:10", "--model", "k-anonymity:2", "--person",
+        "patient", "--knows", "all rows", "--identifying", "patient=pseudonym", "--output",
+        str(tmp_path / "open" / "out.csv"), "--apart", str(tmp_path / "secret"),
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    key = csv.read_csv(tmp_path / "secret" / "pseudonyms.csv")
+    assert sorted(key["value"].to_pylist()) == ["P1", "P2"]
+    released = (tmp_path / "open" / "out.csv").read_text()
+    assert all(pseudonym in released for pseudonym in key["pseudonym"].to_pylist())
+    assert "P1" not in released
+
+
+def test_masks_are_told_who_is_who(tmp_path: Path) -> None:
+    table = pa.table({"patient": [f"P{i // 2}" for i in range(16)], "age": [23, 24, 27, 28] * 4})
+    csv.write_csv(table, tmp_path / "visits.csv")
+    asked = [
+        "mask",
+        str(tmp_path / "visits.csv"),
+        "-o",
+        str(tmp_path / "out.csv"),
+        "--step",
+        "k-ward:age,k=2",
+    ]
+    refused = veil(*asked)
+    assert refused.code != 0
+    assert "--person patient" in " ".join(refused.err.split())
+    done = veil(*asked, "--person", "patient")
+    assert done.code == 0, done.err
+    assert "in people" in " ".join(done.out.split())
+    assert csv.read_csv(tmp_path / "out.csv").column_names == ["age"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -85,14 +86,52 @@ def test_apply(clinic: Path) -> None:
     assert (code, "exists already" in told) == (2, True)
 
 
-def test_several_records_under_one_policy_need_a_word(clinic: Path) -> None:
+def test_apply_says_what_no_model_judges_and_that_it_was_acknowledged(clinic: Path) -> None:
+    asked = ("policy", "apply", clinic / "patients.csv", clinic / "policies", "--purpose", "research")
+    asked = (*asked, "--recipient", "lab", "--apart", clinic / "secret", "--overwrite")
+    code, told = run(*asked, "-o", clinic / "out" / "release.csv")
+    assert code == 0, told
+    assert "Before you sign" in told
+    (key, *more) = re.findall(r"--acknowledge ('[^']+'|\S+)", told)
+    words = [word for each in (key, *more) for word in ("--acknowledge", each.strip("'"))]
+    certificate = clinic / "out" / "certificate.json"
+    code, told = run(*asked, "-o", clinic / "out" / "other.csv", *words, "--certificate", certificate)
+    assert code == 0, told
+    assert "Before you sign" not in told
+    assert json.loads(certificate.read_text())["acknowledged"] == words[1::2]
+
+
+def test_several_records_under_one_policy_are_one_persons(clinic: Path) -> None:
     lines = (clinic / "patients.csv").read_text().splitlines()
     (clinic / "patients.csv").write_text("\n".join([*lines, *lines[1:]]) + "\n")
-    asked = ("--purpose", "research", "--recipient", "lab", "-o", clinic / "release.csv")
-    code, told = run("policy", "apply", clinic / "patients.csv", clinic / "policies", *asked)
-    assert (code, "--person null" in told) == (2, True)
-    code, _ = run("policy", "apply", clinic / "patients.csv", clinic / "policies", *asked, "--person", "null")
-    assert code == 0
+    asked = ("--purpose", "research", "--recipient", "lab", "--apart", clinic / "secret")
+    for at, person in enumerate(((), ("--person", "null"), ("--person", "Name"))):
+        target = clinic / "out" / f"{at}.csv"
+        code, _ = run(
+            "policy",
+            "apply",
+            clinic / "patients.csv",
+            clinic / "policies",
+            *asked,
+            *person,
+            "-o",
+            target,
+            "--overwrite",
+        )
+        assert code == 0
+        assert "Name" not in target.read_text()
+    code, told = run(
+        "policy",
+        "apply",
+        clinic / "patients.csv",
+        clinic / "policies",
+        *asked,
+        "--person",
+        "Nam",
+        "-o",
+        clinic / "out" / "x.csv",
+    )
+    assert (code, "Did you mean 'Name'" in told) == (2, True)
 
 
 def test_a_recipe_spells_the_same(clinic: Path) -> None:
@@ -108,6 +147,39 @@ def test_a_recipe_spells_the_same(clinic: Path) -> None:
     )
     with pytest.raises(veil.VeilError, match="purpse"):
         veil.run(clinic / "wrong.yaml")
+
+
+def test_the_command_line_carries_a_recipe_out(clinic: Path) -> None:
+    (clinic / "recipe.yaml").write_text(
+        "input: patients.csv\noutput: out/release.csv\napart: secret\n"
+        "policy: {policies: policies, purpose: research, recipient: lab}\n"
+    )
+    code, told = run("policy", "apply", clinic / "recipe.yaml")
+    assert code == 0, told
+    assert "537**" in (clinic / "out" / "release.csv").read_text()
+    code, told = run(
+        "policy", "apply", clinic / "recipe.yaml", "-o", clinic / "out" / "other.csv", "--overwrite"
+    )
+    assert (code, (clinic / "out" / "other.csv").exists()) == (0, True)
+    code, told = run("policy", "apply", clinic / "recipe.yaml", "--purpose", "billing")
+    assert (code, "says what is asked, and so does --purpose" in told) == (2, True)
+    code, told = run("policy", "apply", clinic / "recipe.yaml", clinic / "policies")
+    assert (code, "Say it in the recipe" in told) == (2, True)
+    code, told = run("policy", "apply", clinic / "patients.csv", clinic / "policies", "-o", clinic / "x.csv")
+    assert (code, "--purpose is missing" in told) == (2, True)
+    code, told = run("policy", "apply", clinic / "patients.csv")
+    assert (code, "say where the policies are" in told) == (2, True)
+
+
+def test_another_command_says_which_one_it_is(tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    places = "input: a.csv\noutput: b.csv\n"
+    recipe.write_text(f"{places}policy: {{policies: policies, purpose: research, recipient: lab}}\n")
+    code, told = run("anonymize", recipe)
+    assert (code, "veil policy apply" in told) == (2, True)
+    recipe.write_text(f"{places}steps: [{{kind: TopCoding, column: age, threshold: 90}}]\n")
+    code, told = run("anonymize", recipe)
+    assert (code, "veil mask" in told) == (2, True)
 
 
 def test_due(clinic: Path) -> None:
@@ -138,3 +210,50 @@ def test_compare(clinic: Path) -> None:
     (clinic / "consent.owl").write_text("ObjectSomeValuesFrom(spl:hasData svd:AnyData)")
     assert run("policy", "compare", clinic / "controller.owl", clinic / "consent.owl")[0] == 0
     assert run("policy", "compare", clinic / "consent.owl", clinic / "controller.owl")[0] == 1
+
+
+def test_a_statement_for_the_record_of_processing(clinic: Path) -> None:
+    words = (
+        "policy",
+        "apply",
+        clinic / "patients.csv",
+        clinic / "policies",
+        "--purpose",
+        "research",
+        "--recipient",
+        "lab",
+    )
+    out = clinic / "out"
+    where = ("-o", out / "release.csv", "--apart", clinic / "secret")
+    code, told = run(*words, *where, "--processing-record", out / "record.json")
+    assert (code, "should end in .jsonld or .ttl" in told) == (2, True)
+    assert list(out.iterdir()) == []
+    code, told = run(*words, *where, "--processing-record", out / "record.jsonld")
+    assert (code, "record.jsonld" in told) == (0, True)
+    assert json.loads((out / "record.jsonld").read_text())["dpv:hasRecipient"]["dct:title"] == "lab"
+
+
+def test_a_population(clinic: Path) -> None:
+    data = (datum("age", "QID"), datum("ill", "SD"))
+    (clinic / "two").mkdir()
+    for name in ("a", "b"):
+        write(policy(name, data, (model("k-Map", k=2),)), clinic / "two" / f"{name}.json")
+    (clinic / "two.csv").write_text("age,ill,policy_id\n1,flu,a\n2,cold,b\n")
+    (clinic / "all.csv").write_text("age\n1\n1\n2\n2\n2\n")
+    words = (
+        "policy",
+        "apply",
+        clinic / "two.csv",
+        clinic / "two",
+        "--purpose",
+        "research",
+        "--recipient",
+        "lab",
+    )
+    code, told = run(*words, "-o", clinic / "out" / "release.csv")
+    assert (code, "--population" in told) == (2, True)
+    code, told = run(*words, "-o", clinic / "all.csv", "--population", clinic / "all.csv", "--overwrite")
+    assert (code, "would replace what it is made from" in told) == (2, True)
+    code, told = run(*words, "-o", clinic / "out" / "release.csv", "--population", clinic / "all.csv")
+    assert code == 0
+    assert sorted((clinic / "out" / "release.csv").read_text().split()[1:]) == ["1,flu", "2,cold"]

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from veil.api.open import Engine, check_people, find_relation, open_for_plan
+from veil.api.open import Engine, check_people, find_relation, open_for_plan, open_tables
 from veil.api.release import Release
 from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
@@ -18,11 +18,13 @@ from veil.errors import InputError, ParameterError, PlanError, Say
 from veil.lattice import Strategy
 from veil.local_recoding import Mode
 from veil.local_recoding.recode import recode
+from veil.masking.items.in_plan import with_items
 from veil.models import PrivacyModel
 from veil.outcome.generalize import generalize, search_best
 from veil.outcome.outcome import Outcome
 from veil.plan.plan import ASK, Aggregation, Plan, Treatment
 from veil.plan.prepare import prepare
+from veil.plan.several import Stacked, for_several
 from veil.quality import QualityModel
 from veil.tables import Format, Source
 from veil.verification.outcome import verified
@@ -38,7 +40,9 @@ def anonymize(
     insensitive: str | Iterable[str] = (),
     identifying: str | Iterable[str] | Mapping[str, Treatment] = (),
     microaggregated: Mapping[str, Aggregation] | None = None,
+    items: Mapping[str, Any] | None = None,
     person: str | None = "ask",
+    pseudonym_key: str | None = None,
     knows: Literal["one row", "all rows"] = "one row",
     others: Literal["keep", "drop"] | None = None,
     quality: str | QualityModel = "loss",
@@ -54,7 +58,7 @@ def anonymize(
     order: Literal["random", "input"] = "random",
     local: Mode | None = None,
     parts: int | bool | None = None,
-    format: Format | None = None,
+    format: Format | Mapping[str, Format] | None = None,
     engine: Engine = "auto",
     threads: int | None = None,
     progress: ProgressLike = None,
@@ -70,7 +74,7 @@ def anonymize(
         A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or a table that an
         engine holds (see `veil.engines`): an Ibis table, a Spark DataFrame, a table of a database such as
         "postgres://user@host/database#table", a folder or pattern of Parquet or CSV files. Or several tables about the same
-        people, by name, such as `{"patients": ..., "visits": ...}`, which `person` tells apart: see `veil.api.several`.
+        people, by name, such as `{"patients": ..., "visits": ...}`, which `person` tells apart: `release.tables` has each of them.
     plan
         What is asked, if it is there as a `Plan`; otherwise give its fields, which are the keywords up to `order`.
     quasi_identifiers
@@ -86,10 +90,16 @@ def anonymize(
         Quasi-identifiers of which one value is published for each class, such as `{"age": "mean"}`: the mean,
         geometric mean, median, mode, interval or set of the class. A column that also has a hierarchy in
         `quasi_identifiers` forms classes along with the others; one that has none does not.
+    items
+        Sensitive columns that hold sets (lists, or text with a separator), each with a hierarchy of its items, or None. Items
+        become groups or are left out, one by one, until the KMAnonymity of the column holds within each class.
     person
         The column that tells people apart, if somebody may have several rows. Every model, every limit and the verifier
         then count people, not rows. The column is identifying without being listed: it is removed. None says that every
         row is a person of its own.
+    pseudonym_key
+        Where the secret key of pseudonyms is: a file, or "env:NAME" for an environment variable. The same person then has
+        the same pseudonym in every release with that key. By default pseudonyms are random, and other ones each time.
     knows
         What an attacker may know of somebody with several rows: the quasi-identifiers of "one row", or of "all rows".
     others
@@ -157,22 +167,27 @@ def anonymize(
     >>> release.transformation, sorted(release.table["age"].to_pylist())
     ({'age': 1}, ['[20, 30[', '[20, 30[', '[30, 40[', '[30, 40['])
     """
-    if isinstance(source, Mapping):
-        given = _for_several(locals()) if plan is None else locals()
-        return _several(source, _plan_of(plan, given), given)
-    plan = _plan_of(plan, locals())
+    several, given = isinstance(source, Mapping), locals()
+    if several:
+        _check_several(given)
+    plan = _plan_of(plan, _for_several(given) if several and plan is None else given)
     if local is not None and not isinstance(local, Mode):
         raise ParameterError(
             f"`local` should be a mode of local recoding, for example FastIterative(), not {local!r}"
         )
     with following(progress) as shown:
-        shown.phase("reading the table")
+        shown.phase("reading the tables" if several else "reading the table")
         if parts is not None and parts is not False:
-            outcome = _in_parts(source, plan, local, parts, format, engine, threads, shown)
+            outcome = _in_parts(source, plan, local, parts, _one_format(format), engine, threads, shown)
         else:
             if local is not None:
                 plan = local.first(plan)
-            opened = open_for_plan(source, plan, format, engine, shown)
+            if isinstance(source, Mapping):
+                opened: Source = open_tables(source, plan, _format_of_each(format))
+            else:
+                opened = open_for_plan(source, plan, _one_format(format), engine, shown)
+            if isinstance(opened, Stacked):
+                plan = opened.plan
             if any(isinstance(model, SafePub) for model in plan.models):
                 outcome = _privately(opened, plan, local, accountant, for_testing_seed, cancel, shown)
             elif accountant is not None or for_testing_seed is not None:
@@ -183,12 +198,31 @@ def anonymize(
                 outcome = _by_search(opened, plan, threads, cancel, shown)
             if local is not None:
                 outcome = recode(outcome, local, threads=threads, progress=shown, cancel=cancel)
+            outcome = with_items(outcome)
         shown.phase("verifying")
         return Release(verified(outcome))
 
 
+def _check_several(given: Mapping[str, Any]) -> None:
+    """Refuse what goes with one table alone."""
+    if given["parts"] not in (None, False) or given["engine"] not in ("auto", "memory"):
+        raise PlanError("several tables are anonymized in memory: leave `parts` and `engine` out")
+
+
+def _format_of_each(format: Format | Mapping[str, Format] | None) -> Mapping[str, Format]:
+    if format is not None and not isinstance(format, Mapping):
+        raise PlanError(f"`format` of several tables says which table it is of: {{'visits': {format!r}}}")
+    return format or {}
+
+
+def _one_format(format: Format | Mapping[str, Format] | None) -> Format | None:
+    if isinstance(format, Mapping):
+        raise PlanError(f"`format` of one table is a format, such as Csv(separator=';'), not {format!r}")
+    return format
+
+
 def _for_several(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords for several tables: an attacker knows all rows, and keys become pseudonyms unless told otherwise."""
+    """Return the keywords with what several tables change in them."""
     person, named = given["person"], given["identifying"]
     if person in (None, ASK):
         return dict(given)
@@ -197,28 +231,7 @@ def _for_several(given: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(named, Mapping)
         else dict.fromkeys([named] if isinstance(named, str) else named, "remove")
     )
-    return {**given, "knows": "all rows", "identifying": {person: "pseudonym", **treated}}
-
-
-def _several(sources: Mapping[str, Any], plan: Plan, given: Mapping[str, Any]) -> Release:
-    """Several tables about the same people."""
-    from veil.api.several import anonymize_tables
-
-    for name, default in (
-        ("local", None),
-        ("format", None),
-        ("accountant", None),
-        ("for_testing_seed", None),
-    ):
-        if given[name] is not default:
-            raise PlanError(f"`{name}` goes with one table, and these are several: leave it out")
-    if given["parts"] not in (None, False) or given["engine"] not in ("auto", "memory"):
-        raise PlanError("several tables are anonymized in memory: leave `parts` and `engine` out")
-    with following(given["progress"]) as shown:
-        shown.phase("reading the tables")
-        return anonymize_tables(
-            sources, plan, threads=given["threads"], progress=shown, cancel=given["cancel"]
-        )
+    return {**given, **for_several(person, treated)}
 
 
 def _plan_of(plan: Plan | None, given: Mapping[str, Any]) -> Plan:
@@ -249,6 +262,15 @@ def _plan_of(plan: Plan | None, given: Mapping[str, Any]) -> Plan:
     return plan
 
 
+def anonymize_source(
+    source: Source, plan: Plan, *, threads: int | None = None, cancel: Callable[[], bool] | None = None
+) -> Release:
+    """Carry out another plan on a table that is open already, or on several."""
+    if isinstance(source, Stacked):
+        source = source.asked_for(plan)
+    return Release(verified(with_items(_by_search(source, plan, threads, cancel, Progress()))))
+
+
 def _by_search(
     source: Source, plan: Plan, threads: int | None, cancel: Callable[[], bool] | None, progress: Progress
 ) -> Outcome:
@@ -273,6 +295,12 @@ def _privately(
     """A random sample, generalized and suppressed so that it is differentially private."""
     if local is not None:
         raise PlanError("SafePub suppresses records for good: leave `local` out")
+    if plan.items:
+        raise PlanError(
+            "what becomes of items follows from all of them, which differential privacy does not allow for: leave ",
+            Say("items"),
+            " out",
+        )
     progress.phase("searching and drawing")
     chance = Randomness() if seed is None else Randomness.for_testing(seed)
     return publish(source, plan, accountant=accountant, randomness=chance, cancel=cancel)
@@ -291,11 +319,8 @@ def _in_parts(
     """Each part of a table that an engine holds by itself."""
     if local is not None:
         raise PlanError("`parts` have transformations of their own: leave `local` out")
-    if plan.person_column is not None:
-        raise PlanError(
-            "`parts` are anonymized each by itself, and a person may have rows in several: leave `parts` out, or ",
-            Say("person"),
-        )
+    if plan.items:
+        raise PlanError("items are generalized in memory: leave `parts` out, or ", Say("items"))
     relation = find_relation(source, format, "duckdb" if engine == "auto" else engine)
     if relation is None:
         raise InputError(

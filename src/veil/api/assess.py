@@ -16,6 +16,7 @@ from veil.errors import ParameterError, PlanError, Say, did_you_mean
 from veil.hierarchies import Hierarchy
 from veil.models import MODELS, PrivacyModel, Strength
 from veil.models.subset import subset_of
+from veil.models.uniqueness import PopulationUniqueness
 from veil.outcome.outcome import outcome_of
 from veil.plan.parameters import hierarchy_builder
 from veil.plan.people import number_people
@@ -142,11 +143,20 @@ def _strongest(
     persons = published.persons
     if persons is None:
         return model.strongest(published, attributes)
-    if not model.counts_people or (persons.all_rows and model.reads_labels):
+    if not _counts(model, all_rows=persons.all_rows):
         return []
     # A model that reads one value of each person says nothing of those who show two.
-    decided = [name for name in attributes if model.view != "one value" or not published.undecided(name)]
-    return model.strongest(published.viewed(model.view), decided)
+    read = model.views[0]
+    plain = len(model.views) == 1 and read != "one value"
+    decided = [name for name in attributes if plain or not published.undecided(name)]
+    return model.strongest(published.viewed(read), decided)
+
+
+def _counts(model: type[PrivacyModel], *, all_rows: bool) -> bool:
+    """Whether a kind of model can count people: estimates take everybody once, which one row of each does not show."""
+    if model is PopulationUniqueness:
+        return all_rows
+    return model.counts_people and (not all_rows or not model.reads_labels or model.judges_sizes)
 
 
 def _names(given: Any, parameter: str) -> list[str]:

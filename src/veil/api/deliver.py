@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,14 +12,18 @@ import numpy as np
 import pyarrow as pa
 
 from veil.api.targets import Together, check_targets, goes_along
-from veil.base.progress import ProgressLike
+from veil.base.progress import ProgressLike, following
+from veil.engines.database import Database, is_url
+from veil.engines.fetch import Fetched
 from veil.engines.held import EngineHeld
 from veil.errors import OutputError, PlanError, Say
 from veil.outcome.outcome import Outcome
 from veil.outcome.written import Written
+from veil.recipe.places import is_folder
 from veil.tables import Csv, Source, output_format, write
 from veil.tables.arrow import only_used_categories
 from veil.tables.csv.writer import write_csv
+from veil.tables.writing import file_name
 from veil.verification.delivered import check_frame
 from veil.verification.files import check_file
 
@@ -54,6 +58,24 @@ def key_of(outcome: Outcome) -> Any:
     return key if frame is None else frame.from_arrow(key, frozenset())
 
 
+def rows_beside(outcome: Outcome, rows: int) -> pa.Table:
+    """Return the first rows of the release, each column beside that of the same rows of the input."""
+    if outcome.is_condensed:
+        refuse_key()
+    if outcome.tables or outcome.statement is not None:
+        raise PlanError(
+            "rows are put beside each other where one table was anonymized and each row stays one: ask `release.key`"
+        )
+    places = outcome.origins[:rows]
+    before, after = outcome.original.take(pa.array(places)), outcome.table.slice(0, rows)
+    columns: dict[str, Any] = {"row": pa.array(places)}
+    for name in dict.fromkeys([*before.column_names, *after.column_names]):
+        for when, table in (("before", before), ("after", after)):
+            if name in table.column_names:
+                columns[f"{name} {when}"] = table[name]
+    return pa.table(columns)
+
+
 def refuse_key() -> NoReturn:
     """Say why there is no key to a table that an engine holds."""
     raise PlanError(
@@ -82,6 +104,12 @@ def _key(outcome: Outcome) -> pa.Table:
         raise PlanError(
             "a differentially private release has no key: the promise rests on nobody knowing who was drawn. Leave `key` out"
         )
+    if outcome.plan is not None and outcome.plan.items and outcome.plan.person_column is not None:
+        raise PlanError(
+            "rows of a person have become one, which has no row of the input to go with: let ",
+            Say("identifying"),
+            f" make pseudonyms of {outcome.plan.person_column!r}, whose key tells who is who",
+        )
     used = getattr(outcome.account, "rows", None)  # of those whose policies allow it
     rows = outcome.origins if used is None else used[outcome.origins]
     return pa.table({"release row": np.arange(outcome.table.num_rows), "input row": rows})
@@ -104,8 +132,10 @@ def save(
         if key is not None:
             refuse_key()
         if apart is not None:
-            _keep_apart(outcome, Path(apart), target, overwrite=overwrite)
+            write_apart(outcome, places_apart(outcome, Path(apart), target, overwrite=overwrite))
         return outcome.source.write(outcome, target, overwrite=overwrite, progress=progress, **options)
+    if isinstance(outcome.source, Fetched) and (options or goes_to_engine(target)):
+        return _save_fetched(outcome, outcome.source, target, apart, key, overwrite, progress, options)
     if options:
         raise PlanError(
             f"`{next(iter(options))}` is for tables that an engine writes, and this one is in memory: leave it out"
@@ -119,7 +149,7 @@ def save(
         check_key(Path(key), path)
         places.append(Path(key))
         tables["key"] = _key(outcome)
-    kept = [] if outcome.source.path is None else [outcome.source.path]
+    kept = files_of(outcome.source)
     check_targets(
         {"release": path, **{place.name: place for place in places}}, keep=kept, overwrite=overwrite
     )
@@ -134,6 +164,47 @@ def save(
     return Written(str(path), apart=tuple(places), verification=outcome.verification)
 
 
+def files_of(source: Source) -> list[Path]:
+    """The files that a table was read from, by memory or by an engine."""
+    if not isinstance(source, Fetched):
+        return [] if source.path is None else [source.path]
+    held, scan = source.relation.original.dialect.file(), source.relation.scan
+    return [*map(Path, () if scan is None else scan.files), *([] if held is None else [held])]
+
+
+def _save_fetched(
+    outcome: Outcome,
+    source: Fetched,
+    target: Any,
+    apart: str | os.PathLike[str] | None,
+    key: str | os.PathLike[str] | None,
+    overwrite: bool,
+    progress: ProgressLike,
+    options: dict[str, Any],
+) -> Written:
+    """Write rows that were read from an engine to where an engine writes."""
+    from veil.engines.write.rows import write_rows  # which needs Ibis
+
+    if key is not None:
+        refuse_key()
+    places: list[Path] = []
+    if apart is not None:
+        places = places_apart(outcome, Path(apart), target, overwrite=overwrite)
+        write_apart(outcome, places)
+    with following(progress) as shown:
+        made = write_rows(
+            outcome.table, source.relation, target, overwrite=overwrite, progress=shown, **options
+        )
+    return dataclasses.replace(made, apart=tuple(places), verification=outcome.verification)
+
+
+def goes_to_engine(target: Any) -> bool:
+    """Whether a release goes to a folder or a database, which only engines write to."""
+    if isinstance(target, Database):
+        return True
+    return isinstance(target, str) and (is_url(target) or is_folder(target))
+
+
 def _check_files_apart(outcome: Outcome, target: Path) -> None:
     """Refuse to put a release beside what its methods keep for themselves."""
     for method in outcome.methods:
@@ -144,19 +215,27 @@ def _check_files_apart(outcome: Outcome, target: Path) -> None:
                 )
 
 
-def _keep_apart(outcome: Outcome, folder: Path, target: Any, *, overwrite: bool) -> None:
-    """Write what turns a release of an engine back, before there is one."""
-    places = _places(
-        outcome, folder, Path(target) if isinstance(target, str | os.PathLike) else Path(os.devnull)
-    )
-    check_targets({place.name: place for place in places}, keep=[], overwrite=overwrite)
+def write_apart(outcome: Outcome, places: Sequence[Path]) -> None:
+    """Write what does not belong into the release to files that only their owner may read: all of them, or none."""
     with Together() as files:
-        for place, table in zip(places, outcome.apart.values(), strict=True):
-            with files.making(place, 0o600) as made, made.open("wb") as file:
-                write_csv(table, file, Csv())
+        make_apart(outcome, places, files)
 
 
-def _places(outcome: Outcome, folder: Path, target: Path) -> list[Path]:
+def make_apart(outcome: Outcome, places: Sequence[Path], files: Together) -> None:
+    """Make the files of `write_apart` beside others that appear with them."""
+    for place, table in zip(places, outcome.apart.values() if places else (), strict=True):
+        with files.making(place, 0o600) as made, made.open("wb") as file:
+            write_csv(table, file, Csv())
+
+
+def places_apart(outcome: Outcome, folder: Path, target: Any, *, overwrite: bool) -> list[Path]:
+    """Return where the tables go that do not belong into a release, or refuse their folder."""
+    places = _places(outcome, folder, target)
+    check_targets({place.name: place for place in places}, keep=[], overwrite=overwrite)
+    return places
+
+
+def _places(outcome: Outcome, folder: Path, target: Any) -> list[Path]:
     if not folder.is_dir():
         raise OutputError(f"{folder}: is not a folder. Create it, or choose another one")
     if outcome.secret and goes_along(folder, target):
@@ -166,7 +245,7 @@ def _places(outcome: Outcome, folder: Path, target: Path) -> list[Path]:
         )
     places = [folder / file_name(name) for name in outcome.apart]
     for place in places:
-        if place.resolve() == target.resolve():
+        if not isinstance(target, Database) and place.resolve() == Path(target).resolve():
             raise OutputError(f"{place}: is where the release goes. Choose another folder")
     return places
 
@@ -178,12 +257,3 @@ def unused_name(name: str, taken: Mapping[str, pa.Table]) -> str:
         number += 1
         unique = f"{name} {number}"
     return unique
-
-
-def file_name(name: str) -> str:
-    """Return the name of the file that a table of `apart` is written to.
-
-    >>> file_name("pseudonyms of name")
-    'pseudonyms-of-name.csv'
-    """
-    return (re.sub(r"[^\w.-]+", "-", name).strip("-.").lower() or "table") + ".csv"

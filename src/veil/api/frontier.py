@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Any
 from veil.api.anonymize import anonymize
 from veil.api.open import check_people
 from veil.api.release import Release
+from veil.base.figures import new_figure
 from veil.base.progress import ProgressLike, following
 from veil.dp.publish import safepub_of
 from veil.dp.symbolic import Symbolic
-from veil.errors import MissingDependencyError, NoSolutionError, ParameterError, PlanError, did_you_mean
+from veil.errors import NoSolutionError, ParameterError, PlanError, did_you_mean
 from veil.hierarchies import Hierarchy
 from veil.plan.plan import Plan
 from veil.plan.prepare import distinct_values
@@ -100,15 +101,9 @@ class Frontier:
 
     def plot(self, risk: str | None = None, utility: str | None = None) -> Figure:
         """Draw all points, and the Pareto front as a line with numbers that are explained beside."""
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise MissingDependencyError(
-                "Pictures need matplotlib. Install it with: pip install 'veil-anonymizer[plot]'"
-            ) from None
         risk, utility = self._figures(risk, utility)
         front = self.pareto(risk, utility)
-        figure = Figure(figsize=(9, 4.5), layout="constrained")
+        figure = new_figure(9, 4.5)
         axes: Any = figure.add_subplot()
         others = [point for point in self.points if point.problem is None and point not in front]
         for points, style in ((others, {"color": "0.7"}), (front, {"color": "tab:blue", "zorder": 3})):

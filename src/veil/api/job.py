@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from veil.api.deliver import check_key, refuse_key
+from veil.api.deliver_several import check_tables_target, place_of_tables, release_in
 from veil.api.open import Engine, Place
 from veil.api.targets import check_ending, check_output, check_targets, goes_along, require
 from veil.engines.database import Database
 from veil.engines.relation import Relation
 from veil.errors import OutputError, PlanError, Say
 from veil.recipe import Recipe
+from veil.recipe.about import NOTHING, About, read_about, spell_about
 from veil.recipe.base import Located
 from veil.recipe.masking import MaskingRecipe
-from veil.recipe.places import CERTIFICATES, REPORTS
+from veil.recipe.places import CERTIFICATES, PROCESSING_RECORDS, REPORTS
 from veil.recipe.policy import PolicyRecipe
 from veil.tables import Format, output_format
 from veil.tables.formats import similar_format
@@ -27,7 +29,8 @@ class Job:
     """A recipe with all places settled."""
 
     recipe: Recipe | MaskingRecipe | PolicyRecipe
-    input: Place
+    input: Place | Mapping[str, Place]
+    """The table; or several, by name."""
     format: Format | None
     output: str | Database
     report: Path | None = None
@@ -35,7 +38,9 @@ class Job:
     sign: Path | None = None
     apart: Path | None = None
     key: Path | None = None
+    processing_record: Path | None = None
     save_recipe: Path | None = None
+    about: About = NOTHING
     acknowledge: tuple[str, ...] = ()
     overwrite: bool = False
     engine: Engine = "auto"
@@ -48,6 +53,7 @@ class Job:
             "report": self.report,
             "certificate": self.certificate,
             "key": self.key,
+            "record of processing": self.processing_record,
             "recipe": self.save_recipe,
         }
         return {what: path for what, path in named.items() if path is not None}
@@ -55,7 +61,9 @@ class Job:
     @property
     def files_read(self) -> list[Path]:
         """Files that are read, and must not be written over; what an engine reads, it looks after itself."""
-        places = (self.input, self.recipe.file, self.sign)
+        tables = self.input.values() if isinstance(self.input, Mapping) else [self.input]
+        population = self.recipe.population_path if isinstance(self.recipe, PolicyRecipe) else None
+        places = (*tables, self.recipe.file, self.sign, population)
         return [place for place in places if isinstance(place, Path) and not place.is_dir()]
 
 
@@ -70,14 +78,21 @@ def settle(
     sign: Path | None = None,
     apart: Path | None = None,
     key: Path | None = None,
+    processing_record: Path | None = None,
     save_recipe: Path | None = None,
+    about: Mapping[str, Any] | None = None,
     acknowledge: Iterable[str] = (),
     overwrite: bool = False,
     engine: Engine | None = None,
 ) -> Job:
     """Settle all places of a recipe; what is said beside it comes first."""
     is_mask = isinstance(recipe, MaskingRecipe)
-    table, chosen = table_of(recipe, input=input, format=format)
+    table: Place | Mapping[str, Place]
+    if isinstance(recipe, Recipe) and recipe.tables is not None:
+        _refuse_beside_several(input=input or recipe.input, format=format, engine=engine)
+        table, chosen = recipe.table_places, None
+    else:
+        table, chosen = table_of(recipe, input=input, format=format)
     target = output or recipe.target
     if target is None:
         what = "table" if is_mask else "release"
@@ -90,6 +105,8 @@ def settle(
                 Say("save_recipe"), " goes with recipes of a plan, not of masking methods or policies"
             )
         apart = apart or recipe.apart_path
+        if isinstance(recipe, PolicyRecipe):
+            processing_record = processing_record or recipe.processing_record_path
     else:
         if apart is not None and "pseudonym" not in recipe.plan().identifying.values():
             raise PlanError(
@@ -106,11 +123,20 @@ def settle(
         sign=sign or recipe.sign_path,
         apart=apart,
         key=key or recipe.key_path,
+        processing_record=processing_record,
         save_recipe=save_recipe,
+        about=read_about(spell_about(recipe.about or NOTHING) | dict(about or {})),
         acknowledge=tuple(dict.fromkeys([*recipe.acknowledge, *acknowledge])),
         overwrite=overwrite or recipe.overwrite,
         engine=engine or "auto",
     )
+
+
+def _refuse_beside_several(**given: Any) -> None:
+    """Refuse what goes with one table alone."""
+    for name, value in given.items():
+        if value is not None:
+            raise PlanError(Say(name), " goes with one table, and the recipe has several: leave it out")
 
 
 def table_of(
@@ -130,7 +156,10 @@ def table_of(
 def check_job(job: Job, relation: Relation | None) -> None:
     """Refuse targets that cannot be written to, before hours are spent on what goes there."""
     targets, release = job.targets, None
-    if relation is None:
+    if isinstance(job.input, Mapping):
+        check_tables_target(place_of_tables(job.output), list(job.input), overwrite=job.overwrite)
+        release = targets.pop("release", None)
+    elif relation is None:
         _check_format(Path(str(job.output)), job.format)
     else:
         check_output(job.output, relation, overwrite=job.overwrite)
@@ -142,6 +171,10 @@ def check_job(job: Job, relation: Relation | None) -> None:
             require("Reports as PDF", "reportlab", "matplotlib", extra="report")
     if job.certificate is not None:
         check_ending(job.certificate, "certificate", CERTIFICATES)
+    if job.processing_record is not None:
+        check_ending(job.processing_record, "record of processing", PROCESSING_RECORDS)
+        if job.processing_record.suffix.lower() == ".ttl":
+            require("Records of processing as Turtle", "rdflib", extra="policy")
     if job.sign is not None:
         if job.certificate is None and job.report is None:
             raise PlanError(
@@ -157,7 +190,8 @@ def check_job(job: Job, relation: Relation | None) -> None:
         check_ending(job.key, "key", (".csv",))
         if relation is not None:
             refuse_key()
-        check_key(job.key, Path(str(job.output)))
+        if not isinstance(job.output, Database):
+            check_key(job.key, release_in(job.output) if isinstance(job.input, Mapping) else Path(job.output))
     if release is not None:
         _check_beside(release.resolve(), targets)
     if isinstance(job.recipe, MaskingRecipe) or job.apart is not None:
@@ -207,7 +241,8 @@ def _check_apart(job: Job, secret: list[str]) -> None:
         return
     if not job.apart.is_dir():
         raise OutputError(f"{job.apart}: is not a folder. Create it, or choose another one")
-    if secret and isinstance(job.output, str) and goes_along(job.apart, Path(job.output)):
+    place = place_of_tables(job.output) if isinstance(job.input, Mapping) else job.output
+    if secret and goes_along(job.apart, release_in(place) if isinstance(place, Path) else place):
         raise OutputError(
             f"{job.apart}: the release goes there or into a folder above, and what {', '.join(secret)} keeps apart must "
             "not go along. Choose a folder beside that of the release"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from veil.api.deliver import unused_name
 from veil.api.open import Engine, find_relation
+from veil.api.people import Who
 from veil.api.release import Release
 from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
@@ -21,6 +22,7 @@ from veil.errors import ParameterError, PlanError, Say, VerificationError
 from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
+from veil.plan.plan import ASK
 from veil.published.finding import Finding, Verification
 from veil.tables import Format, Source, read
 from veil.tables.arrow import in_new_memory, normalize
@@ -36,6 +38,7 @@ def mask(
     engine: Engine = "auto",
     most_combinations: int | None = None,
     order: Literal["random", "input"] = "random",
+    person: str | None = ASK,
     accountant: Accountant | None = None,
     for_testing_seed: int | None = None,
     progress: ProgressLike = None,
@@ -59,6 +62,10 @@ def mask(
         result does not depend on it. By default as many as fit.
     order
         As for `veil.anonymize`.
+    person
+        The column that tells people apart, where they may have several rows: methods that promise something then count
+        people, or say why they cannot. It is taken out, unless a step changes it. None: every row is a person of its own.
+        Without a word, a method that promises something refuses a table in which somebody seems to have several rows.
     accountant
         With `RandomizedResponse`: the account that the ε of all such columns, added up, is taken from, before anything is
         drawn.
@@ -88,6 +95,7 @@ def mask(
             "there is no step: give at least one masking method, such as RankSwapping(['age'], p=10)"
         )
     _check_order(methods)
+    who = Who(person, tuple(methods), order)
     if order not in ("random", "input"):
         raise ParameterError(f'`order` should be "random" or "input", not {order!r}')
     for each in methods:
@@ -105,14 +113,18 @@ def mask(
         relation = None if isinstance(source, Source) else find_relation(source, format, engine)
         if relation is None:
             opened = source if isinstance(source, Source) else read(source, format=format)
+            several = who.have_several_rows(opened.table)
             if accountant is not None:
                 _charge(accountant, opened, methods)
-            return Release(verified(_mask(opened, methods, order, randomness, shown)))
-        if any(method.takes_rows_of_engines for method in methods) and accountant is None:
-            from veil.engines.fetch import fetch_rows
+            return Release(verified(_mask(opened, methods, who, several, randomness, shown)))
+        whole_rows = who.person is not None or any(method.takes_rows_of_engines for method in methods)
+        if whole_rows and accountant is None:
+            from veil.engines.fetch import fetch_rows  # people are told apart in memory
 
             opened = fetch_rows(relation, shown)
-            return Release(verified(_mask(opened, methods, order, randomness, shown)))
+            several = who.have_several_rows(opened.table)
+            return Release(verified(_mask(opened, methods, who, several, randomness, shown)))
+        who.check_on_engine(relation)
         if accountant is not None:
             raise PlanError("`accountant` goes with tables in memory: no engine draws anew what is charged")
         from veil.engines.parts.mondrian import mask_on_engine  # which needs Ibis
@@ -163,7 +175,7 @@ def _of_step(findings: Iterable[Finding], method: Method, number: int | None) ->
 
 
 def _mask(
-    source: Source, methods: list[Method], order: str, randomness: Randomness, progress: Progress
+    source: Source, methods: list[Method], who: Who, several: bool, randomness: Randomness, progress: Progress
 ) -> Outcome:
     """Apply one method after the other, each to what the one before has made."""
     source.check_index()
@@ -176,7 +188,10 @@ def _mask(
     for number, method in enumerate(methods, start=1):
         progress.phase(f"step {number} of {len(methods)}: {type(method).__name__}")
         method.check_columns(table)
-        made = method.mask(table, randomness)
+        if several and who.person is not None:
+            made = method.mask_people(table, who.person, randomness)
+        else:
+            made = method.mask(table, randomness)
         for finding in made.verification.findings:
             if not finding.holds:
                 raise VerificationError(f"{method}: the output does not keep its promise. {finding}")
@@ -198,7 +213,9 @@ def _mask(
         findings.append(
             Finding(f"{promise} {_sum_of_losses(costly)}", True, f"{len(costly)} steps, added up")
         )
-    if order == "random":
+    if who.person is not None and not who.changed and who.person in table.column_names:
+        table = table.drop_columns(who.person)
+    if who.order == "random":
         shuffled = randomness.permutation(table.num_rows)
         rows = shuffled if rows is None else rows[shuffled]
         table = table.take(pa.array(shuffled))
@@ -213,4 +230,5 @@ def _mask(
         facts=dict(steps[0].facts) if len(steps) == 1 else {},
         story=tuple(steps),
         is_private=randomness.is_private,
+        person=who.person if several else None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from veil.base.progress import Progress
+from veil.dp.publish import safepub_of
 from veil.engines.database import Database, is_url
 from veil.engines.relation import Engine as EngineName
 from veil.engines.relation import Relation, relation_of
 from veil.engines.scan.files import is_pattern
 from veil.engines.settings import Settings
 from veil.errors import InputError, OutputError, Say, VeilError
+from veil.masking.items.gathering import gathered
 from veil.outcome.outcome import outcome_of
 from veil.plan.plan import ASK, Plan
+from veil.plan.several import Stacked, stack
 from veil.recipe.places import is_folder
 from veil.risk.identify.repeats import refuse_repeats
 from veil.tables import Csv, Format, Parquet, Source, read
@@ -58,16 +61,52 @@ def open_for_plan(
     """Open a table that a plan is to be carried out on; refuse one with several rows of a person, if the plan does not know."""
 
     def condense(relation: Relation) -> Source:
-        from veil.engines.source import for_plan  # which needs Ibis
-
-        check_people(relation, plan)
-        return for_plan(relation, plan, progress)
+        return condense_relation(relation, plan, progress)
 
     opened = open_source(source, format, engine, condense)
     opened.check_index()
     if opened.weights is None:
         check_people(opened.table, plan)
-    return opened
+    return gathered(opened, plan)
+
+
+def condense_relation(relation: Relation, plan: Plan, progress: Progress) -> Source:
+    """Let an engine count the combinations that a plan looks at; or fetch all rows, for items or if rows of people are drawn."""
+    from veil.engines.fetch import fetch_rows  # which need Ibis
+    from veil.engines.source import for_plan
+
+    check_people(relation, plan)
+    draws = plan.person_column is not None and safepub_of(plan) is not None
+    if not plan.items and not draws:
+        return for_plan(relation, plan, progress)
+    plan.check_columns(relation.table.columns)
+    read = [name for name in relation.table.columns if plan.role_of(name) != "dropped"]
+    return fetch_rows(relation, progress, read)
+
+
+def open_tables(sources: Mapping[str, Any], plan: Plan, formats: Mapping[str, Format]) -> Stacked:
+    """Read several tables about the same people into memory, also those that an engine holds, and stack them."""
+    if not sources:
+        raise InputError(
+            "there are no tables. Give each by its name, such as {'people': people, 'visits': visits}"
+        )
+    opened = {}
+    for name, each in sources.items():
+        if not isinstance(name, str):
+            raise InputError(f"{name!r} is no name of a table. Tables have text for names, such as 'visits'")
+        try:
+            opened[name] = open_source(each, formats.get(name), "auto", fetch_all)
+            opened[name].check_index()
+        except InputError as error:
+            raise InputError(f"table {name!r}: ", *error.words) from error
+    return stack(opened, plan)
+
+
+def fetch_all(relation: Relation) -> Source:
+    """Read all rows of a table that an engine holds."""
+    from veil.engines.fetch import fetch_rows  # which needs Ibis
+
+    return fetch_rows(relation, Progress())
 
 
 def check_people(table: pa.Table | Relation, plan: Plan) -> None:

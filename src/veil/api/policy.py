@@ -18,15 +18,12 @@ from numpy.typing import NDArray
 from veil.api.policy_run import Linked, PolicyRun
 from veil.api.release import Release
 from veil.base.progress import ProgressLike
-from veil.base.wording import plural
 from veil.errors import (
-    NOTHING,
     ImpossibleError,
     InputError,
     NoSolutionError,
     ParameterError,
     PlanError,
-    Say,
     did_you_mean,
 )
 from veil.models import KAnonymity
@@ -36,16 +33,13 @@ from veil.policy.checks import check_to_run
 from veil.policy.decide import Request, Verdict, decide_all
 from veil.policy.documents import as_policies
 from veil.policy.elements import Policy
-from veil.policy.guarantee import (
-    terms_of,
-)
+from veil.policy.guarantee import terms_of
+from veil.policy.passing_on import check_chain
 from veil.policy.pseudonyms import Keys
 from veil.risk.difference import differencing
 from veil.tables import Source, read
 from veil.tables.columns import encode_values
 from veil.tables.text import canonical_text
-
-Rows = NDArray[np.int64]
 
 _OPTIONS = (
     *("quality", "suppression_limit", "strategy", "time_limit", "check_limit", "suppressed_rows", "marker"),
@@ -68,6 +62,7 @@ def apply(
     withdrawn: Mapping[str, date] | None = None,
     keys: Keys | None = None,
     hierarchies: Mapping[str, Any] | None = None,
+    population: Any = None,
     if_impossible: Literal["stop", "leave out"] = "stop",
     previous: Any = None,
     although_differences_tell: bool = False,
@@ -89,8 +84,8 @@ def apply(
     link
         The column with the id of each record's policy.
     person
-        None says that every record is a person of its own, also where several are under one policy. Without it, such a table
-        is refused: a policy is what one person allows, and several records of one person are no crowd to hide in.
+        The column that tells people apart, so that models count people, not records. By default, several records under one
+        policy are one person's, as a policy is what one person allows. None says that every record is a person of its own.
     credential
         What shows that it is the recipient who asks; compared with `authInfo` where policies have it.
     on
@@ -103,6 +98,9 @@ def apply(
         Where the keys are that policies name (`keyRef`): the path of a file, "env:NAME", or bytes.
     hierarchies
         Hierarchies of columns, for values that no policy lists.
+    population
+        Everybody that the table was chosen from, those in the table among them, with the quasi-identifiers: a table or the path
+        of a file. For policies that ask for k-map, δ-presence or inclusion.
     if_impossible
         What to do if nothing can be released as all policies ask: "stop", or "leave out" the records of those who ask for
         most, again and again. What is asked is never weakened.
@@ -132,6 +130,8 @@ def apply(
     linked = _link(source.table, link, known)
     for name in linked.names:
         check_to_run(known[name], name, secrets=allow_secrets)
+        for problem in check_chain(known[name]):
+            raise PlanError(f"policy {name!r}, {problem}")
     verdicts = decide_all({name: known[name] for name in linked.names}, request, withdrawn)
     reasons: dict[str, int] = {}
     allowed = _allowed(linked, verdicts, reasons)
@@ -140,7 +140,7 @@ def apply(
         raise PlanError(
             f"{_EMPTY}{told}. Ask for a purpose that was accepted, as a recipient that policies name"
         )
-    _check_people(linked, allowed, link, person)
+    people = _people(linked, allowed, link, person, source.table.column_names)
     terms = {
         name: terms_of(verdict.purpose) for name, verdict in verdicts.items() if verdict.purpose is not None
     }
@@ -153,7 +153,8 @@ def apply(
         hierarchies or {},
         although_values_can_be_guessed,
         allow_secrets,
-        {**options, "person": person, "progress": progress},
+        None if population is None else read(population).table,
+        {**options, "person": people, "progress": progress},
     )
     demanding = 0
     while True:
@@ -176,23 +177,18 @@ def apply(
         return Release(dataclasses.replace(release.outcome, account=account))
 
 
-def _check_people(linked: Linked, allowed: NDArray[np.bool_], link: str, person: str | None) -> None:
-    """Refuse several records of one person, which models would count as so many people."""
-    if person is None:
-        return
-    if person != ASK:
+def _people(
+    linked: Linked, allowed: NDArray[np.bool_], link: str, person: str | None, columns: list[str]
+) -> str | None:
+    """Return the column that tells people apart: where policies have several records, that of the policies."""
+    if person is None or person == ASK:
+        several = np.bincount(linked.policy[allowed], minlength=1).max() > 1
+        return link if person == ASK and several else person
+    if person not in columns:
         raise PlanError(
-            "policies are carried out for tables with one record of each person, so far: `person` can be None only, which says "
-            "that every record is a person of its own"
+            f"the table has no column {person!r} that tells people apart.{did_you_mean(person, columns)}"
         )
-    most = np.bincount(linked.policy[allowed], minlength=1)
-    if most.max() > 1:
-        raise PlanError(
-            f"column {link!r}: {plural(int((most > 1).sum()), 'policy has', 'policies have')} several records. A policy is what "
-            "one person allows, and several records of one person are no crowd to hide in: leave one of each, or, if every "
-            "record is a person of its own all the same, say ",
-            Say("person", NOTHING),
-        )
+    return person
 
 
 def _compare(release: Release, account: Account, previous: Any, although: bool) -> Account:

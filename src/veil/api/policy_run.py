@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,32 +12,44 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.api.anonymize import anonymize
+from veil.api.policy_table import (
+    RowNumbers,
+    copies_of,
+    distributions_of,
+    groups_of,
+    only_listed,
+    pseudonymize,
+    tell_absent,
+    with_columns,
+    with_others,
+)
 from veil.api.release import Release
-from veil.base.randomness import Randomness
-from veil.errors import PlanError, did_you_mean
-from veil.models import KAnonymity, PrivacyModel
+from veil.errors import ImpossibleError, NoSolutionError, PlanError
+from veil.masking.pseudonyms.methods import Pseudonyms
+from veil.models import Inclusion, KAnonymity, PrivacyModel
+from veil.models.subset import Rows
+from veil.outcome.outcome import without_columns
+from veil.plan.plan import ASK
 from veil.policy.account import Account, digests_of
 from veil.policy.decide import Request
-from veil.policy.elements import Policy
+from veil.policy.elements import Policy, PseudonymizationMethod
 from veil.policy.guarantee import (
     Joined,
     Terms,
     join,
-    join_pseudonyms,
     most_demanding,
-    strictest_group,
 )
 from veil.policy.minimum import Column, lift
 from veil.policy.names import Requirement
 from veil.policy.pseudonyms import Keys, masking_method
-from veil.policy.substitution import Distribution, Substitution, weakest
+from veil.policy.substitution import Substitution, weakest
 from veil.published.finding import Finding, Verification
 from veil.tables import Source
-from veil.tables.columns import encode_values, replace_column
-from veil.tables.text import canonical_text
+from veil.tables.columns import replace_column
 from veil.verification.outcome import verify_outcome
 
-Rows = NDArray[np.int64]
+POPULATION = "the population"
+"""What those are under who are not released."""
 
 
 class Linked(NamedTuple):
@@ -44,7 +57,7 @@ class Linked(NamedTuple):
 
     names: list[str]
     number: dict[str, int]
-    policy: Rows
+    policy: RowNumbers
 
 
 @dataclasses.dataclass
@@ -59,6 +72,7 @@ class PolicyRun:
     hierarchies: Mapping[str, Any]
     unkeyed: bool
     secrets: bool
+    population: pa.Table | None
     options: dict[str, Any]
 
     def release(
@@ -67,41 +81,60 @@ class PolicyRun:
         rows = np.flatnonzero(allowed)
         names, codes = self._under(rows)
         terms = [self.terms[name] for name in names]
-        notes: list[str] = []
-        groups = _groups(terms)
-        table = _only_listed(self.source.table.take(pa.array(rows)), groups, terms, codes)
-        table, kept, apart = self._pseudonymize(table, names, terms, codes)
+        groups = groups_of(terms)
+        notes = tell_absent(groups, self.source.table.column_names)
+        everything = self.source.table.take(pa.array(rows))
+        table = only_listed(everything, groups, terms, codes)
+        table, kept, apart = pseudonymize(table, names, terms, codes, self._method)
         joined = self._joined(names)
         roles = self._roles(table, groups, kept, joined, notes)
+        copies = copies_of(table, groups, joined)
+        subset, levels, codes_of_all = None, [*terms], codes
+        if any(each.strictest.speaks_of_people for each in joined):
+            known = [name for name, role in roles.items() if role == "QID"]
+            table, subset = with_others(table, everything, self.population, known, self.person)
+            others = np.full(table.num_rows - len(rows), len(terms), np.int64)
+            codes_of_all = np.concatenate([codes, others])
         lifted = {
             name: lift(
                 table[name],
                 name,
-                [each.levels.get(name) for each in terms],
-                names,
-                codes,
+                [*(each.levels.get(name) for each in levels), None],
+                [*names, POPULATION],
+                codes_of_all,
                 self.hierarchies.get(name),
             )
             for name, role in roles.items()
             if role in ("QID", "SD", "NSD")
         }
-        table = _with_columns(table, lifted)
-        hierarchies = {name: each.hierarchy for name, each in lifted.items()}
-        asked = [each.strictest.model(hierarchies) for each in joined]
-        found = weakest(asked, _distributions(table, asked, hierarchies))
-        release = self._anonymize(table, roles, lifted, found.models, notes)
-        release = self._verify(release, joined, asked, lifted, hierarchies)
+        for name, copy in copies.items():
+            table = table.append_column(copy, table[name])
+        table = with_columns(table, lifted)
+        spoken = _Spoken(
+            copies,
+            {name: each.hierarchy for name, each in lifted.items()}
+            | {copy: lifted[name].uncoarsened for name, copy in copies.items()},
+            subset,
+        )
+        asked = [spoken.model(each.strictest) for each in joined]
+        tries = _Tries(
+            lambda models: self._anonymize(table, everything, roles, copies, lifted, models, subset)
+        )
+        found = weakest(asked, distributions_of(table, asked, len(rows)), trial=tries.loss)
+        release = tries.release(found.models)
+        release = self._verify(release, joined, asked, lifted, spoken)
         if apart is not None:
             outcome = dataclasses.replace(
                 release.outcome, apart={"pseudonyms": apart}, secret=frozenset({"pseudonyms"})
             )
             release = Release(outcome)
+        notes += _above_caps(lifted, roles)
         account = self._account(
-            request, reasons, names, codes, joined, asked, found, roles, lifted, notes, release, rows
+            request, reasons, names, codes, joined, found, roles, lifted, notes, release, rows
         )
         return release, account
 
-    def _under(self, rows: Rows) -> tuple[list[str], Rows]:
+    def _under(self, rows: RowNumbers) -> tuple[list[str], RowNumbers]:
         """Return the policies of some rows, and which of them each row is under."""
         present, codes = np.unique(self.linked.policy[rows], return_inverse=True)
         return [self.linked.names[at] for at in present.tolist()], codes.astype(np.int64)
@@ -118,42 +151,14 @@ class PolicyRun:
         names, _ = self._under(np.flatnonzero(allowed))
         return most_demanding(self._joined(names))
 
-    # Pseudonyms
+    @property
+    def person(self) -> str | None:
+        """The column that tells people apart, if one was named or is needed."""
+        named = self.options["person"]
+        return None if named == ASK else named
 
-    def _pseudonymize(
-        self, table: pa.Table, names: list[str], terms: list[Terms], codes: Rows
-    ) -> tuple[pa.Table, dict[str, str | None], pa.Table | None]:
-        """Replace names by pseudonyms. Also return the column that holds those of each, and the mapping if it is kept."""
-        methods = join_pseudonyms({name: each.pseudonyms for name, each in zip(names, terms, strict=True)})
-        kept: dict[str, str | None] = {}
-        mappings: list[pa.Table] = []
-        done: list[Any] = []
-        for method in methods.values():
-            if method in done:
-                continue
-            done.append(method)
-            columns = [str(each) for each in method.data]
-            for column in columns:
-                if column not in table.column_names:
-                    raise PlanError(
-                        f"policies ask for pseudonyms of {column!r}, and the table has no such column."
-                        f"{did_you_mean(column, table.column_names)}"
-                    )
-            asks = np.array([method in each.pseudonyms for each in terms])[codes]
-            values = _joint_values(table, columns)
-            values = pa.array([v if a else None for v, a in zip(values, asks, strict=True)], pa.string())
-            target = method.attr_name or columns[0]
-            if target in table.column_names and target not in columns:
-                raise PlanError(
-                    f"pseudonyms go to {target!r}, which the table has already. Choose another attrName"
-                )
-            masked = masking_method(
-                method, target, self.keys, unkeyed=self.unkeyed, secrets=self.secrets
-            ).mask(pa.table({target: values}), Randomness())
-            table = table.drop_columns(columns).append_column(target, masked.table[target])
-            kept[target] = method.attr_name
-            mappings += [each for name, each in masked.apart.items() if name in masked.secret]
-        return table, kept, pa.concat_tables(mappings) if mappings else None
+    def _method(self, asked: PseudonymizationMethod, column: str) -> Pseudonyms:
+        return masking_method(asked, column, self.keys, unkeyed=self.unkeyed, secrets=self.secrets)
 
     # The common guarantee
 
@@ -176,15 +181,13 @@ class PolicyRun:
             elif groups[name] == "EI":
                 roles[name] = "EI"
             elif groups[name] == "QID and SD":
-                if name in spoken_of:
-                    raise PlanError(
-                        f"column {name!r} is QID for some policies and SD for others, and a model speaks of it: it cannot be "
-                        "generalized and protected as it is at once. Name other columns in the model (nameOfData)"
-                    )
                 roles[name] = "QID"
-                notes.append(
-                    f"column {name!r} is QID for some and SD for others: it is treated as a quasi-identifier"
+                told = (
+                    ""
+                    if name not in spoken_of
+                    else ", and what models ask of it holds for what its cells were before"
                 )
+                notes.append(f"column {name!r} is QID for some and SD for others: it is generalized{told}")
             else:
                 roles[name] = groups[name]
         return roles
@@ -192,10 +195,12 @@ class PolicyRun:
     def _anonymize(
         self,
         table: pa.Table,
+        everything: pa.Table,
         roles: Mapping[str, str],
+        copies: Mapping[str, str],
         lifted: Mapping[str, Column],
         models: tuple[PrivacyModel, ...],
-        notes: list[str],
+        subset: Rows | None,
     ) -> Release:
         known = [name for name, role in roles.items() if role == "QID"]
         if not known:
@@ -203,24 +208,36 @@ class PolicyRun:
                 "no policy calls a column a quasi-identifier, so that there is nothing to anonymize by: give one the privacy "
                 "group QID"
             )
-        caps = {name: cap for name in known if (cap := lifted[name].cap) is not None}
-        for name in known:
-            above = lifted[name].above_cap
-            if above:
-                notes.append(
-                    f"column {name!r}: {above} records must be coarser than other policies allow: privacy wins"
-                )
-        frame = self.source.frame
         kept = [name for name, role in roles.items() if role not in ("dropped", "EI")]
-        table = table.select(kept)
+        table = table.select([*kept, *copies.values()])
+        options = dict(self.options)
+        person = self.person
+        if subset is not None:
+            options["person"] = (
+                None  # nobody has several records, and of the population nobody says who they are
+            )
+        elif person is not None:
+            people = everything[person]
+            table = (
+                replace_column(table, person, people)
+                if person in kept
+                else table.append_column(person, people)
+            )
+            if "pseudonym" in roles.values():  # by which everybody sees which rows belong together
+                options["knows"] = "all rows"
+        frame = self.source.frame
+        caps = {name: cap for name in known if (cap := lifted[name].cap) is not None}
+        # Beside a population, everybody who looks alike has to look alike: nobody stays finer than somebody's minimum.
+        floors = {} if subset is None else {name: int(lifted[name].floors.max(initial=0)) for name in known}
         return anonymize(
             table if frame is None else frame.from_arrow(table, None),
             quasi_identifiers={name: lifted[name].hierarchy for name in known},
-            models=models or (KAnonymity(1),),
-            sensitive=[name for name, role in roles.items() if role == "SD"],
+            models=(*models, *(() if subset is None else (Inclusion(subset),))) or (KAnonymity(1),),
+            sensitive=[*(name for name, role in roles.items() if role == "SD"), *copies.values()],
             insensitive=[name for name, role in roles.items() if role in ("NSD", "pseudonym")],
-            maximum_levels=caps,
-            **self.options,
+            minimum_levels=floors,
+            maximum_levels={name: max(cap, floors.get(name, 0)) for name, cap in caps.items()},
+            **options,
         )
 
     def _verify(
@@ -229,23 +246,28 @@ class PolicyRun:
         joined: list[Joined],
         asked: list[PrivacyModel],
         lifted: Mapping[str, Column],
-        hierarchies: Mapping[str, Any],
+        spoken: _Spoken,
     ) -> Release:
         """Check on the output everything that any policy asks, and promise all that they ask together."""
         outcome = release.outcome
         plan = outcome.plan
         assert plan is not None
-        every = [each.model(hierarchies) for group in joined for each in group.askers]
+        every = [spoken.model(each) for group in joined for each in group.askers]
         if every:
-            models = tuple(dict.fromkeys([*asked, *every]))
+            models = tuple(dict.fromkeys([*asked, *every, *plan.models]))
             verify_outcome(
                 dataclasses.replace(outcome, asked=dataclasses.replace(plan, models=models))
             ).require()
-            outcome = dataclasses.replace(outcome, asked=dataclasses.replace(plan, models=tuple(asked)))
+            promised = (*asked, *(each for each in plan.models if isinstance(each, Inclusion)))
+            outcome = dataclasses.replace(
+                outcome, asked=dataclasses.replace(plan, models=tuple(dict.fromkeys(promised)))
+            )
         found = verify_outcome(outcome)
         minimum = self._minimum(outcome, lifted)
         checked = Verification((*found.findings, minimum), found.not_checked)
         checked.require()
+        outcome = without_columns(outcome, list(spoken.copies.values()))
+        verify_outcome(outcome).require()
         return Release(dataclasses.replace(outcome, verification=checked))
 
     def _minimum(self, outcome: Any, lifted: Mapping[str, Column]) -> Finding:
@@ -271,15 +293,14 @@ class PolicyRun:
         request: Request,
         reasons: Mapping[str, int],
         names: list[str],
-        codes: Rows,
+        codes: RowNumbers,
         joined: list[Joined],
-        asked: list[PrivacyModel],
         found: Substitution,
         roles: Mapping[str, str],
         lifted: Mapping[str, Column],
         notes: list[str],
         release: Release,
-        rows: Rows,
+        rows: RowNumbers,
     ) -> Account:
         number = {name: at for at, name in enumerate(names)}
         counts = np.bincount(codes, minlength=len(names))
@@ -308,63 +329,59 @@ class PolicyRun:
             tuple(notes),
             tuple(sorted(chains.items(), key=lambda item: -item[1])),
             tuple(str(each) for each in release.verification.findings),
+            tuple(dict.fromkeys(str(each) for name in names for each in self.terms[name].legal_bases)),
             rows,
         )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Spoken:
+    """What requirements need to become models: for columns that are generalized and sensitive at once, the column that holds
+    what they were; hierarchies; and which rows are released of a population.
+    """
+
+    copies: Mapping[str, str]
+    hierarchies: Mapping[str, Any]
+    subset: Rows | None
+
+    def model(self, asked: Requirement) -> PrivacyModel:
+        """Return the model that is asked for."""
+        if asked.attribute is not None:
+            asked = asked._replace(attribute=self.copies.get(asked.attribute, asked.attribute))
+        return asked.model(self.hierarchies, self.subset)
+
+
+@dataclasses.dataclass
+class _Tries:
+    """Releases by the models that were searched for: each is made once."""
+
+    make: Callable[[tuple[PrivacyModel, ...]], Release]
+    made: dict[tuple[PrivacyModel, ...], Release] = dataclasses.field(default_factory=dict)
+
+    def release(self, models: tuple[PrivacyModel, ...]) -> Release:
+        """Return the release of some models."""
+        if models not in self.made:
+            self.made[models] = self.make(models)
+        return self.made[models]
+
+    def loss(self, models: tuple[PrivacyModel, ...]) -> float:
+        """Return what a release with these models loses; without end, if there is none."""
+        try:
+            score = self.release(models).score
+        except (ImpossibleError, NoSolutionError):
+            return math.inf
+        return float(score if isinstance(score, int | float) else score[0])
+
+
+def _above_caps(lifted: Mapping[str, Column], roles: Mapping[str, str]) -> list[str]:
+    return [
+        f"column {name!r}: {each.above_cap} records must be coarser than other policies allow: privacy wins"
+        for name, each in lifted.items()
+        if each.above_cap and roles[name] == "QID"
+    ]
 
 
 def _in_words(asked: Requirement) -> str:
     given = ", ".join(f"{key} = {value}" for key, value in asked.parameters)
     of = f" of {asked.attribute!r}" if asked.attribute is not None else ""
     return f"{asked.kind}{of} ({given})" if given else f"{asked.kind}{of}"
-
-
-def _groups(terms: list[Terms]) -> dict[str, str]:
-    found: dict[str, set[str]] = {}
-    for each in terms:
-        for name, group in each.groups.items():
-            found.setdefault(name, set()).add(group)
-    return {name: strictest_group(each) for name, each in found.items()}
-
-
-def _only_listed(table: pa.Table, groups: Mapping[str, str], terms: list[Terms], codes: Rows) -> pa.Table:
-    """Keep the columns that some policy lists, and of each record those that its own lists."""
-    table = table.select([name for name in table.column_names if name in groups])
-    for name in table.column_names:
-        listed = np.fromiter((name in each.groups for each in terms), np.bool_, len(terms))[codes]
-        if not listed.all():
-            places = pa.array(np.arange(table.num_rows), mask=~listed)
-            table = replace_column(table, name, table[name].take(places))
-    return table
-
-
-def _joint_values(table: pa.Table, columns: list[str]) -> list[str | None]:
-    """Return one text for the values of several columns, which no other values have."""
-    texts = [canonical_text(table[name], column=name) for name in columns]
-    if len(columns) == 1:
-        return texts[0]
-    return [
-        None
-        if all(each is None for each in row)
-        else "".join("-" if each is None else f"{len(each)}:{each}" for each in row)
-        for row in zip(*texts, strict=True)
-    ]
-
-
-def _with_columns(table: pa.Table, lifted: Mapping[str, Column]) -> pa.Table:
-    for name, column in lifted.items():
-        if column.values is not None:
-            table = replace_column(table, name, column.values)
-    return table
-
-
-def _distributions(
-    table: pa.Table, asked: list[PrivacyModel], hierarchies: Mapping[str, Any]
-) -> dict[str, Distribution]:
-    """Count the values of sensitive columns before anything is suppressed."""
-    names = {name for model in asked for name in model.attribute_names}
-    made = {}
-    for name in names:
-        if name in table.column_names and table.num_rows:
-            _, codes = encode_values(table[name])
-            made[name] = Distribution(tuple(int(each) for each in np.bincount(codes) if each))
-    return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.api.deliver import as_frame, key_of, save
+from veil.api.deliver import as_frame, key_of, rows_beside, save
+from veil.api.deliver_several import as_frames, keys_of, save_tables
 from veil.api.search import SearchResult
 from veil.api.targets import check_targets
 from veil.base.progress import ProgressLike
@@ -24,18 +25,26 @@ from veil.outcome.outcome import Outcome, Pass
 from veil.outcome.written import Written
 from veil.plan.plan import Plan
 from veil.published.finding import Verification
+from veil.recipe.about import About, read_about
 from veil.risk.before_and_after import risks_of
 from veil.risk.reidentification import Risk
+from veil.tables import atomic
 from veil.tables.arrow import only_used_categories
 from veil.verification.outcome import verified
 
 if TYPE_CHECKING:
+    from veil.api.advice import Advice
     from veil.local_recoding import Mode
     from veil.policy.account import Account
     from veil.report import Plots, PrivateKey
+    from veil.report.criteria import Guide
     from veil.risk.concerns.concern import Concern
     from veil.utility import Utility
     from veil.utility.step import Step
+
+
+SECONDS_OF_ADVICE = 3.0
+"""Time that a report takes to find out what would keep more."""
 
 
 class Release:
@@ -54,8 +63,16 @@ class Release:
 
     @functools.cached_property
     def table(self) -> Any:
-        """The anonymized table, as the kind of frame that came in; what an engine holds, as its expression."""
-        return as_frame(self.outcome)
+        """The anonymized table, as the kind of frame that came in; what an engine holds, as its expression.
+
+        Of several tables, all of them by name: see `tables`.
+        """
+        return self.tables or as_frame(self.outcome)
+
+    @functools.cached_property
+    def tables(self) -> dict[str, Any]:
+        """Of several tables, each by name, as the kind of frame that came in; empty if there is one."""
+        return as_frames(self.outcome)
 
     @functools.cached_property
     def arrow(self) -> pa.Table:
@@ -66,10 +83,22 @@ class Release:
     def key(self) -> Any:
         """Which row of the input each row of the release is, both counted from 0: a frame of the kind that came in.
 
-        It undoes the random order, and belongs to the data holder alone: `save(..., key=...)` writes it to a file of
+        Of several tables there is one for each, by name. It undoes the random order, and belongs to the data holder alone: `save(..., key=...)` writes it to a file of
         its own.
         """
-        return key_of(self.outcome)
+        return keys_of(self.outcome) if self.outcome.tables else key_of(self.outcome)
+
+    def beside(self, rows: int = 5) -> pa.Table:
+        """Show a few rows of the release beside what they were, column by column: for your eyes alone.
+
+        >>> import pyarrow as pa, veil
+        >>> people = pa.table({"age": [31, 32, 33, 34]})
+        >>> plan = {"age": veil.hierarchies.intervals(10)}
+        >>> release = veil.anonymize(people, quasi_identifiers=plan, models=veil.KAnonymity(2), order="input")
+        >>> release.beside(2).to_pydict()
+        {'row': [0, 1], 'age before': [31, 32], 'age after': ['[30, 40[', '[30, 40[']}
+        """
+        return rows_beside(self.outcome, rows)
 
     @property
     def apart(self) -> dict[str, pa.Table]:
@@ -93,20 +122,25 @@ class Release:
     ) -> Written:
         """Write the table to a file: completely, or not at all. The format follows the suffix and the input.
 
+        Several tables go into a folder, each to a file of its name in the format that was read (CSV if frames were), or into
+        a database, each to a table of its name: all of them, or none.
+
         Parameters
         ----------
         target
-            The file. What an engine holds, it writes itself, to a file, a folder or a table of a database, and checks
-            it there; see `veil.engines.write` for what else can be said then.
+            The file; of several tables the folder, which is made, or the database. What an engine holds, it writes itself, to
+            a file, a folder or a table of a database, and checks it there; see `veil.engines.write` for what else can be
+            said then.
         apart
             A folder for the tables apart, as CSV files that only you may read. What is secret does not go into the
             folder of the release, nor below it.
         key
             A CSV file for the `key`, that only you may read: not in the folder of the release, nor below it.
         overwrite
-            Whether a file that is there already is replaced. The input never is.
+            Whether a file that is there already is replaced, or a folder with all that is in it. The input never is.
         """
-        return save(
+        write = save_tables if self.outcome.tables else save
+        return write(
             self.outcome, target, apart=apart, key=key, overwrite=overwrite, progress=progress, **options
         )
 
@@ -204,11 +238,7 @@ class Release:
         story, prepared = self.outcome.story, self.outcome.prepared
         if not isinstance(story, Choice) or prepared is None:
             return None
-        return SearchResult(self.outcome, prepared, story, self._of)
-
-    def _of(self, outcome: Outcome) -> Release:
-        """A release of the same kind, of another transformation."""
-        return Release(outcome)
+        return SearchResult(self.outcome, prepared, story, Release)
 
     @property
     def transformation(self) -> dict[str, int]:
@@ -247,18 +277,19 @@ class Release:
         mode
             `SinglePass`, `Iterative` or `FastIterative` (see `veil.local_recoding`); by default `FastIterative()`.
         time_limit
-            Seconds for all passes together. The limits of the plan hold for each pass.
+            Seconds for all passes together; by default the time limit of the plan, if it has one.
         threads, progress, cancel
             As for `veil.anonymize`.
         """
         from veil.local_recoding import FastIterative
         from veil.local_recoding.recode import recode
+        from veil.masking.items.in_plan import with_items
 
         mode = FastIterative() if mode is None else mode
         made = recode(
             self.outcome, mode, time_limit=time_limit, threads=threads, progress=progress, cancel=cancel
         )
-        return Release(verified(made))
+        return Release(verified(with_items(made)))
 
     # --- what it reveals and what it is good for ----------------------------------------------------
 
@@ -312,12 +343,41 @@ class Release:
         keys = [each if isinstance(each, str) else each.key for each in concerns]
         return Release(acknowledge(self.outcome, keys))
 
+    def advice(
+        self,
+        *,
+        time_limit: float = 30.0,
+        progress: ProgressLike = None,
+        cancel: Callable[[], bool] | None = None,
+    ) -> Advice:
+        """Find out which column or parameter costs most, and what would keep more: tried out, verified and measured.
+
+        Parameters
+        ----------
+        time_limit
+            Seconds for all of it; `complete` tells whether they sufficed.
+        progress, cancel
+            As for `veil.anonymize`.
+
+        >>> import pyarrow as pa, veil
+        >>> people = pa.table({"age": [30, 30, 31, 31] * 5, "town": [f"t{i}" for i in range(20)]})
+        >>> release = veil.anonymize(
+        ...     people, quasi_identifiers={"age": "suppression", "town": "suppression"}, models=veil.KAnonymity(5)
+        ... )
+        >>> release.advice().poor
+        ('town',)
+        """
+        from veil.api.advice import advise
+
+        return advise(self, time_limit=time_limit, progress=progress, cancel=cancel)
+
     # --- reports ----------------------------------------------------------------------------------
 
     def report(
         self,
         path: str | Path,
         *,
+        about: About | Mapping[str, Any] | None = None,
         for_the_data_holder: bool = False,
         overwrite: bool = False,
         progress: ProgressLike = None,
@@ -328,14 +388,33 @@ class Release:
         release tells only what the released table tells. With `for_the_data_holder` it holds all exact figures and the
         SHA-256 of the input: publish the table, not that report. A file that is there already is replaced only with
         `overwrite`.
+
+        `about` is what its first page says beside what Veil knows: `title`, `data_set`, `purpose`, `recipient`,
+        `legal_basis`, `version`, `prepared_by` and `approved_by`; also the `language` of the report ("en" or "de") and how
+        many `sample_rows` of the release it shows.
         """
         from veil.report import write_report
 
+        told = read_about(about)
         self._check_target(Path(path), "report", overwrite=overwrite)
         private = self.statement is not None and not for_the_data_holder
         return write_report(
-            self.outcome, Path(path), private=private, exact=for_the_data_holder, progress=progress
+            self.outcome,
+            Path(path),
+            private=private,
+            exact=for_the_data_holder,
+            progress=progress,
+            about=told,
+            advise=self._advice_for_report,
         )
+
+    def _advice_for_report(self) -> dict[str, Any] | None:
+        """What a report says about alternatives: something where little is left of a column."""
+        from veil.api.advice import is_poor
+
+        if self.search is None or self.statement is not None or not is_poor(self):
+            return None
+        return self.advice(time_limit=SECONDS_OF_ADVICE, progress=False).to_dict()
 
     def certificate(
         self,
@@ -354,9 +433,53 @@ class Release:
         self._check_target(Path(path), "certificate", sign, overwrite=overwrite)
         return write_certificate(self.outcome, Path(path), sign=sign)
 
+    def criteria(self, path: str | Path, guide: Guide = "WP 216", *, overwrite: bool = False) -> Path:
+        """Write the questions of a guide with what this release says to them (Markdown).
+
+        The guides are "WP 216", the opinion on anonymisation techniques with its three criteria, and "NIST SP 800-188". What
+        no program can answer is left open, to be answered by whoever signs.
+        """
+        from veil.report.criteria import as_text
+
+        path = Path(path)
+        self._check_target(path, "criteria", overwrite=overwrite)
+        with atomic(path) as temporary:
+            temporary.write_text(as_text(self.outcome, guide), encoding="utf-8")
+        return path
+
+    def processing_record(
+        self,
+        path: str | Path,
+        *,
+        purpose: str | None = None,
+        recipient: str | None = None,
+        controller: str | None = None,
+        legal_basis: str | Iterable[str] = (),
+        overwrite: bool = False,
+    ) -> Path:
+        """Write what was released to whom as a statement in W3C's Data Privacy Vocabulary, for the record of processing
+        activities: JSON-LD (.jsonld) or Turtle (.ttl, with the extra `policy`).
+
+        Under policies, purpose, recipient and legal bases are those that were asked for; otherwise say them. Nothing is told of
+        any record.
+        """
+        from veil.report import write_processing_record
+
+        self._check_target(Path(path), "record of processing", overwrite=overwrite)
+        bases = legal_basis if isinstance(legal_basis, str) else tuple(legal_basis)
+        return write_processing_record(
+            self.outcome,
+            Path(path),
+            purpose=purpose,
+            recipient=recipient,
+            controller=controller,
+            legal_basis=bases,
+        )
+
     def _check_target(self, path: Path, what: str, key: object = None, *, overwrite: bool) -> None:
         """Refuse to write over what was read, and over other files unless that is said."""
-        read = [each for each in (self.outcome.source.path, key) if isinstance(each, str | os.PathLike)]
+        sources = [self.outcome.source, *(each.source for each in self.outcome.tables.values())]
+        read = [each for each in (*(s.path for s in sources), key) if isinstance(each, str | os.PathLike)]
         check_targets({what: path}, keep=[Path(each) for each in read], overwrite=overwrite)
 
     @functools.cached_property
@@ -373,8 +496,10 @@ class Release:
 
     def __repr__(self) -> str:
         outcome = self.outcome
+        sizes = [f"{name}: {plural(each.table.num_rows, 'row')}" for name, each in outcome.tables.items()]
         whose = "" if self.people is None else f" of {plural(self.people, 'person', 'people')}"
         told = [
+            *sizes,
             plural(self.records, "record") + whose,
             f"{self.suppressed} suppressed",
             f"{self.classes} classes",

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from veil.api.anonymize import anonymize
-from veil.api.deliver import file_name, write_key
+from veil.api.deliver import goes_to_engine, write_apart, write_key
 from veil.api.job import Job, check_job, settle, signing_key
 from veil.api.mask import mask
-from veil.api.open import Engine, check_people, find_relation, place_of, target_place
+from veil.api.open import Engine, condense_relation, find_relation, place_of, target_place
 from veil.api.policy import apply
 from veil.api.release import Release
 from veil.api.targets import (
@@ -26,15 +26,18 @@ from veil.api.targets import (
 from veil.base.progress import ProgressLike, following
 from veil.dp.accountant import Accountant
 from veil.engines.database import Database
+from veil.engines.held import EngineHeld
 from veil.engines.relation import Relation
-from veil.errors import OutputError, PlanError, Say
+from veil.errors import OutputError, Say
 from veil.outcome.written import Written
+from veil.plan.plan import Plan
 from veil.recipe import Recipe
 from veil.recipe.base import Located
 from veil.recipe.document import document_text
 from veil.recipe.masking import MaskingRecipe, read_recipe
 from veil.recipe.policy import PolicyRecipe
-from veil.tables import Format, read
+from veil.tables import Format, Source, read
+from veil.tables.writing import file_name
 
 AnyPlace = str | os.PathLike[str] | Database
 AnyPath = str | os.PathLike[str]
@@ -52,6 +55,7 @@ def run(
     apart: AnyPath | None = None,
     key: AnyPath | None = None,
     save_recipe: AnyPath | None = None,
+    about: Mapping[str, Any] | None = None,
     acknowledge: Iterable[str] = (),
     overwrite: bool = False,
     engine: Engine | None = None,
@@ -69,6 +73,8 @@ def run(
         Instead of what the recipe says. Paths start at the working directory, those of the recipe at its folder.
     save_recipe
         Where to write down, with the rest, the recipe of all this.
+    about
+        What the first page of the report says, field by field instead of what the recipe says: see `Release.report`.
     acknowledge
         Concerns about the release that are known and accepted, beside those of the recipe: see `Release.concerns`.
     overwrite
@@ -93,14 +99,6 @@ def run(
     "[60, 70["
     """
     recipe = recipe if isinstance(recipe, Located) else read_recipe(recipe)
-    if isinstance(recipe, Recipe) and recipe.tables is not None:
-        given = {
-            "input": input, "format": format, "report": report, "certificate": certificate, "sign": sign, "key": key,
-            "save_recipe": save_recipe, "engine": engine, "accountant": accountant,
-        }  # fmt: skip
-        return run_tables(
-            recipe, output, apart, given, acknowledge, overwrite=overwrite, threads=threads, progress=progress
-        )
     job = settle(
         recipe,
         input=place_of(os.fspath(input)) if isinstance(input, str | os.PathLike) else input,
@@ -112,47 +110,12 @@ def run(
         apart=_path(apart),
         key=_path(key),
         save_recipe=_path(save_recipe),
+        about=about,
         acknowledge=acknowledge,
         overwrite=overwrite,
         engine=engine,
     )
     return carry_out(job, threads=threads, progress=progress, accountant=accountant).release
-
-
-def run_tables(
-    recipe: Recipe,
-    output: AnyPlace | None,
-    apart: AnyPath | None,
-    given: Mapping[str, Any],
-    acknowledge: Iterable[str] = (),
-    *,
-    overwrite: bool,
-    threads: int | None,
-    progress: ProgressLike,
-) -> Release:
-    """Carry out a recipe of several tables; `given` is what goes with one table alone."""
-    assert recipe.tables is not None
-    beside = {name: getattr(recipe, name, None) for name in ("input", "report", "certificate", "sign", "key")}
-    for name, value in {**beside, **{name: each for name, each in given.items() if each is not None}}.items():
-        if value is not None:
-            raise PlanError(Say(name), " goes with one table, and the recipe has several: leave it out")
-    target = recipe.target if output is None else output
-    if target is None or isinstance(target, Database):
-        raise PlanError(f"{recipe.name} should say into which folder the tables go: add `output`")
-    with recipe.own_words():
-        made = anonymize(
-            {name: recipe.locate(path) for name, path in recipe.tables.items()},
-            recipe.plan_of_several(),
-            threads=threads,
-            progress=progress,
-        )
-        keys = [*recipe.acknowledge, *acknowledge]
-        if keys:
-            raise PlanError(
-                Say("acknowledge"), " goes with one table, and the recipe has several: leave it out"
-            )
-    made.save(Path(os.fspath(target)), apart=apart, overwrite=overwrite or recipe.overwrite)
-    return made
 
 
 def _path(given: AnyPath | None) -> Path | None:
@@ -178,7 +141,9 @@ def carry_out(
     accountant: Accountant | None = None,
 ) -> Done:
     """Check the targets, do the work, write."""
-    relation = find_relation(job.input, job.format, job.engine, threads=threads, output=job.output)
+    relation = None
+    if not isinstance(job.input, Mapping):
+        relation = find_relation(job.input, job.format, job.engine, threads=threads, output=job.output)
     check_job(job, relation)
     with job.recipe.own_words():
         if isinstance(job.recipe, MaskingRecipe):
@@ -202,10 +167,10 @@ def _anonymize(
 ) -> Release:
     plan = recipe.plan()
     return anonymize(
-        job.input if relation is None else _condense_relation(relation, plan, progress),
+        job.input if relation is None else _open_relation(relation, plan, progress),
         plan,
         local=recipe.local_recoding,
-        format=job.format if relation is None else None,
+        format=recipe.table_formats or (job.format if relation is None else None),
         engine="memory",  # what an engine should read has been opened already
         threads=threads,
         progress=progress,
@@ -213,14 +178,11 @@ def _anonymize(
     )
 
 
-def _condense_relation(relation: Relation, plan: Any, progress: ProgressLike) -> Any:
-    """Let the engine count the combinations of cells that the plan looks at."""
-    from veil.engines.source import for_plan
-
+def _open_relation(relation: Relation, plan: Plan, progress: ProgressLike) -> Source:
+    """Let the engine count the combinations of cells that the plan looks at, or read the rows if it looks at whole ones."""
     with following(progress) as shown:
         shown.phase(f"counting combinations ({relation.kind})")
-        check_people(relation, plan)
-        return for_plan(relation, plan, shown)
+        return condense_relation(relation, plan, shown)
 
 
 def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike, accountant: Accountant | None) -> Release:
@@ -230,6 +192,7 @@ def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike, accountant: A
         format=job.format,
         engine=job.engine,
         order=recipe.order,
+        person=recipe.person,
         accountant=accountant,
         progress=progress,
     )
@@ -250,6 +213,7 @@ def _by_policies(job: Job, recipe: PolicyRecipe, threads: int | None, progress: 
         ended=asked.ended,
         withdrawn=asked.withdrawn,
         keys=recipe.keys,
+        population=recipe.population_path,
         if_impossible=asked.if_impossible,
         suppression_limit=recipe.suppression_limit,
         threads=threads,
@@ -287,8 +251,10 @@ def _write(made: Release, job: Job, relation: Relation | None, progress: Progres
     """
     apart = _apart_files(made, job)
     with Together() as files:
-        kept = files.staging_folder(job.apart) if apart and job.apart is not None else None
-        if job.key is not None:
+        if apart and job.apart is not None:
+            staged = files.staging_folder(job.apart)
+            write_apart(made.outcome, [staged / path.name for path in apart])
+        if job.key is not None and not isinstance(job.input, Mapping):
             with files.making(job.key, 0o600) as path:
                 write_key(made.outcome, path)
         if job.report is not None:
@@ -297,14 +263,23 @@ def _write(made: Release, job: Job, relation: Relation | None, progress: Progres
         if job.certificate is not None:
             with files.making(job.certificate) as path:
                 made.certificate(path, sign=signing_key(job))
+        if job.processing_record is not None:
+            with files.making(job.processing_record) as path:
+                made.processing_record(path)
         if job.save_recipe is not None:
             with files.making(job.save_recipe) as path:
                 path.write_text(
                     document_text(_recipe_of(job).spell(job.save_recipe.parent)), encoding="utf-8"
                 )
-        if relation is None:
+        if isinstance(job.input, Mapping):
+            written = made.save(
+                job.output, key=job.key, overwrite=job.overwrite, progress=progress, beside=files
+            )
+        elif relation is None or not (
+            isinstance(made.outcome.source, EngineHeld) or goes_to_engine(job.output)
+        ):
             with files.making(Path(str(job.output))) as path:
-                written = made.save(path, apart=kept, progress=progress)
+                written = made.save(path, progress=progress)
         else:
             written = made.save(
                 job.output,
@@ -326,6 +301,8 @@ def _write_report(made: Release, job: Job, path: Path, progress: ProgressLike) -
         table=Path(job.output).name if isinstance(job.output, str) else None,
         certificate=None if job.certificate is None else job.certificate.name,
         sign=signing_key(job),
+        about=job.about,
+        advise=made._advice_for_report,
     )
 
 
@@ -334,7 +311,8 @@ def _recipe_of(job: Job) -> Recipe:
     assert isinstance(job.recipe, Recipe)
     return Recipe.of(
         job.recipe.plan(),
-        input=job.input,
+        input=None if isinstance(job.input, Mapping) else job.input,
+        tables=job.input if isinstance(job.input, Mapping) else None,
         format=job.format,
         output=job.output,
         report=job.report,
@@ -344,5 +322,6 @@ def _recipe_of(job: Job) -> Recipe:
         overwrite=job.overwrite,
         engine=job.engine,
         local_recoding=job.recipe.local_recoding,
+        about=job.about,
         acknowledge=job.acknowledge,
     )

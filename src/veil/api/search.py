@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
 
+from veil.base.html import Listed
+from veil.base.progress import ProgressLike, following
 from veil.classes.encoding import Levels
 from veil.dp.publish import PrivateChoice
 from veil.dp.safepub import SafePub
 from veil.dp.walk import Walk
 from veil.errors import PlanError, did_you_mean
+from veil.lattice.prices import Everything, price_choices
+from veil.lattice.search import Limits, Search
 from veil.lattice.space import NodeRecord, Space, State
+from veil.masking.items.in_plan import with_items
 from veil.outcome.generalize import Choice, generalize
 from veil.outcome.outcome import Outcome
 from veil.plan.prepare import Prepared
@@ -23,6 +29,29 @@ from veil.verification.outcome import verified
 
 if TYPE_CHECKING:
     from veil.api.release import Release
+
+
+@dataclass(frozen=True)
+class Price:
+    """What it costs to have a column at a level.
+
+    Attributes
+    ----------
+    column, level : str and int
+        What is asked for.
+    score : float, tuple or None
+        The least loss of any release that keeps all promises then; None if none was found.
+    transformation : dict or None
+        The levels of that release.
+    proven : bool
+        Whether no release is better, or that there is none. False where the time was over before.
+    """
+
+    column: str
+    level: int
+    score: float | tuple[float, ...] | None
+    transformation: dict[str, int] | None
+    proven: bool
 
 
 class SearchResult:
@@ -90,13 +119,106 @@ class SearchResult:
         Classes that violate a privacy model are suppressed even if that takes more records than the plan's
         suppression limit allows; `within_limit` tells.
         """
+        self._refuse_private()
+        choice = dataclasses.replace(self._choice, levels=self._levels_of(node))
+        return self._release(verified(with_items(generalize(self._outcome.source, self._prepared, choice))))
+
+    def _refuse_private(self) -> None:
         if self._outcome.statement is not None:
             raise PlanError(
                 "the transformation of a SafePub release was chosen privately and cannot be changed afterwards. "
                 "SafePub(..., 1e-4, generalization={...}) releases one that was chosen without looking at the data"
             )
-        choice = dataclasses.replace(self._choice, levels=self._levels_of(node))
-        return self._release(verified(generalize(self._outcome.source, self._prepared, choice)))
+
+    def prices(
+        self,
+        fixed: Mapping[str, int] | None = None,
+        *,
+        time_limit: float = 30.0,
+        threads: int | None = None,
+        progress: ProgressLike = None,
+        cancel: Callable[[], bool] | None = None,
+    ) -> list[Price]:
+        """Tell what each level of each column costs: the least loss of any release that keeps all promises with it.
+
+        Parameters
+        ----------
+        fixed
+            Levels that are settled, such as `{"age": 0}`: the others are priced around them.
+        time_limit
+            Seconds for all prices together. Those that are not proven by then are the best that was found.
+        threads, progress, cancel
+            As for `veil.anonymize`.
+
+        >>> import pyarrow as pa, veil
+        >>> people = pa.table({"age": [30, 30, 31, 31], "sex": ["f", "m", "f", "f"]})
+        >>> release = veil.anonymize(
+        ...     people, quasi_identifiers={"age": "suppression", "sex": "suppression"}, models=veil.KAnonymity(2)
+        ... )
+        >>> for each in release.search.prices():
+        ...     print(each.column, each.level, each.score and round(each.score, 2))
+        age 0 0.41
+        age 1 1.0
+        sex 0 None
+        sex 1 0.41
+        """
+        self._refuse_private()
+        names = self._prepared.encoding.names
+        settled = self._levels_of(fixed or {})
+        numbers = {names.index(name): settled[names.index(name)] for name in fixed or {}}
+        asked = sum(
+            1 if j in numbers else high - low + 1
+            for j, (low, high) in enumerate(zip(self.explored.minimum, self.explored.maximum, strict=True))
+        )
+        found: list[Price] = []
+        with following(progress) as shown:
+            shown.phase("pricing each choice")
+            for each in price_choices(
+                self._choice.evaluator,
+                self._choice.found,
+                fixed=numbers,
+                seconds=time_limit,
+                threads=threads,
+                cancelled=cancel or (lambda: False),
+            ):
+                best = each.best
+                levels = None if best is None else dict(zip(names, best.levels, strict=True))
+                score = None if best is None or best.score is None else _one(best.score)
+                found.append(Price(names[each.attribute], each.level, score, levels, each.proven))
+                shown.advance(len(found), asked)
+        return sorted(found, key=lambda each: (names.index(each.column), each.level))
+
+    def characterize(
+        self,
+        *,
+        threads: int | None = None,
+        progress: ProgressLike = None,
+        cancel: Callable[[], bool] | None = None,
+    ) -> Space:
+        """Evaluate every node of a space that can be listed, so that `explored` knows all of them.
+
+        As soon as `cancel` says True, the nodes so far are kept and the rest stays as it was.
+        """
+        self._refuse_private()
+        space = self.explored
+        if not space.is_listable:
+            raise PlanError(
+                f"{space.size:,} transformations are too many to evaluate each: ask `explore` for those around one, or "
+                "`prices` for the best with a column at a level"
+            )
+        with following(progress) as shown:
+            shown.phase("evaluating all transformations")
+            search = Search(
+                self._choice.evaluator,
+                space.minimum,
+                space.maximum,
+                limits=Limits(cancelled=cancel or (lambda: False)),
+                threads=threads,
+                progress=lambda search: shown.advance(len(search.space.evaluated), space.size),
+                known=space,
+            )
+            search.run(Everything())
+        return space
 
     def _levels_of(self, node: Mapping[str, int] | Sequence[int]) -> Levels:
         names = self._prepared.encoding.names
@@ -136,10 +258,11 @@ class SearchResult:
         self,
         *,
         state: State | Iterable[State] | None = None,
+        levels: Mapping[str, int] | None = None,
         sort: Literal["score", "levels", "suppressed"] = "score",
         limit: int | None = None,
     ) -> list[NodeRecord]:
-        """List nodes of the search space, filtered by state, best first.
+        """List nodes of the search space, filtered by state and by the levels of columns, best first.
 
         Nodes without a score are sorted by their bound. Of a space that is too large to list, only evaluated
         nodes are listed.
@@ -152,8 +275,18 @@ class SearchResult:
         }
         space = self.explored
         every = space if space.is_listable else (space[levels] for levels in list(space.evaluated))
-        listed = [node for node in every if wanted is None or node.state in wanted]
-        return sorted(listed, key=keys[sort])[:limit]
+        at = self._levels_of(levels or {})
+        asked = [(j, at[j]) for j, name in enumerate(self._prepared.encoding.names) if name in (levels or {})]
+        listed = [
+            node
+            for node in every
+            if (wanted is None or node.state in wanted) and all(node.levels[j] == level for j, level in asked)
+        ]
+        return Listed(
+            sorted(listed, key=keys[sort])[:limit],
+            (*self._prepared.encoding.names, "state", "score", "suppressed"),
+            lambda node: (*node.levels, node.state, _shown(node), node.suppressed),
+        )
 
     def mapping(self) -> pa.Table:
         """What each original value became: column, original value, released value, number of records.
@@ -183,13 +316,22 @@ class SearchResult:
                     }
                 )
             )
-        return pa.concat_tables(tables) if tables else _NO_MAPPING
+        return pa.concat_tables(tables) if tables else pa.schema(_MAPPING).empty_table()
 
     def __repr__(self) -> str:
         optimum = "proven optimal" if self.proven_optimal else "not proven optimal"
         return f"SearchResult({self.transformation}, score {self.score}, {optimum})"
 
 
-_NO_MAPPING = pa.schema(
-    {"column": pa.string(), "original": pa.string(), "released": pa.string(), "records": pa.int64()}
-).empty_table()
+def _shown(node: NodeRecord) -> str:
+    """The score of a node, or what is known of it."""
+    score = node.bound if node.score is None else node.score
+    text = ", ".join(f"{each:.6g}" for each in score)
+    return text if node.score is not None else f"≥ {text}"
+
+
+def _one(score: tuple[float, ...]) -> float | tuple[float, ...]:
+    return score[0] if len(score) == 1 else score
+
+
+_MAPPING = {"column": pa.string(), "original": pa.string(), "released": pa.string(), "records": pa.int64()}

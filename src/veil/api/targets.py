@@ -10,9 +10,9 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from veil.engines.database import Database
+from veil.engines.database import Database, is_url
 from veil.engines.relation import Relation
 from veil.errors import MissingDependencyError, OutputError, Say
 from veil.recipe.places import is_folder
@@ -55,13 +55,20 @@ def check_target(path: Path, *, overwrite: bool) -> None:
         raise OutputError(f"{path}: the directory cannot be written to. Choose another path")
 
 
-def goes_along(folder: Path, release: Path) -> bool:
+def goes_along(folder: Path, release: Any) -> bool:
     """Whether a folder is that of a release or lies below it, so that whoever passes that folder on passes on both.
+
+    A database may be a file as well; what a server holds is in no folder.
 
     >>> goes_along(Path("out/mine"), Path("out/release.csv")), goes_along(Path("mine"), Path("out/release.csv"))
     (True, False)
+    >>> goes_along(Path("out"), "duckdb://out/release.db#shown"), goes_along(Path("out"), "postgres://host/out#shown")
+    (True, False)
     """
-    return folder.resolve().is_relative_to(release.resolve().parent)
+    if isinstance(release, str) and is_url(release):
+        release = Database(release)
+    place = release.file if isinstance(release, Database) else Path(release)
+    return place is not None and folder.resolve().is_relative_to(place.resolve().parent)
 
 
 def is_database(path: Path) -> bool:
@@ -167,7 +174,7 @@ class Together:
             if kind is None:
                 self.put_in_place()
             else:
-                self._undo()
+                self.undo()
         finally:
             for each in self._staged:
                 shutil.rmtree(each.folder, ignore_errors=True)
@@ -209,15 +216,28 @@ class Together:
         self._staged.append(_Staged(Path(made), where, real, mode))
         return Path(made)
 
-    def put_in_place(self) -> None:
-        """Rename all files onto their targets, in the order in which they were asked for."""
-        if self._is_done:
-            return
-        moves = [
+    @property
+    def folders(self) -> list[Path]:
+        """Where the files are made."""
+        return [each.folder for each in self._staged]
+
+    @property
+    def moves(self) -> list[tuple[Path, Path, Path]]:
+        """What is about to be renamed: each file, where that goes which it replaces, and its target."""
+        return [(made, _before(made), target) for made, target, _ in self._moves()]
+
+    def _moves(self) -> list[tuple[Path, Path, int | None]]:
+        return [
             (made, each.target or each.where / made.name, each.mode)
             for each in self._staged
             for made in sorted(each.folder.iterdir())
         ]
+
+    def put_in_place(self) -> None:
+        """Rename all files onto their targets, in the order in which they were asked for."""
+        if self._is_done:
+            return
+        moves = self._moves()
         try:
             for made, target, mode in moves:
                 with _explain_errors(target):
@@ -228,7 +248,7 @@ class Together:
                 with _explain_errors(target):
                     self._rename(made, target)
         except BaseException:
-            self._undo()
+            self.undo()
             raise
         self._is_done = True
         # All is in place. A file system that cannot sync directories is no reason to say otherwise.
@@ -237,7 +257,7 @@ class Together:
                 sync(folder)
 
     def _rename(self, made: Path, target: Path) -> None:
-        before = made.with_name(f"{made.name}.before")
+        before = _before(made)
         self._renamed.append((target, before, target.exists()))
         if target.exists():
             try:
@@ -246,7 +266,12 @@ class Together:
                 os.replace(target, before)
         os.replace(made, target)
 
-    def _undo(self) -> None:
+    def keep(self) -> None:
+        """Let files that are in place stay there, whatever happens from now on."""
+        self._renamed.clear()
+
+    def undo(self) -> None:
+        """Put back whatever has been replaced."""
         while self._renamed:
             target, before, was_there = self._renamed.pop()
             with contextlib.suppress(OSError):
@@ -254,6 +279,11 @@ class Together:
                     target.unlink(missing_ok=True)
                 elif before.exists():
                     os.replace(before, target)
+
+
+def _before(made: Path) -> Path:
+    """Where that goes which a file replaces."""
+    return made.with_name(f"{made.name}.before")
 
 
 @contextlib.contextmanager

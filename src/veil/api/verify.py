@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+from collections.abc import Mapping
 from typing import Any
 
-from veil.api.open import Engine, find_relation, open_source
+from veil.api.open import Engine, fetch_all, find_relation, open_source
 from veil.engines.relation import Relation
 from veil.errors import PlanError, Say
 from veil.outcome.outcome import outcome_of
 from veil.plan.plan import Plan
-from veil.published.finding import Verification
+from veil.published.finding import Finding, Verification
 from veil.published.flag import find_flag
 from veil.published.people import People
+from veil.published.several import free_label, joined_view
 from veil.published.table import Published
 from veil.tables import Format, Source
 from veil.verification.outcome import verify_outcome
@@ -43,6 +46,9 @@ def verify(
 
     Parameters
     ----------
+    source
+        As for `veil.anonymize`. Several tables are given by name and checked together; with their certificate, also as the
+        folder or the database that holds them.
     certificate
         The file of a certificate, or of a report that holds one, instead of a plan.
     signed_by
@@ -60,8 +66,12 @@ def verify(
     if certificate is not None:
         if plan is not None:
             raise PlanError("`verify` checks a plan or a certificate, not both: leave one out")
-        from veil.report import check_certificate
+        from veil.report import check_certificate, names_of_tables
 
+        if names_of_tables(certificate):
+            return check_certificate(certificate, source, signed_by=signed_by)
+        if isinstance(source, Mapping):
+            raise PlanError("the certificate is about one table, and these are several: give that one")
         relation = None if released is not None else find_relation(source, format, engine)
         opened = (
             open_source(source, format, "memory", _refuse, may_be_empty=True)
@@ -77,7 +87,50 @@ def verify(
         raise PlanError(
             "`verify` needs a plan: what the table promises. Give it as `plan`, or a `certificate`"
         )
+    if isinstance(source, Mapping):
+        return _several_against_plan(source, plan)
     return _against_plan(source, plan, format, engine)
+
+
+def _several_against_plan(sources: Mapping[str, Any], plan: Plan) -> Verification:
+    """Check several tables together."""
+    if plan.person_column is None:
+        raise PlanError(
+            "several tables are about the same people: name what tells them apart in ", Say("person")
+        )
+    opened = {
+        name: open_source(each, None, "auto", fetch_all, may_be_empty=True) for name, each in sources.items()
+    }
+    tables = {name: each.table for name, each in opened.items()}
+    columns = list(dict.fromkeys(name for table in tables.values() for name in table.column_names))
+    plan.check_columns([*columns, *plan.identifying])
+    judged = list(dict.fromkeys(name for model in plan.models for name in model.attribute_names))
+    published, nobody = joined_view(
+        tables,
+        free_label(columns),
+        known=plan.quasi_identifiers,
+        judged=judged,
+        person=plan.person_column,
+        treatment=plan.identifying[plan.person_column],
+        marker=plan.marker,
+    )
+    looked = {name: look_at(each) for name, each in opened.items()}
+    findings = [
+        *verify_from_outside(published, plan.models, Input(several=published.persons is None)),
+        *(_of(name, found) for name, table in tables.items() for found in verify_roles(table, plan)),
+        verify_columns(columns, plan, None),
+        nobody,
+        *(_of(name, found) for name, (forms, _) in looked.items() for found in forms),
+    ]
+    open_questions = [
+        *(f"{name!r}: {each}" for name, (_, beside) in looked.items() for each in beside),
+        *unjudged_columns(columns, [*published.names, *judged, *plan.identifying]),
+    ]
+    return Verification(tuple(findings), tuple(open_questions))
+
+
+def _of(table: str, found: Finding) -> Finding:
+    return dataclasses.replace(found, promise=f"{table!r}: {found.promise}")
 
 
 def _refuse(relation: Relation) -> Source:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from veil.api.job import Job, settle
 from veil.api.open import place_of, target_place
-from veil.api.release import Release
-from veil.api.run import Done, carry_out, run
-from veil.cli import failures, files, grammar
+from veil.api.rehearse import rehearse
+from veil.api.run import Done, carry_out
+from veil.cli import failures, files, grammar, show
 from veil.cli.budget import account_of
+from veil.cli.log import Log, logging
 from veil.cli.options import fields_of, flag_of
 from veil.cli.places import warn_about_passwords
+from veil.cli.streams import STREAM, Streams, streams
+from veil.cli.told import as_json, as_text, told_of
 from veil.engines.database import Database
 from veil.errors import PlanError
 from veil.hierarchies.notes import notes
 from veil.recipe import Recipe
+from veil.recipe.masking import MaskingRecipe, read_recipe
+from veil.tables import Format
 
 
 def anonymize_and_show(
@@ -30,37 +38,89 @@ def anonymize_and_show(
     budget: Path | None,
     threads: int | None,
     quiet: bool,
+    json: bool,
+    dry_run: bool,
+    log: Path | None,
     **places: Any,
 ) -> None:
     """Anonymize, write, and show what was done. `options` are the plan's; `places` are those of `veil.run`."""
-    source, target = place_of(text), None if output is None else target_place(output)
-    table = None if input is None else place_of(input)
-    warn_about_passwords(source, target, table)
+    if json and output == STREAM:
+        raise PlanError("--json and --output - both want standard output: give the release a file")
     chosen = grammar.format(format) if format else None
+    places["about"] = grammar.about(places["about"])
+    with logging(log, "anonymize", quiet=quiet) as logged, streams(chosen, text, input, output) as piped:
+        job = _job(piped, text, options, input, chosen, output, places)
+        if dry_run:
+            _rehearse(job, logged, threads=threads, quiet=quiet, json=json)
+            return
+        accountant = account_of(job.input, budget)
+        with files.honest_about(job.targets.values()) as written:
+            progress = logged or (False if quiet else None)
+            done = carry_out(job, threads=threads, progress=progress, accountant=accountant)
+            written += [str(job.output)] if isinstance(job.output, Database) else []
+            if logged is not None:
+                logged.end_phase()
+                logged.write("released", **told_of(done))
+            if output == STREAM:
+                piped.send()
+            if json:
+                typer.echo(as_json(done, job))
+            elif not quiet:
+                _show(done, job, to_stream=output == STREAM)
+
+
+def _job(
+    piped: Streams,
+    text: str,
+    options: Mapping[str, Any],
+    input: str | None,
+    chosen: Format | None,
+    output: str | None,
+    places: Mapping[str, Any],
+) -> Job:
+    """Read the recipe, or make one of the options, and settle its places."""
+    source = place_of(piped.read(text) or "")
+    kept = piped.written(output)
+    target = None if kept is None else target_place(kept)
+    given = piped.read(input)
+    table = None if given is None else place_of(given)
+    warn_about_passwords(source, target, table)
     if isinstance(source, Path) and files.is_recipe(source):
         _refuse_plan(source, {**options, "save_recipe": places["save_recipe"]})
-        recipe = Recipe.read(source)
-        if recipe.tables is not None:
-            _show_several(
-                run(recipe, input=table, format=chosen, output=target, threads=threads,
-                    progress=False if quiet else None, **places),
-                quiet,
-            )  # fmt: skip
-            return
-        job = settle(recipe, input=table, format=chosen, output=target, **places)
-    else:
-        if input is not None:
-            raise PlanError(f"--input goes with a recipe; {source} is the table already")
-        if target is None:
-            raise PlanError("say where to write the release: --output release.csv")
-        recipe = Recipe(**fields_of(options))
-        job = settle(recipe, input=source, format=chosen, output=target, **places)
-    accountant = account_of(job.input, budget)
-    with files.honest_about(job.targets.values()) as written:
-        done = carry_out(job, threads=threads, progress=False if quiet else None, accountant=accountant)
-        written += [str(job.output)] if isinstance(job.output, Database) else []
-        if not quiet:
-            _show(done, job)
+        recipe = _read_plan(source)
+        return settle(recipe, input=table, format=chosen, output=target, **places)
+    if input is not None:
+        raise PlanError(f"--input goes with a recipe; {source} is the table already")
+    if target is None:
+        raise PlanError("say where to write the release: --output release.csv")
+    recipe = Recipe(**fields_of(options))
+    return settle(recipe, input=source, format=chosen, output=target, **places)
+
+
+def _read_plan(path: Path) -> Recipe:
+    recipe = read_recipe(path)
+    if isinstance(recipe, Recipe):
+        return recipe
+    command = "mask" if isinstance(recipe, MaskingRecipe) else "policy apply"
+    raise PlanError(f"{path}: this recipe is for another command. Run `veil {command} {path}`")
+
+
+def _rehearse(job: Job, logged: Log | None, *, threads: int | None, quiet: bool, json: bool) -> None:
+    """Say what would be done."""
+    found = rehearse(job, threads=threads, progress=logged or (False if quiet else None))
+    if json:
+        typer.echo(as_text(dataclasses.asdict(found)))
+    elif not quiet:
+        console = show.output()
+        sizes = {
+            "records": found.records,
+            "columns": found.columns,
+            "possible transformations": found.transformations,
+        }
+        rows = [(what, f"{size:,}") for what, size in sizes.items() if size is not None]
+        console.print("The plan fits the table; nothing was written.")
+        console.print(show.table("", ("", ""), rows))
+        show.files(console, ((f"would be {what}", Path(path)) for what, path in found.targets.items()))
 
 
 def _refuse_plan(source: Path, options: Mapping[str, Any]) -> None:
@@ -70,20 +130,8 @@ def _refuse_plan(source: Path, options: Mapping[str, Any]) -> None:
         raise PlanError(f"{', '.join(given)} goes with a table, not with a recipe: change {source} instead")
 
 
-def _show_several(made: Release, quiet: bool) -> None:
-    """Show what became of several tables."""
-    if not quiet:
-        from veil.cli import show
-
-        console = show.output()
-        show.release(console, made)
-        show.verification(console, made.verification, "the output")
-
-
-def _show(done: Done, job: Job) -> None:
-    from veil.cli import show
-
-    console, made, relation = show.output(), done.release, done.relation
+def _show(done: Done, job: Job, *, to_stream: bool = False) -> None:
+    console, made, relation = show.errors() if to_stream else show.output(), done.release, done.relation
     show.release(console, made)
     rows = "the output" if relation is None else "the different rows, before writing"
     show.verification(console, made.verification, rows)
@@ -92,11 +140,13 @@ def _show(done: Done, job: Job) -> None:
     show.statement(console, made)
     show.concerns(console, made)
     targets = job.targets
+    if to_stream:
+        targets.pop("release")
     if relation is not None:
         show.release_of_engine(console, made, done.written, relation)
         targets.pop("release", None)
-    show.files(console, targets.items())
-    if relation is None and made.plan is not None:
+    show.files(console, [*targets.items(), *(("apart", path) for path in done.apart)])
+    if relation is None and made.plan is not None and not made.tables:
         source = made.outcome.source
         for note in notes(source.table, made.plan.quasi_identifiers, source.format):
             failures.say(f"note: {note}")

@@ -10,9 +10,35 @@ import typer
 
 from veil.cli import failures, startup
 from veil.cli.base import PANELS, app
-from veil.cli.commands import anonymize, ask, keys, lists, look, mask, policy, private_table
+from veil.cli.commands import (
+    anonymize,
+    ask,
+    doctor,
+    keys,
+    lists,
+    look,
+    mask,
+    policy,
+    private_table,
+    project,
+    workbench,
+)
 
-__all__ = ["anonymize", "app", "ask", "keys", "lists", "look", "main", "mask", "policy", "private_table"]
+__all__ = [
+    "anonymize",
+    "app",
+    "ask",
+    "doctor",
+    "keys",
+    "lists",
+    "look",
+    "main",
+    "mask",
+    "policy",
+    "private_table",
+    "project",
+    "workbench",
+]
 
 app.registered_commands.sort(key=lambda each: PANELS.index(str(each.rich_help_panel)))
 
@@ -44,7 +70,7 @@ def veil(
 
     Start with [bold]veil demo[/bold].
 
-    Exit codes: 0 done; 1 no solution, or a broken promise; 2 wrong input; 3 a promise that could not be checked;
-    130 Ctrl-C.
+    Exit codes: 0 done; 1 a broken promise; 2 wrong input; 3 a promise that could not be checked; 4 no solution;
+    70 a mistake in Veil; 130 Ctrl-C.
     """
     failures.show_tracebacks = debug

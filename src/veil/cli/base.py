@@ -129,6 +129,15 @@ Sign = Annotated[
         help="Sign the certificate with this private key: [cyan]veil keys new[/cyan].",
     ),
 ]
+About = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FIELD=TEXT",
+        help="What the first page of the report says, such as [cyan]purpose='Study of waiting times'[/cyan]: title, "
+        "data_set, purpose, recipient, legal_basis, version, prepared_by, approved_by; also language (en or de) and "
+        "sample_rows. Repeat for more.",
+    ),
+]
 Acknowledge = Annotated[
     list[str] | None,
     typer.Option(

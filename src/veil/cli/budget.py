@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from veil.api.open import place_of
@@ -49,10 +50,14 @@ def _place_of_budget(data: Path | Database, file: Path | None) -> Path:
     return beside(data)
 
 
-def account_of(data: Path | Database, budget: Path | None) -> Accountant | None:
+def account_of(
+    data: Path | Database | Mapping[str, Path | Database], budget: Path | None
+) -> Accountant | None:
     """Open the budget that --budget names, if it does, for the table that is read."""
     if budget is None:
         return None
+    if isinstance(data, Mapping):
+        raise PlanError("--budget goes with one table, and the recipe has several: leave it out")
     if isinstance(data, Database) or not data.is_file():
         raise PlanError(
             f"--budget: a budget belongs to one file, which it knows by its content, and {data} is none. Keep the account "

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from veil.api.open import place_of
 from veil.api.targets import check_target
@@ -30,6 +33,7 @@ def verify(
     signed_by: Path | None,
     format: str | None,
     engine: Engine | Settings | None,
+    as_json: bool,
 ) -> int:
     """Show whether a published table keeps the promises of a recipe or a certificate; return the exit code."""
     from veil.api.verify import verify
@@ -48,8 +52,22 @@ def verify(
             "say what the table should keep: --recipe FILE or --certificate FILE, one of the two; --signed-by goes with "
             "--certificate"
         )
-    show.verification(show.output(), found, "the table")
+    if as_json:
+        typer.echo(json.dumps(_plain(found), indent=2, ensure_ascii=False))
+    else:
+        show.verification(show.output(), found, "the table")
     return failures.BROKEN if found.broken else 0 if found.holds else failures.NOT_CHECKED
+
+
+def _plain(found: Verification) -> dict[str, Any]:
+    return {
+        "holds": found.holds,
+        "not_checked": list(found.not_checked),
+        "findings": [
+            {"promise": each.promise, "verdict": each.verdict, "found": each.measured}
+            for each in found.findings
+        ],
+    }
 
 
 def _against_recipe(
@@ -59,6 +77,11 @@ def _against_recipe(
     from veil.recipe import Recipe
 
     known = Recipe.read(recipe)
+    if known.tables is not None:
+        from veil.report.certificate.several import open_tables
+
+        with known.own_words():
+            return verify(open_tables(place, list(known.tables)), known.plan())
     if given is None and isinstance(place, Path) and not place.is_dir():
         given = released_format(place, known.input_format, known)
     with known.own_words():

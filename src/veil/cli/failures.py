@@ -7,16 +7,19 @@ from contextlib import contextmanager
 
 import typer
 
-from veil.errors import NoSolutionError, VeilError, VerificationError
+from veil.errors import NoSolutionError, VeilError, VerificationError, what_happened, without_passwords
 
 BROKEN = 1
-"""The plan is fine and the data can be read, but a promise does not hold or cannot be kept."""
+"""A promise does not hold."""
 
 MISTAKEN = 2
 """The command line, the plan, the input or the target of the output is wrong."""
 
 NOT_CHECKED = 3
 """No promise is broken, but not every one could be checked."""
+
+NO_SOLUTION = 4
+"""The plan is fine and the data can be read, but nothing keeps all promises."""
 
 UNEXPECTED = 70
 """A mistake in Veil itself (the number that sysexits.h gives it)."""
@@ -33,7 +36,7 @@ def explain_errors() -> Iterator[None]:
     try:
         from veil.base.declare import numbers_as_text
 
-        with numbers_as_text():
+        with numbers_as_text(), _telling_warnings():
             yield
     except (typer.Exit, typer.Abort):
         raise
@@ -41,9 +44,7 @@ def explain_errors() -> Iterator[None]:
         from veil.cli.options import spell_option
 
         complain(str(error.spell_ways(spell_option)))
-        raise typer.Exit(
-            BROKEN if isinstance(error, NoSolutionError | VerificationError) else MISTAKEN
-        ) from None
+        raise typer.Exit(_code(error)) from None
     except MemoryError:
         complain(
             "there is not enough memory for this table. Use a machine with more, or fewer columns or rows"
@@ -55,6 +56,34 @@ def explain_errors() -> Iterator[None]:
             raise typer.Exit(STOPPED) from None
         _apologize(error)
         raise typer.Exit(UNEXPECTED) from None
+
+
+def code_of(error: BaseException) -> int:
+    """Return the exit code that an error ends with."""
+    if isinstance(error, typer.Exit):
+        return int(error.exit_code)
+    if isinstance(error, VeilError):
+        return _code(error)
+    if isinstance(error, MemoryError):
+        return MISTAKEN
+    return STOPPED if is_stop(error) else UNEXPECTED
+
+
+@contextmanager
+def _telling_warnings() -> Iterator[None]:
+    """Tell what Python would warn of as the command tells everything else: in a sentence, without a line of code."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
+        yield
+
+
+def _code(error: VeilError) -> int:
+    if isinstance(error, NoSolutionError):
+        return NO_SOLUTION
+    return BROKEN if isinstance(error, VerificationError) else MISTAKEN
 
 
 def is_stop(error: BaseException) -> bool:
@@ -71,7 +100,7 @@ def complain(message: str) -> None:
 
     from veil.cli.show import errors, printable
 
-    text = Text("error: ", style="bold red") + Text(printable(message))
+    text = Text("error: ", style="bold red") + Text(printable(without_passwords(message)))
     errors().print(text, soft_wrap=True)
 
 
@@ -81,7 +110,7 @@ def say(message: str) -> None:
 
     from veil.cli.show import errors, printable
 
-    errors().print(Text(printable(message)), soft_wrap=True)
+    errors().print(Text(printable(without_passwords(message))), soft_wrap=True)
 
 
 def _apologize(error: BaseException) -> None:
@@ -89,6 +118,9 @@ def _apologize(error: BaseException) -> None:
         import traceback
 
         say("".join(traceback.format_exception(error)))
-    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    hint = "" if show_tracebacks else " Run `veil --debug …` for the details, and please report them."
-    complain(f"sorry, this should not have happened ({told}).{hint}")
+    hint = (
+        "The lines above may hold values of the table: look through them before you pass them on."
+        if show_tracebacks
+        else "Run `veil --debug …` for the details, which may hold values of the table."
+    )
+    complain(f"sorry, this should not have happened: {what_happened(error)}. Please report that. {hint}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from veil.api.advice import Advice
     from veil.api.frontier import Frontier
     from veil.risk import Identifier, Proposal, Repeated, RiskAnalysis
     from veil.utility import Utility
@@ -28,6 +29,22 @@ _ROLES = {
     "sensitive": "magenta",
     "insensitive": "dim",
 }
+
+
+def advice(console: Console, found: Advice) -> None:
+    """Show what a release lost most by, and what would keep more."""
+    if found.poor:
+        console.print(Text(show.printable(f"Little is left of {', '.join(found.poor)}.")))
+    if found.costs:
+        name, gain = next(iter(found.costs.items()))
+        told = f"{name} costs most: if it were given up, the others would keep {gain:.1%} more on average."
+        console.print(Text(show.printable(told)))
+    headings, rows = found.headings[:-1], [row[:-1] for row in found.rows()]
+    console.print(show.table("What each keeps", headings, rows, right=range(1, len(headings))))
+    for each in found.alternatives:
+        console.print(Text(show.printable(f"{each.what}: {each.how}")), soft_wrap=True)
+    if not found.complete:
+        console.print("There was no time for everything: --time-limit SECONDS")
 
 
 def risk(console: Console, found: RiskAnalysis, *, untouched: bool) -> None:
@@ -139,7 +156,7 @@ def roles(
         console.print(Text("To go on, correct this command and run it; what is not named is dropped:"))
         console.print(
             Text(
-                show.printable(next_command(proposed, file, format, codes, _person(repeated))), style="cyan"
+                show.printable(next_command(proposed, file, format, codes, person_of(repeated))), style="cyan"
             ),
             soft_wrap=True,
         )
@@ -174,7 +191,7 @@ def next_command(
     return shlex.join([*words, "--others", "drop", "--model", "k-anonymity:5", "--suppression-limit", "0.05"])
 
 
-def _person(repeated: Sequence[Repeated]) -> str | None:
+def person_of(repeated: Sequence[Repeated]) -> str | None:
     """The column that tells people apart, if rows are about the same ones and one column does."""
     return next((each.columns[0] for each in repeated if len(each.columns) == 1), None)
 

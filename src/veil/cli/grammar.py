@@ -121,7 +121,7 @@ def hierarchies(texts: Iterable[str]) -> dict[str, Any]:
 
 
 def columns(texts: Iterable[str]) -> dict[str, Any]:
-    """Read columns, with their hierarchy or without.
+    """Read columns, with their hierarchy or without, such as those of items.
 
     >>> columns(["age,sex", "zip=suppression"])
     {'age': None, 'sex': None, 'zip': Suppression()}
@@ -148,8 +148,10 @@ def population(text: str) -> Any:
     (80000, 'USA', 0.01, 'town.csv')
     """
     plain = text.strip().replace(",", "").replace("_", "")
-    if plain.isdecimal():
-        return int(plain)
+    if plain.isascii() and plain.isdecimal():
+        found = scalar(plain.lstrip("0") or "0")
+        assert isinstance(found, int)
+        return found
     if isinstance(share := scalar(plain), float):
         return Population(sampling_fraction=share)
     return Path(text) if is_path(text) else text
@@ -227,6 +229,22 @@ def levels(texts: Iterable[str], option: str) -> dict[str, int]:
         if not column or not level.isdigit():
             raise PlanError(f"{option} {text!r}: give a column and a level, such as {option} age=1")
         found[column] = int(level)
+    return found
+
+
+def about(texts: Iterable[str]) -> dict[str, Any]:
+    """Read what the first page of a report says.
+
+    >>> about(["purpose=a study", "legal-basis=Art. 6", "sample_rows=0"])
+    {'purpose': 'a study', 'legal_basis': 'Art. 6', 'sample_rows': 0}
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise PlanError(f"--about {text!r}: give a field and a text, such as --about 'purpose=a study'")
+        field = name.strip().replace("-", "_")
+        found[field] = int(value) if field == "sample_rows" and value.isdigit() else value
     return found
 
 

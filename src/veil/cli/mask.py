@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from veil.api.job import Job, settle
 from veil.api.run import Done, carry_out
-from veil.cli import failures, files, grammar, show
+from veil.cli import files, grammar, show
 from veil.cli.budget import account_of
 from veil.cli.steps import read_step
 from veil.errors import PlanError
+from veil.plan.plan import ASK
 from veil.recipe.masking import MaskingRecipe
 
 if TYPE_CHECKING:
@@ -29,17 +29,19 @@ def mask_and_show(
     format: str | None,
     output: Path | None,
     order: str | None,
+    person: str | None,
     budget: Path | None,
     quiet: bool,
     **places: Any,
 ) -> None:
     """Mask, write, and show what was done. `places` are those of `veil.run`."""
+    places["about"] = grammar.about(places["about"])
     files.no_databases(source, input, output)
     chosen = grammar.format(format) if format else None
     target = None if output is None else str(output)
     if files.is_recipe(source):
-        if steps or order:
-            flag = "--step" if steps else "--order"
+        if steps or order or person:
+            flag = "--step" if steps else "--order" if order else "--person"
             raise PlanError(f"{flag} goes with a table, not with a recipe: change {source} instead")
         job = settle(MaskingRecipe.read(source), input=input, format=chosen, output=target, **places)
     else:
@@ -52,15 +54,14 @@ def mask_and_show(
                 'say how to mask, such as --step "rank-swapping:age,p=10"; `veil masks` lists methods'
             )
         recipe = MaskingRecipe(
-            steps=[cast("Any", read_step(each)) for each in steps], order=cast("Any", order or "random")
+            steps=[cast("Any", read_step(each)) for each in steps],
+            order=cast("Any", order or "random"),
+            person=ASK if person is None else None if person == "null" else person,
         )
         job = settle(recipe, input=source, format=chosen, output=target, **places)
     accountant = account_of(job.input, budget)
-    with files.honest_about(job.targets.values()), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with files.honest_about(job.targets.values()):
         done = carry_out(job, progress=False if quiet else None, accountant=accountant)
-    for warning in {str(each.message): each for each in caught}:
-        failures.say(f"warning: {warning}")
     if not quiet:
         _show(done, job)
 

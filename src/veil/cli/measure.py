@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from veil.api.job import table_of
-from veil.api.open import count_combinations, find_relation, place_of, read_into_memory
+from veil.api.open import Place, count_combinations, find_relation, place_of, read_into_memory
 from veil.api.targets import Together, check_ending, check_targets, require
 from veil.base.progress import following
 from veil.base.wording import plural
@@ -23,6 +23,7 @@ from veil.cli.places import check_options, warn_about_passwords
 from veil.engines.relation import Engine
 from veil.engines.settings import Settings
 from veil.errors import InputError, PlanError, VeilError, did_you_mean
+from veil.hierarchies.notes import notes_of_marks, notes_of_missing
 from veil.recipe import Recipe
 from veil.tables import Format, read
 from veil.tables.formats import format_of
@@ -128,9 +129,27 @@ def assess(
     telling.tell(found.to_dict(), lambda console: show.assessment(console, found))
 
 
+def _asked(
+    text: str | None, qi: Sequence[str], recipe: Path | None, format: str | None
+) -> tuple[Place, list[str], Format | None]:
+    """Return the table, the columns that attackers know and the format: as said, or else as a recipe says."""
+    chosen = grammar.format(format) if format else None
+    place, names = None if text is None else place_of(text), grammar.names(qi)
+    if recipe is not None:
+        read_from = Recipe.read(recipe)
+        names = names or [*read_from.quasi_identifiers, *read_from.microaggregated]
+        place, chosen = table_of(read_from, input=place, format=chosen)
+    if place is None:
+        raise PlanError("say which table to look at: veil risk patients.csv --qi age,sex, or --recipe FILE")
+    if not names:
+        raise PlanError("say which columns an attacker may know: --qi age,sex,zip, or --recipe FILE")
+    return place, list(dict.fromkeys(names)), chosen
+
+
 def risk(
-    text: str,
+    text: str | None,
     qi: Sequence[str],
+    recipe: Path | None,
     telling: Telling,
     *,
     format: str | None,
@@ -145,12 +164,10 @@ def risk(
     from veil.risk import analyze
 
     people = None if population is None else grammar.population(population)
-    place = place_of(text)
+    place, names, chosen = _asked(text, qi, recipe, format)
     warn_about_passwords(place)
     files.no_databases(people if isinstance(people, Path) else None)
-    telling.check(*(each for each in (place, people) if isinstance(each, Path)))
-    chosen = grammar.format(format) if format else None
-    names = grammar.names(qi)
+    telling.check(*(each for each in (place, people, recipe) if isinstance(each, Path)))
     with following(None) as shown:
         shown.phase("reading the table")
         relation = find_relation(place, chosen, engine or "auto")
@@ -180,6 +197,29 @@ def risk(
     telling.tell(found.to_dict(), lambda console: figures.risk(console, found, untouched=untouched))
 
 
+def explore(
+    file: Path,
+    telling: Telling,
+    *,
+    input: Path | None,
+    time_limit: float,
+    format: str | None,
+    threads: int | None,
+) -> None:
+    """Show what would keep more than a recipe does."""
+    from veil.api.anonymize import anonymize
+
+    recipe = Recipe.read(file)
+    place, chosen = table_of(recipe, input=input, format=grammar.format(format) if format else None)
+    telling.check(file, *([place] if isinstance(place, Path) else []))
+    with following(None) as shown, recipe.own_words():
+        made = anonymize(
+            place, recipe.plan(), format=chosen, engine="memory", threads=threads, progress=shown
+        )
+        found = made.advice(time_limit=time_limit, progress=shown)
+    telling.tell(found.to_dict(), lambda console: figures.advice(console, found))
+
+
 def _region(name: str) -> Any:
     from veil.population import REGIONS, population_of
 
@@ -200,15 +240,22 @@ def _akin(path: Path, format: Format | None) -> Format | None:
     return format if format is not None and format.kind == named.kind else None
 
 
-def identify(file: Path, telling: Telling, *, format: str | None, threshold: float) -> None:
-    """Show what the columns of a table look like, and which roles that speaks for."""
+def identify(
+    file: Path, telling: Telling, *, format: str | None, threshold: float, recipe: Path | None
+) -> None:
+    """Show what the columns of a table look like, and which roles that speaks for; write a draft of a recipe if asked to."""
+    from veil.cli.draft import draft
     from veil.risk import detect_identifiers, find_repeats, propose_roles
 
     files.no_databases(file)
     telling.check(file)
+    if recipe is not None:
+        check_targets({"recipe": recipe}, keep=[file], overwrite=telling.overwrite)
+    given = grammar.format(format) if format else None
     with following(None) as shown:
         shown.phase("reading the table")
-        table = read(file, format=grammar.format(format) if format else None).table
+        source = read(file, format=given)
+        table = source.table
         shown.phase("looking at names and values")
         found = detect_identifiers(table, threshold=threshold)
         proposed = propose_roles(table, threshold=threshold)
@@ -220,6 +267,14 @@ def identify(file: Path, telling: Telling, *, format: str | None, threshold: flo
         "repeated": [dataclasses.asdict(each) for each in repeated],
     }
     telling.tell(made, lambda console: figures.roles(console, found, proposed, repeated, file, format))
+    for note in (*notes_of_marks(table, source.format), *notes_of_missing(table, source.format)):
+        failures.say(f"note: {note}")
+    if recipe is not None:
+        with Together() as together, together.making(recipe) as path:
+            lines = draft(table, file, given, proposed, repeated, recipe.parent)
+            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        if not telling.json:
+            show.files(show.output(), [("draft of a recipe", recipe)])
 
 
 def utility(

@@ -23,6 +23,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "insensitive": grammar.names,
     "identifying": grammar.treatments,
     "microaggregated": grammar.aggregations,
+    "items": grammar.columns,
     "person": lambda text: None if text == "null" else text,
     "quality": grammar.quality,
     "strategy": grammar.strategy,

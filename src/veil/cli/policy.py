@@ -7,17 +7,21 @@ import os
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from veil.cli import failures, show
-from veil.errors import OutputError, PlanError
+from veil.cli import failures, grammar, show
+from veil.cli.files import is_recipe
+from veil.errors import NOTHING, OutputError, PlanError, without_passwords
 from veil.policy.checks import check
 from veil.policy.documents import read, read_all
 from veil.policy.explain import explain
 from veil.policy.passing_on import check_chain, widened
 from veil.policy.retention import due
+
+if TYPE_CHECKING:
+    from veil.recipe.policy import PolicyRecipe
 
 
 def _day(text: str | None) -> date | None:
@@ -62,7 +66,7 @@ def check_and_show(policies: Path, under: Path | None, allow_secrets: bool, as_j
     }
     if as_json:
         data = {name: [each._asdict() for each in problems] for name, problems in found.items()}
-        typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        typer.echo(without_passwords(json.dumps(data, indent=2, ensure_ascii=False)))
     else:
         for name, problems in found.items():
             _print([f"{name}: {'nothing is wrong' if not problems else ''}".rstrip(": ")])
@@ -78,66 +82,109 @@ def explain_and_show(policies: Path) -> None:
 
 
 def apply_and_show(
-    table: Path,
-    policies: Path,
+    source: Path,
+    policies: Path | None,
     *,
     output: Path | None,
-    on: str | None,
-    ended: str | None,
-    withdrawn: Sequence[str],
-    keys: Sequence[str],
-    credential_variable: str | None,
-    if_impossible: str,
-    person: str | None,
     apart: Path | None,
     report: Path | None,
     certificate: Path | None,
+    processing_record: Path | None,
     overwrite: bool,
     quiet: bool,
+    about: Sequence[str],
+    acknowledge: Sequence[str],
     **asked: Any,
 ) -> None:
-    """Release a table as policies ask, and show how it was met."""
+    """Release a table as policies ask, or as a recipe says that they are asked, and show how it was met."""
     from veil.api.job import settle
     from veil.api.run import carry_out
-    from veil.recipe.policy import KeyPlace, PolicyRecipe, PolicySpec
+    from veil.recipe.policy import PolicyRecipe
 
-    if output is None:
-        raise OutputError("say where to write the release: --output release.csv")
-    limit = asked.pop("suppression_limit")
-    if person is not None:  # not given, the default of recipes stands, which asks
-        asked["person"] = None if person == "null" else person
-    places = {
-        name: KeyPlace(key_variable=place.removeprefix("env:"))
-        if place.startswith("env:")
-        else KeyPlace(key_file=place)
-        for name, place in _pairs(keys, "NAME=PLACE").items()
-    }
-    spec = PolicySpec(
-        policies=str(policies),
-        on=_day(on),
-        ended=_day(ended),
-        withdrawn=_days(withdrawn, "POLICY=DATE"),
-        keys=places,
-        credential_variable=credential_variable,
-        if_impossible=if_impossible.replace("-", " "),  # type: ignore[arg-type]
-        **asked,
-    )
-    if credential_variable is not None and credential_variable not in os.environ:
-        raise PlanError(f"the environment variable {credential_variable} holds no credential")
+    if is_recipe(source):
+        _check_only_places(source, policies, asked)
+        recipe, table = PolicyRecipe.read(source), None
+    else:
+        recipe, table = _recipe_of_options(policies, output, **asked), source
+    variable = recipe.policy.credential_variable
+    if variable is not None and variable not in os.environ:
+        raise PlanError(f"the environment variable {variable} holds no credential")
     job = settle(
-        PolicyRecipe(policy=spec, suppression_limit=limit),
+        recipe,
         input=table,
-        output=str(output),
+        output=None if output is None else str(output),
         apart=apart,
         report=report,
         certificate=certificate,
+        processing_record=processing_record,
         overwrite=overwrite,
+        about=grammar.about(about),
+        acknowledge=acknowledge,
     )
     done = carry_out(job, progress=False if quiet else None)
     if not quiet:
         console = show.output()
         _print(str(done.release.account).splitlines())
+        show.concerns(console, done.release)
         show.files(console, [*job.targets.items(), *(("apart", path) for path in done.apart)])
+
+
+def _check_only_places(recipe: Path, policies: Path | None, asked: dict[str, Any]) -> None:
+    """Refuse options beside a recipe that say what stands in it."""
+    given = [name for name, value in asked.items() if value not in (None, [])]
+    if policies is not None or given:
+        what = "--" + given[0].replace("_", "-") if given else str(policies)
+        raise PlanError(f"{recipe} says what is asked, and so does {what}. Say it in the recipe")
+
+
+def _recipe_of_options(
+    policies: Path | None,
+    output: Path | None,
+    *,
+    purpose: str | None,
+    recipient: str | None,
+    on: str | None,
+    ended: str | None,
+    withdrawn: Sequence[str],
+    key: Sequence[str],
+    if_impossible: str | None,
+    suppression_limit: float | None,
+    **asked: Any,
+) -> PolicyRecipe:
+    """Return the recipe that options stand for. What is not given is as it is in recipes."""
+    from veil.recipe.policy import KeyPlace, PolicyRecipe, PolicySpec
+
+    if policies is None:
+        raise PlanError("say where the policies are: veil policy apply patients.csv policies/ ...")
+    for name, value in (("purpose", purpose), ("recipient", recipient)):
+        if value is None:
+            raise PlanError(f"policies are asked for a purpose, by a recipient: --{name} is missing")
+    if output is None:
+        raise OutputError("say where to write the release: --output release.csv")
+    if asked["person"] == "null":
+        asked["person"] = NOTHING
+    if if_impossible is not None:
+        asked["if_impossible"] = if_impossible.replace("-", " ")
+    places = {
+        name: KeyPlace(key_variable=place.removeprefix("env:"))
+        if place.startswith("env:")
+        else KeyPlace(key_file=place)
+        for name, place in _pairs(key, "NAME=PLACE").items()
+    }
+    given: dict[str, Any] = {
+        name: None if value is NOTHING else value for name, value in asked.items() if value is not None
+    }
+    spec = PolicySpec(
+        policies=str(policies),
+        purpose=str(purpose),
+        recipient=str(recipient),
+        on=_day(on),
+        ended=_day(ended),
+        withdrawn=_days(withdrawn, "POLICY=DATE"),
+        keys=places,
+        **given,
+    )
+    return PolicyRecipe(policy=spec, suppression_limit=suppression_limit or 0.0)
 
 
 def due_and_show(

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from veil.base.wording import plural
+from veil.errors import without_passwords
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,13 +43,14 @@ def errors() -> Console:
 
 
 def printable(text: str) -> str:
-    r"""Replace what could command a terminal: names and values of a table may hold anything.
+    r"""Replace what could command a terminal, and passwords in addresses: names, values and documents may hold anything.
 
     >>> printable("a\x1b[31mb\nc")
     'a�[31mb\nc'
     """
     return "".join(
-        each if each.isprintable() or each == "\n" else "\N{REPLACEMENT CHARACTER}" for each in text
+        each if each.isprintable() or each == "\n" else "\N{REPLACEMENT CHARACTER}"
+        for each in without_passwords(text)
     )
 
 
@@ -144,7 +146,7 @@ def statement(console: Console, made: Release) -> None:
 
 
 def concerns(console: Console, made: Release) -> None:
-    """Show what no model judges, and what of it somebody has acknowledged."""
+    """Show what no model judges, and what of it somebody has acknowledged; with the words to do so."""
     found = made.concerns
     open_ones = [each for each in found if not each.acknowledged]
     if open_ones:
@@ -235,4 +237,4 @@ def first_rows(console: Console, title: str, shown: pa.Table, number: int = 6) -
 def files(console: Console, written: Iterable[tuple[str, Path]]) -> None:
     """Say where the files are, each on a line of its own that can be copied."""
     for what, path in written:
-        console.print(Text(f"{what + ':':13}") + Text(printable(str(path)), style="bold"), soft_wrap=True)
+        console.print(Text(f"{what + ':':12} ") + Text(printable(str(path)), style="bold"), soft_wrap=True)

@@ -22,6 +22,8 @@ def read_step(text: str) -> Method:
     (5, 10)
     >>> read_step("mondrian:quasi_identifiers=age|zip:redaction,models='k-anonymity:5|t-closeness:job,0.2'").models[0]
     KAnonymity(k=5)
+    >>> read_step("m-invariance:ill,m=2,quasi_identifiers=age|zip,person=id,history=h.json").quasi_identifiers
+    ('age', 'zip')
     >>> read_step("local-suppression:age,zip,k=3,importance=age:2|zip:0.5").importance
     {'age': 2.0, 'zip': 0.5}
     """
@@ -47,7 +49,9 @@ def _value(cls: Any, key: str, value: Any) -> Any:
         # Quotes around all of them keep the commas of each.
         whole = "|".join(map(str, value if isinstance(value, list) else [value])).strip("'\"")
         return [grammar.model(each) for each in whole.split("|")]
-    if key == "quasi_identifiers":
+    if key == "quasi_identifiers" and not isinstance(
+        value, list
+    ):  # with hierarchies; others list columns alone
         columns = [each.partition(":") for each in str(value).split("|")]
         return {name: grammar.hierarchy(spec, "--step") if spec else None for name, _, spec in columns}
     if not isinstance(value, str):

@@ -218,7 +218,7 @@ def test_no_solution(folder: Path) -> None:
     )
     before = contents(folder)
     ran = veil("anonymize", "recipe.yaml")
-    assert ran.code == 1
+    assert ran.code == 4
     assert "no transformation fulfils" in ran.err
     assert "suppression_limit" in ran.err
     assert contents(folder) == before

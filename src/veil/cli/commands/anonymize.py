@@ -13,11 +13,13 @@ from veil.cli.base import (
     PLAN,
     RELEASE,
     RUNNING,
+    About,
     Acknowledge,
     AnyInput,
     AnyOutput,
     Certificate,
     Engine,
+    Json,
     Key,
     Memory,
     Overwrite,
@@ -53,7 +55,14 @@ def anonymize_table(
     report: Report = None,
     certificate: Certificate = None,
     sign: Sign = None,
+    about: About = None,
     acknowledge: Acknowledge = None,
+    apart: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Where to keep what turns pseudonyms back; without it, nobody can."
+        ),
+    ] = None,
     key: Key = None,
     overwrite: Overwrite = False,
     format: Reading = None,
@@ -81,6 +90,21 @@ def anonymize_table(
     memory: Memory = None,
     temporary: Temporary = None,
     threads: Threads = None,
+    json: Json = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Read the table, check the plan and all places, say what would be done, and write nothing.",
+        ),
+    ] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Add what was done, and how long it took, to this file: a JSON object a line, without any value of the table.",
+        ),
+    ] = None,
     quiet: Quiet = False,
     **plan: Any,
 ) -> None:
@@ -92,6 +116,13 @@ def anonymize_table(
     [bold]With a recipe[/bold]
 
     [cyan]veil anonymize recipe.yaml[/cyan]
+
+    [bold]In a pipeline[/bold]
+
+    [cyan]veil anonymize recipe.yaml --input - --output - --log run.jsonl < patients.csv > release.csv[/cyan]
+
+    A dash stands for standard input or output; messages then go to standard error, and nothing goes out before all of it
+    is verified.
 
     [bold]With options[/bold]
 
@@ -122,7 +153,9 @@ def anonymize_table(
         report=report,
         certificate=certificate,
         sign=sign,
+        about=about or (),
         acknowledge=acknowledge or (),
+        apart=apart,
         key=key,
         save_recipe=save_recipe,
         overwrite=overwrite,
@@ -130,6 +163,9 @@ def anonymize_table(
         budget=budget,
         threads=threads,
         quiet=quiet,
+        json=json,
+        dry_run=dry_run,
+        log=log,
     )
 
 

@@ -36,6 +36,13 @@ def identify(
             min=0, max=1, metavar="SHARE", help="Share of a column's values that have to look alike."
         ),
     ] = 0.5,
+    save_recipe: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write a draft of a recipe, with a role and a hierarchy for each column and why (.yaml).",
+        ),
+    ] = None,
     json: Json = False,
     output: Figures = None,
     overwrite: Overwrite = False,
@@ -44,24 +51,37 @@ def identify(
     """Find columns that identify people, and propose a role for each column.
 
     Shows what name and values of each column look like, and the command to go on with.
+
+    [cyan]veil identify patients.csv --save-recipe draft.yaml[/cyan]
     """
     startup.quick()
     from veil.cli import measure as measuring
 
     telling = measuring.Telling(json, output, overwrite)
-    measuring.identify(file, telling, format=format, threshold=threshold)
+    measuring.identify(file, telling, format=format, threshold=threshold, recipe=save_recipe)
 
 
 @command(LOOK)
 def risk(
     source: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="TABLE",
-            help="The table, before or after anonymization: a file, a folder, a pattern or a URL.",
+            metavar="[TABLE]",
+            help="The table, before or after anonymization: a file, a folder, a pattern or a URL. Default: that of the recipe.",
         ),
-    ],
-    qi: Known,
+    ] = None,
+    qi: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--qi", metavar="COLUMNS", help="Columns that an attacker may know, such as age,sex,zip."
+        ),
+    ] = None,
+    recipe: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Take columns, table and format from this recipe, as far as not said."
+        ),
+    ] = None,
     population: Annotated[
         str | None,
         typer.Option(
@@ -105,7 +125,8 @@ def risk(
 
     measuring.risk(
         source,
-        qi,
+        qi or [],
+        recipe,
         measuring.Telling(json, output, overwrite),
         format=format,
         population=population,
@@ -328,6 +349,7 @@ def verify(
     engine: Engine = None,
     memory: Memory = None,
     temporary: Temporary = None,
+    json: Json = False,
 ) -> None:
     """Check on a published table that it keeps the promises of a recipe or of a certificate.
 
@@ -341,7 +363,7 @@ def verify(
     from veil.cli.places import engine_of
 
     chosen = engine_of(engine and engine.value, memory, temporary)
-    raise typer.Exit(checking.verify(source, recipe, certificate, signed_by, format, chosen))
+    raise typer.Exit(checking.verify(source, recipe, certificate, signed_by, format, chosen, json))
 
 
 @command(LOOK)
@@ -360,3 +382,30 @@ def hierarchy(
     from veil.cli import check as checking
 
     checking.hierarchy(file, column, using, format, output, overwrite)
+
+
+@command(LOOK)
+def explore(
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="The recipe to look at (.yaml).")],
+    input: Input = None,
+    time_limit: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="Time to try things out.")
+    ] = 30.0,
+    json: Json = False,
+    output: Figures = None,
+    overwrite: Overwrite = False,
+    format: Reading = None,
+    threads: Threads = None,
+) -> None:
+    """Find out which column or parameter costs most, and what would keep more.
+
+    Carries out the recipe without writing the release, then tries the next best transformations, other levels of poor
+    columns, columns given up, other parameters, weights and local recoding. Each is verified and measured.
+
+    [cyan]veil explore recipe.yaml[/cyan]
+    """
+    startup.quick()
+    from veil.cli import measure as measuring
+
+    telling = measuring.Telling(json, output, overwrite)
+    measuring.explore(recipe, telling, input=input, time_limit=time_limit, format=format, threads=threads)

@@ -10,6 +10,7 @@ import typer
 from veil.cli import startup
 from veil.cli.base import (
     RELEASE,
+    About,
     Acknowledge,
     Certificate,
     Input,
@@ -46,6 +47,14 @@ def mask_table(
         str | None,
         typer.Option(metavar="random|input", help="Order of the rows: random, or as they came in."),
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column that tells people apart, where they may have several rows. Every row is a person: "
+            "[cyan]null[/cyan].",
+        ),
+    ] = None,
     key: Key = None,
     budget: Annotated[
         Path | None,
@@ -57,6 +66,7 @@ def mask_table(
     report: Report = None,
     certificate: Certificate = None,
     sign: Sign = None,
+    about: About = None,
     acknowledge: Acknowledge = None,
     overwrite: Overwrite = False,
     format: Reading = None,
@@ -89,11 +99,13 @@ def mask_table(
         output=output,
         apart=apart,
         order=order,
+        person=person,
         key=key,
         budget=budget,
         report=report,
         certificate=certificate,
         sign=sign,
+        about=about or (),
         acknowledge=acknowledge or (),
         overwrite=overwrite,
         quiet=quiet,

@@ -11,7 +11,19 @@ from typing import Annotated, Any
 import typer
 
 from veil.cli import failures
-from veil.cli.base import RELEASE, Certificate, Json, Output, Overwrite, Quiet, Report, app, flowing
+from veil.cli.base import (
+    RELEASE,
+    About,
+    Acknowledge,
+    Certificate,
+    Json,
+    Output,
+    Overwrite,
+    Quiet,
+    Report,
+    app,
+    flowing,
+)
 
 policy = typer.Typer(
     name="policy",
@@ -24,7 +36,10 @@ app.add_typer(policy, rich_help_panel=RELEASE)
 
 _Policies = Annotated[
     Path,
-    typer.Argument(metavar="POLICIES", help="A policy (.xml or .json), a folder of them, or a .jsonl file."),
+    typer.Argument(
+        metavar="POLICIES",
+        help="A policy (.xml, .json, .jsonld or .ttl), a folder of them, or a .jsonl file.",
+    ),
 ]
 _Day = Annotated[
     str | None, typer.Option("--on", metavar="DATE", help="The day, such as 2026-12-31. Default: today.")
@@ -86,19 +101,43 @@ def explain(policies: _Policies) -> None:
 
 @_command
 def apply(
-    table: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="The table, with the id of each record's policy.")
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RECIPE|TABLE",
+            help="A recipe of policies (.yaml), or the table, with the id of each record's policy.",
+        ),
     ],
-    policies: _Policies,
-    purpose: Annotated[str, typer.Option(metavar="NAME", help="What the table is for.")],
-    recipient: Annotated[str, typer.Option(metavar="NAME", help="Who gets it.")],
+    policies: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="POLICIES",
+            help="Beside a table: a policy (.xml, .json, .jsonld or .ttl), a folder of them, or a .jsonl file.",
+        ),
+    ] = None,
+    purpose: Annotated[str | None, typer.Option(metavar="NAME", help="What the table is for.")] = None,
+    recipient: Annotated[str | None, typer.Option(metavar="NAME", help="Who gets it.")] = None,
     output: Output = None,
     link: Annotated[
-        str, typer.Option(metavar="COLUMN", help="The column with the id of each record's policy.")
-    ] = "policy_id",
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="The column with the id of each record's policy. Default: policy_id."
+        ),
+    ] = None,
     person: Annotated[
         str | None,
-        typer.Option(metavar="null", help="null: every record is a person of its own, whatever its policy."),
+        typer.Option(
+            metavar="COLUMN",
+            help="The column that tells people apart. Default: that of policies, where one has several records. null: every "
+            "record is a person of its own.",
+        ),
+    ] = None,
+    population: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Everybody that the table was chosen from, for k-map, δ-presence and inclusion.",
+        ),
     ] = None,
     on: _Day = None,
     ended: Annotated[
@@ -120,14 +159,16 @@ def apply(
         ),
     ] = None,
     if_impossible: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="stop|leave-out", help="If not all can be met: stop, or leave out who asks for most."
+            metavar="stop|leave-out",
+            help="If not all can be met: stop, or leave out who asks for most. Default: stop.",
         ),
-    ] = "stop",
+    ] = None,
     suppression_limit: Annotated[
-        float, typer.Option(metavar="SHARE", help="Largest share of records that may be suppressed.")
-    ] = 0.0,
+        float | None,
+        typer.Option(metavar="SHARE", help="Largest share of records that may be suppressed. Default: none."),
+    ] = None,
     apart: Annotated[
         Path | None,
         typer.Option(
@@ -136,27 +177,39 @@ def apply(
     ] = None,
     report: Report = None,
     certificate: Certificate = None,
+    processing_record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where to write a DPV statement for the record of processing activities (.jsonld or .ttl).",
+        ),
+    ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
+    about: About = None,
+    acknowledge: Acknowledge = None,
 ) -> None:
     """Release a table as the policies of the people in it ask.
 
     Records whose policy says no are left out and counted. Everything that any policy asks is checked on the output.
 
     [cyan]veil policy apply patients.csv policies/ --purpose research --recipient lab -o release.csv[/cyan]
+
+    [cyan]veil policy apply recipe.yaml[/cyan]
     """
     from veil.cli.policy import apply_and_show
 
     apply_and_show(
-        table,
+        source,
         policies,
         output=output,
         link=link,
         person=person,
+        population=None if population is None else str(population),
         on=on,
         ended=ended,
         withdrawn=withdrawn or [],
-        keys=key_of or [],
+        key=key_of or [],
         credential_variable=credential_variable,
         if_impossible=if_impossible,
         suppression_limit=suppression_limit,
@@ -165,8 +218,11 @@ def apply(
         apart=apart,
         report=report,
         certificate=certificate,
+        processing_record=processing_record,
         overwrite=overwrite,
         quiet=quiet,
+        about=about or (),
+        acknowledge=acknowledge or (),
     )
 
 

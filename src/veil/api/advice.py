@@ -1,0 +1,314 @@
+"""Advice: what a release lost most by, and what would keep more. Everything is tried out and measured, nothing guessed.
+
+Each alternative is a release of its own that keeps its promises and was verified. Those that promise less say so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from veil.base.html import html_table
+from veil.base.progress import ProgressLike, following
+from veil.errors import NoSolutionError, PlanError, VeilError
+from veil.models.k_anonymity import KAnonymity
+from veil.outcome.measures import kept_by_column
+from veil.plan.several import Stacked
+
+if TYPE_CHECKING:
+    from veil.api.release import Release
+
+POOR = 0.25
+"""A column that keeps less than this is worth advice."""
+
+MOST_NEXT, MOST_COLUMNS = 3, 3
+"""How many of the next best transformations, and how many columns, are tried."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Another release of the same table, as it was measured.
+
+    Attributes
+    ----------
+    what : str
+        What is different.
+    how : str
+        How to get it.
+    promises_less : bool
+        Whether it promises less than the release.
+    kept : dict
+        How much each quasi-identifier keeps, from 0 (nothing) to 1 (all); suppressed records keep nothing.
+    suppressed : int
+        Number of suppressed records.
+    transformation : dict
+        Level of each quasi-identifier; empty where records have different ones.
+    """
+
+    what: str
+    how: str
+    promises_less: bool
+    kept: dict[str, float]
+    suppressed: int
+    transformation: dict[str, int]
+
+    @property
+    def kept_on_average(self) -> float:
+        """How much all columns keep."""
+        return sum(self.kept.values()) / len(self.kept) if self.kept else 0.0
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a release lost most by, and what would keep more.
+
+    Attributes
+    ----------
+    released : Alternative
+        The release itself.
+    alternatives : tuple
+        What else was tried, in groups: columns given up, other levels, other parameters, weights, local recoding.
+    costs : dict
+        For each quasi-identifier, how much more the others would keep on average if it were given up; the
+        costliest first.
+    poor : tuple
+        Quasi-identifiers of which little is left.
+    complete : bool
+        Whether there was time for everything.
+    """
+
+    released: Alternative
+    alternatives: tuple[Alternative, ...]
+    costs: dict[str, float]
+    poor: tuple[str, ...]
+    complete: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain data."""
+        return dataclasses.asdict(self)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return a row for the release and for each alternative: what, kept on average and by column, suppressed."""
+        return [
+            (
+                each.what + (" (promises less)" if each.promises_less else ""),
+                f"{each.kept_on_average:.1%}",
+                *(f"{each.kept.get(name, 0.0):.0%}" for name in self.released.kept),
+                f"{each.suppressed:,}",
+                each.how,
+            )
+            for each in (self.released, *self.alternatives)
+        ]
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings of `rows`."""
+        return ("", "kept", *self.released.kept, "suppressed", "how")
+
+    def __str__(self) -> str:
+        lines = []
+        if self.poor:
+            lines.append(f"Little is left of {', '.join(self.poor)}.")
+        if self.costs:
+            name, gain = next(iter(self.costs.items()))
+            lines.append(f"{name} costs most: without it, the others would keep {gain:.1%} more on average.")
+        lines += ["  ".join(row) for row in self.rows()]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return html_table(self.headings, self.rows(), "What else there is")
+
+
+def advise(
+    release: Release,
+    *,
+    time_limit: float = 30.0,
+    progress: ProgressLike = None,
+    cancel: Callable[[], bool] | None = None,
+) -> Advice:
+    """Try out what would keep more, for as long as there is time."""
+    if release.search is None:
+        raise PlanError(
+            "advice is about the transformation of a search, and this release has none, or several. Ask the release "
+            "before local recoding"
+        )
+    if release.statement is not None:
+        raise PlanError(
+            "the transformation of a SafePub release was chosen privately: whatever else was tried on the data would tell "
+            "of them"
+        )
+    return _Advisor(release, time_limit, cancel or (lambda: False)).advise(progress)
+
+
+def is_poor(release: Release) -> bool:
+    """Whether so little is left of a column that advice is wanted."""
+    return any(kept < POOR for kept in kept_by_column(release.outcome).values())
+
+
+class _Advisor:
+    def __init__(self, release: Release, seconds: float, cancelled: Callable[[], bool]) -> None:
+        assert release.search is not None
+        assert release.plan is not None
+        self.release, self.search, self.plan = release, release.search, release.plan
+        self.end, self.cancelled = time.monotonic() + seconds, cancelled
+        self.seconds, self.complete = seconds, True
+        self.seen = {tuple(self.search.transformation.values())}
+        self.kept = kept_by_column(release.outcome)
+        self.poor = tuple(
+            sorted((n for n, kept in self.kept.items() if kept < POOR), key=self.kept.__getitem__)
+        )
+
+    def advise(self, progress: ProgressLike) -> Advice:
+        with following(progress) as shown:
+            shown.phase("pricing each choice")
+            share = max(0.1, 0.4 * self.seconds)
+            self.prices = self.search.prices(time_limit=share, cancel=self.cancelled, progress=False)
+            costs = self._costs()
+            found: list[Alternative] = []
+            for phase, tried in (
+                ("trying without single columns", self._given_up(costs)),
+                ("trying other levels", self._other_levels()),
+                ("trying other parameters", self._parameters()),
+                ("trying weights", self._weights()),
+                ("trying local recoding", self._local()),
+            ):
+                shown.phase(phase)
+                found += tried
+        return Advice(
+            self._measured("as released", "", self.release), tuple(found), costs, self.poor, self.complete
+        )
+
+    def _time_is_left(self) -> bool:
+        left = time.monotonic() < self.end and not self.cancelled()
+        self.complete &= left
+        return left
+
+    def _measured(self, what: str, how: str, made: Release, *, less: bool = False) -> Alternative:
+        levels = {} if made.search is None else made.transformation
+        return Alternative(what, how, less, kept_by_column(made.outcome), made.suppressed, levels)
+
+    # --- with the same promises ---------------------------------------------------------------------
+
+    def _other_levels(self) -> Iterator[Alternative]:
+        """The next best transformations, and the best in which something is left of a poor column."""
+        names = list(self.search.transformation)
+        nodes = self.search.nodes(state="anonymous", limit=MOST_NEXT + 1)
+        for node in [each for each in nodes if each.levels not in self.seen][:MOST_NEXT]:
+            yield from self._applied(
+                "the next best transformation", dict(zip(names, node.levels, strict=True))
+            )
+        for name in self.poor[:MOST_COLUMNS]:
+            finer = [
+                each
+                for each in self.prices
+                if each.column == name
+                and each.level < self.search.transformation[name]
+                and each.transformation
+            ]
+            if finer:
+                yield from self._applied(f"finer: {name}", finer[-1].transformation or {})
+
+    def _costs(self) -> dict[str, float]:
+        """Tell for each column how much more the others could keep without it, by the best transformation for that."""
+        highest = dict(zip(self.search.transformation, self.search.explored.maximum, strict=True))
+        self.without = {
+            each.column: each.transformation
+            for each in self.prices
+            if each.transformation
+            and each.level == highest[each.column] > self.search.transformation[each.column]
+        }
+        gains = {}
+        for name, levels in self.without.items():
+            if not self._time_is_left():
+                break
+            kept = kept_by_column(self.search.apply(levels).outcome)
+            others = [other for other in kept if other != name]
+            if others:
+                gains[name] = sum(kept[other] - self.kept[other] for other in others) / len(others)
+        return dict(sorted(((n, g) for n, g in gains.items() if g > 0), key=lambda item: -item[1]))
+
+    def _given_up(self, costs: dict[str, float]) -> Iterator[Alternative]:
+        for name in list(costs)[:MOST_COLUMNS]:
+            yield from self._applied(f"{name} given up", self.without[name] or {})
+
+    def _applied(self, what: str, levels: dict[str, int]) -> Iterator[Alternative]:
+        key = tuple(levels.values())
+        if key in self.seen or not self._time_is_left():
+            return
+        self.seen.add(key)
+        made = self.search.apply(levels)
+        if made.within_limit:
+            yield self._measured(what, f"release.search.apply({levels})", made)
+
+    # --- with other parameters ------------------------------------------------------------------------
+
+    def _parameters(self) -> Iterator[Alternative]:
+        limit = self.plan.suppression_limit
+        more = 0.05 if limit == 0 else min(1.0, 2 * limit)
+        if more > limit:
+            yield from self._planned(
+                f"suppression limit {more:g} instead of {limit:g}",
+                f"suppression_limit={more:g}",
+                suppression_limit=more,
+            )
+        for at, model in enumerate(self.plan.models):
+            rest = self.plan.models[:at] + self.plan.models[at + 1 :]
+            if rest:
+                yield from self._planned(
+                    f"without {model}", "leave it out of `models`", less=True, models=rest
+                )
+            elif isinstance(model, KAnonymity) and model.k > 2:
+                smaller = KAnonymity(max(2, model.k // 2))
+                yield from self._planned(
+                    f"with {smaller} instead of {model}", f"models={smaller}", less=True, models=(smaller,)
+                )
+
+    def _weights(self) -> Iterator[Alternative]:
+        """What heavier weights of poor columns would keep of them."""
+        quality = self.plan.quality
+        if not self.poor or not hasattr(quality, "weights") or quality.weights:
+            return
+        weights = dict.fromkeys(self.kept, 0.25) | dict.fromkeys(self.poor, 1.0)
+        heavier = dataclasses.replace(quality, weights=weights)  # type: ignore[type-var]
+        names = ", ".join(self.poor)
+        yield from self._planned(
+            f"{names} weighing four times as much", f"quality={heavier}", quality=heavier
+        )
+
+    def _planned(self, what: str, how: str, *, less: bool = False, **changes: Any) -> Iterator[Alternative]:
+        if not self._time_is_left():
+            return
+        made = self._carried_out(changes)
+        if made is not None:
+            yield self._measured(what, how, made, less=less)
+
+    def _carried_out(self, changes: dict[str, Any]) -> Release | None:
+        from veil.api.anonymize import anonymize_source
+
+        seconds = max(0.1, self.end - time.monotonic())
+        limit = seconds if self.plan.time_limit is None else min(seconds, self.plan.time_limit)
+        plan = dataclasses.replace(self.plan, **changes, time_limit=limit)
+        source = self.release.outcome.source
+        if isinstance(
+            source, Stacked
+        ):  # what is verified of several tables is what was asked for all of them
+            source = dataclasses.replace(
+                source, plan=plan, asked=dataclasses.replace(source.asked, **changes)
+            )
+        try:
+            return anonymize_source(source, plan, cancel=self.cancelled)
+        except NoSolutionError:
+            return None
+
+    def _local(self) -> Iterator[Alternative]:
+        if not self.release.suppressed or not self._time_is_left():
+            return
+        try:
+            seconds = max(0.1, self.end - time.monotonic())
+            made = self.release.local_recoding(time_limit=seconds, progress=False, cancel=self.cancelled)
+        except VeilError:
+            return  # of a model that cannot be recoded locally
+        yield self._measured("local recoding", "release.local_recoding()", made)

@@ -1,0 +1,234 @@
+"""What a person gets of several tables: frames by name, and a folder or a database with all of them, or with none."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from veil.api.deliver import check_key, files_of, make_apart, places_apart
+from veil.api.journal import end_journal, lock_of, recover, write_journal
+from veil.api.targets import Together, check_targets, is_database
+from veil.base.progress import ProgressLike, following
+from veil.engines.database import Database, is_url
+from veil.engines.fetch import Fetched
+from veil.engines.relation import Relation
+from veil.engines.write.files import remove
+from veil.engines.write.locks import take_place
+from veil.errors import OutputError, PlanError, Say
+from veil.outcome.outcome import Outcome
+from veil.outcome.several import TableOut
+from veil.outcome.written import Written
+from veil.tables import Csv, output_format, write
+from veil.tables.csv.writer import write_csv
+from veil.tables.writing import file_name, not_written, sync
+from veil.verification.delivered import check_frame
+from veil.verification.files import check_file
+
+
+def as_frames(outcome: Outcome) -> dict[str, Any]:
+    """Return each table as the kind of frame that came in, checked."""
+    made = {}
+    for name, each in outcome.tables.items():
+        made[name] = each.source.restore(each.table, each.rows)
+        check_frame(made[name], each.table)
+    return made
+
+
+def keys_of(outcome: Outcome) -> dict[str, pa.Table]:
+    """Return which row of its input each row of a table is, both counted from 0, by the name of the table."""
+    return {
+        name: pa.table({"release row": np.arange(each.rows.size), "input row": each.rows})
+        for name, each in outcome.tables.items()
+    }
+
+
+def save_tables(
+    outcome: Outcome,
+    target: Any,
+    *,
+    apart: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    progress: ProgressLike = None,
+    beside: Together | None = None,
+    **options: Any,
+) -> Written:
+    """Write all tables into a folder or a database: all of them, or none, whatever happens.
+
+    Files that are made `beside` them appear with them.
+    """
+    if options:
+        raise PlanError(f"`{next(iter(options))}` goes with one table, and these are several: leave it out")
+    place = place_of_tables(target)
+    check_place(outcome, place, overwrite=overwrite)
+    kept = [] if apart is None else _places_apart(outcome, Path(apart), place, overwrite=overwrite)
+    if key is not None:
+        check_key(Path(key), Path(os.devnull) if isinstance(place, Database) else release_in(place))
+        check_targets({"key": Path(key)}, keep=_files_read(outcome), overwrite=overwrite)
+
+    together = Together() if beside is None else contextlib.nullcontext(beside)
+    with following(progress) as shown, together as files:
+        shown.phase("writing the tables")
+        make_apart(outcome, kept, files)
+        if key is not None:
+            make_key(outcome, Path(key), files)
+        if isinstance(place, Database):
+            from veil.engines.write.several import write_tables  # which needs Ibis
+
+            tables = {name: each.table for name, each in outcome.tables.items()}
+            write_tables(
+                place, tables, _relations(outcome), overwrite=overwrite, before_commit=files.put_in_place
+            )
+        else:
+            _write_folder(outcome, place, files, overwrite=overwrite)
+    places = kept if key is None else [*kept, Path(key)]
+    return Written(str(place), apart=tuple(places), verification=outcome.verification)
+
+
+def make_key(outcome: Outcome, path: Path, files: Together) -> None:
+    """Make the file that tells which row of its input each row of a table is, for all tables, beside others."""
+    keys = [
+        each.add_column(0, "table", pa.array([name] * each.num_rows, pa.string()))
+        for name, each in keys_of(outcome).items()
+    ]
+    with files.making(path, 0o600) as made, made.open("wb") as file:
+        write_csv(pa.concat_tables(keys), file, Csv())
+
+
+def _files_read(outcome: Outcome) -> list[Path]:
+    return [path for each in outcome.tables.values() for path in files_of(each.source)]
+
+
+def place_of_tables(target: Any) -> Path | Database:
+    """Read where several tables go: the path of a folder, or a database."""
+    if isinstance(target, Database):
+        return target
+    if isinstance(target, str) and is_url(target):
+        return Database(target)
+    if not isinstance(target, str | os.PathLike) or is_database(Path(target)):  # with a password
+        raise OutputError("several tables go into a folder or a database. Give the path or the URL of one")
+    return Path(target)
+
+
+def check_place(outcome: Outcome, place: Path | Database, *, overwrite: bool) -> None:
+    """Refuse a place that tables cannot be written to, or at which there is something already."""
+    check_tables_target(place, list(outcome.tables), _relations(outcome), overwrite=overwrite)
+    if isinstance(place, Database):
+        return
+    files = [file_of(name, each) for name, each in outcome.tables.items()]
+    if len(set(files)) < len(files):
+        raise OutputError(f"two tables would be written to the same file: {', '.join(files)}. Rename one")
+    if any(path.resolve().is_relative_to(place.resolve()) for path in _files_read(outcome)):
+        raise OutputError(f"{place}: tables were read from there. Choose another folder")
+
+
+def check_tables_target(
+    place: Path | Database, names: Sequence[str], relations: Sequence[Relation] = (), *, overwrite: bool
+) -> None:
+    """Refuse a folder or a database that tables of some names cannot be written to; `relations` are what is read."""
+    if isinstance(place, Path):
+        real = Path(os.path.realpath(place))
+        if real.parent.is_dir() and os.access(real.parent, os.W_OK):
+            with lock_of(real, str(place)):
+                recover(real)
+        _check_folder(place, overwrite=overwrite)
+        return
+    from veil.engines.write.several import check_database  # which needs Ibis
+
+    check_database(place, names, relations, overwrite=overwrite)
+
+
+def release_in(folder: str | Path) -> Path:
+    """Return a path in the folder of a release: the release is all that is there, and nothing beside it."""
+    return Path(folder) / "release"
+
+
+def _check_folder(folder: Path, *, overwrite: bool) -> None:
+    parent = folder.resolve().parent
+    if not parent.is_dir():
+        raise OutputError(f"{folder}: the directory does not exist. Create it, or choose another path")
+    if not os.access(parent, os.W_OK):
+        raise OutputError(f"{folder}: the directory cannot be written to. Choose another path")
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder}: is a file. Give a folder for the tables")
+    if folder.exists() and not overwrite:
+        raise OutputError(f"{folder}: exists already. Choose another folder, or say ", Say("overwrite", True))
+
+
+def file_of(name: str, made: TableOut) -> str:
+    """Return the name of the file that a table is written to, in the format that was read."""
+    path = made.source.path
+    ending = ".csv" if path is None else "".join(path.suffixes[-2:]).lower() or ".csv"
+    return file_name(name).removesuffix(".csv") + ending
+
+
+def _relations(outcome: Outcome) -> list[Relation]:
+    """The tables that an engine holds, and that must not be written over."""
+    return [each.source.relation for each in outcome.tables.values() if isinstance(each.source, Fetched)]
+
+
+def _places_apart(outcome: Outcome, folder: Path, place: Path | Database, *, overwrite: bool) -> list[Path]:
+    if not outcome.apart:
+        raise OutputError(f"{folder}: there are no pseudonyms to turn back. Leave `apart` out")
+    release = place if isinstance(place, Database) else release_in(place)
+    return places_apart(outcome, folder, release, overwrite=overwrite)
+
+
+def _write_folder(outcome: Outcome, folder: Path, files: Together, *, overwrite: bool) -> None:
+    """Make all tables beside the folder, where nobody else can look, and put them in its place in one step.
+
+    The files that go with them come first: a release whose key is lost cannot be undone. What a run that was killed has
+    left is put back or removed by the next one.
+    """
+    real = Path(os.path.realpath(folder))
+    staging = real.with_name(f".{real.name}.veil-new")
+    made = staging / real.name
+    with lock_of(real, str(folder)), _explained(folder):
+        recover(real)
+        _check_folder(folder, overwrite=overwrite)
+        remove(staging)
+        staging.mkdir(mode=0o700)
+        try:
+            _make_tables(outcome, made)
+            if real.exists():
+                made.chmod(real.stat().st_mode & 0o7777)
+            sync(made)
+            write_journal(real, made, files)
+            files.put_in_place()
+            old = take_place(made, real, overwrite=overwrite)
+            files.keep()
+            with contextlib.suppress(OSError):  # in place it is, even where folders cannot be synced
+                sync(real.parent)
+            if old is not None:
+                remove(old)
+        except BaseException:
+            files.undo()
+            raise
+        finally:
+            end_journal(real)
+            remove(staging)
+
+
+def _make_tables(outcome: Outcome, folder: Path) -> None:
+    """Write each table to a file in a folder, and read it again."""
+    folder.mkdir()
+    for name, each in outcome.tables.items():
+        path = folder / file_of(name, each)
+        format = output_format(path, each.source.format)
+        write(each.table, path, format=format)
+        check_file(path, format, each.table)
+        sync(path)
+
+
+@contextlib.contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise not_written(folder, error) from error

@@ -1,0 +1,79 @@
+"""Who the rows of a table to be masked are about: what is said of it, and what masking methods make of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from veil.api.open import tallied
+from veil.engines.relation import Relation
+from veil.errors import PlanError, Say, did_you_mean
+from veil.outcome.method import Method
+from veil.plan.people import number_people
+from veil.plan.plan import ASK
+from veil.risk.identify.repeats import refuse_repeats
+
+
+@dataclass(frozen=True)
+class Who:
+    """What was said of whom the rows are about, with the methods that have to know and the order of what they make."""
+
+    said: str | None
+    methods: tuple[Method, ...]
+    order: str
+
+    @property
+    def person(self) -> str | None:
+        """The column that tells people apart; None if every row is a person, or nobody has said."""
+        return None if self.said == ASK else self.said
+
+    @property
+    def counting(self) -> tuple[Method, ...]:
+        """The methods whose promises would count records."""
+        return tuple(method for method in self.methods if method.counts_records)
+
+    @property
+    def changed(self) -> bool:
+        """Whether a step changes the column that tells people apart, so that it may stay."""
+        return any(self.person in method.column_names for method in self.methods)
+
+    def have_several_rows(self, table: pa.Table) -> bool:
+        """Tell whether people have several rows, by what was said; refuse a table that seems so and nobody has spoken of."""
+        if self.said == ASK and self.counting:
+            refuse_repeats(tallied(table), None)
+        if self.person is None:
+            return False
+        if self.person not in table.column_names:
+            hint = did_you_mean(self.person, table.column_names)
+            raise PlanError(
+                "the table has no column ", repr(self.person), ", which ", Say("person"), f" names.{hint}"
+            )
+        people = int(number_people(table[self.person], self.person).max(initial=-1)) + 1
+        several: bool = people < table.num_rows
+        if several:
+            self._refuse_links()
+        return several
+
+    def check_on_engine(self, relation: Relation) -> None:
+        """Refuse a table that an engine holds if it seems to have several rows of a person and nobody has spoken of them."""
+        if self.said == ASK and self.counting:
+            refuse_repeats(tallied(relation), None)
+
+    def _refuse_links(self) -> None:
+        """Refuse what tells which rows belong to one person: whoever knows one row would find them all."""
+        for method in self.counting:
+            if self.order == "input":
+                raise PlanError(
+                    "rows that stay in the order of the input stand beside others of the same person, so that whoever knows "
+                    f"one finds the others, and {type(method).__name__} promises nothing then. Leave them in a random order (",
+                    Say("order", "random"),
+                    ")",
+                )
+            if self.changed:
+                raise PlanError(
+                    f"what a step makes of {self.person!r} tells which rows belong to one person, so that whoever knows one "
+                    f"row finds all of them, and {type(method).__name__} promises nothing then. Leave that step out, so that "
+                    "the column goes; or use `veil.anonymize` with ",
+                    Say("knows", "all rows"),
+                )

@@ -1,0 +1,186 @@
+"""The steps of a release under policies that make a table: which cells are listed, pseudonyms, whom it was chosen from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.base.randomness import Randomness
+from veil.errors import NOTHING, PlanError, Say, did_you_mean
+from veil.masking.pseudonyms.methods import Pseudonyms
+from veil.models import PrivacyModel
+from veil.models.subset import Rows
+from veil.policy.crowd import below, others_of
+from veil.policy.elements import PseudonymizationMethod
+from veil.policy.guarantee import Joined, Terms, join_pseudonyms, strictest_group
+from veil.policy.minimum import Column
+from veil.policy.substitution import Distribution
+from veil.tables.columns import encode_values, is_text, replace_column
+from veil.tables.text import canonical_text
+
+RowNumbers = NDArray[np.int64]
+
+
+def groups_of(terms: list[Terms]) -> dict[str, str]:
+    """Return the strictest privacy group of each column."""
+    found: dict[str, set[str]] = {}
+    for each in terms:
+        for name, group in each.groups.items():
+            found.setdefault(name, set()).add(group)
+    return {name: strictest_group(each) for name, each in found.items()}
+
+
+def tell_absent(groups: Mapping[str, str], columns: list[str]) -> list[str]:
+    """Tell of columns that policies list and the table does not have."""
+    return [
+        f"policies list {name!r}, and the table has no such column.{did_you_mean(name, columns)}"
+        for name in sorted(groups)
+        if name not in columns
+    ]
+
+
+def only_listed(
+    table: pa.Table, groups: Mapping[str, str], terms: list[Terms], codes: RowNumbers
+) -> pa.Table:
+    """Keep the columns that some policy lists, and of each record those that its own lists."""
+    table = table.select([name for name in table.column_names if name in groups])
+    for name in table.column_names:
+        listed = np.fromiter((name in each.groups for each in terms), np.bool_, len(terms))[codes]
+        if not listed.all():
+            places = pa.array(np.arange(table.num_rows), mask=~listed)
+            table = replace_column(table, name, table[name].take(places))
+    return table
+
+
+def pseudonymize(
+    table: pa.Table,
+    names: list[str],
+    terms: list[Terms],
+    codes: RowNumbers,
+    make: Callable[[PseudonymizationMethod, str], Pseudonyms],
+) -> tuple[pa.Table, dict[str, str | None], pa.Table | None]:
+    """Replace names by pseudonyms. Also return the column that holds those of each, and the mapping if it is kept."""
+    methods = join_pseudonyms({name: each.pseudonyms for name, each in zip(names, terms, strict=True)})
+    kept: dict[str, str | None] = {}
+    mappings: list[pa.Table] = []
+    done: list[Any] = []
+    for method in methods.values():
+        if method in done:
+            continue
+        done.append(method)
+        columns = [str(each) for each in method.data]
+        for column in columns:
+            if column not in table.column_names:
+                raise PlanError(
+                    f"policies ask for pseudonyms of {column!r}, and the table has no such column."
+                    f"{did_you_mean(column, table.column_names)}"
+                )
+        asks = np.array([method in each.pseudonyms for each in terms])[codes]
+        values = _joint_values(table, columns)
+        values = pa.array([v if a else None for v, a in zip(values, asks, strict=True)], pa.string())
+        target = method.attr_name or columns[0]
+        _check_no_value(table, target)
+        if target in table.column_names and target not in columns:
+            raise PlanError(
+                f"pseudonyms go to {target!r}, which the table has already. Choose another attrName"
+            )
+        masked = make(method, target).mask(pa.table({target: values}), Randomness())
+        table = table.drop_columns(columns).append_column(target, masked.table[target])
+        kept[target] = method.attr_name
+        mappings += [each for name, each in masked.apart.items() if name in masked.secret]
+    return table, kept, pa.concat_tables(mappings) if mappings else None
+
+
+def _check_no_value(table: pa.Table, name: str) -> None:
+    """Refuse a name of a column that is somebody's value: it would stand in the release, its report and its certificate."""
+    for column in table.column_names:
+        values = table[column]
+        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+        if is_text(kind) and pc.any(pc.equal(values.cast(pa.string()), name)).as_py():
+            raise PlanError(
+                f"pseudonymizationMethodList: attrName {name!r} is a value of column {column!r}, and would be told to everybody. "
+                "Choose another attrName"
+            )
+
+
+def _joint_values(table: pa.Table, columns: list[str]) -> list[str | None]:
+    """Return one text for the values of several columns, which no other values have."""
+    texts = [canonical_text(table[name], column=name) for name in columns]
+    if len(columns) == 1:
+        return texts[0]
+    return [
+        None
+        if all(each is None for each in row)
+        else "".join("-" if each is None else f"{len(each)}:{each}" for each in row)
+        for row in zip(*texts, strict=True)
+    ]
+
+
+def copies_of(table: pa.Table, groups: Mapping[str, str], joined: list[Joined]) -> dict[str, str]:
+    """Name a column for what cells were, for each that is QID for some and SD for others, and that a model speaks of."""
+    spoken_of = {each.strictest.attribute for each in joined}
+    both = [name for name in table.column_names if groups.get(name) == "QID and SD" and name in spoken_of]
+    made = {name: f"{name} before generalization" for name in both}
+    for copy in made.values():
+        if copy in table.column_names:
+            raise PlanError(f"the table has a column {copy!r}, which Veil needs for itself. Rename it")
+    return made
+
+
+def with_columns(table: pa.Table, lifted: Mapping[str, Column]) -> pa.Table:
+    """Put in the cells that are as coarse as each record's policy asks."""
+    for name, column in lifted.items():
+        if column.values is not None:
+            table = replace_column(table, name, column.values)
+    return table
+
+
+def distributions_of(table: pa.Table, asked: list[PrivacyModel], records: int) -> dict[str, Distribution]:
+    """Count the values of sensitive columns before anything is suppressed, of the records that are released."""
+    names = {name for model in asked for name in model.attribute_names}
+    made = {}
+    for name in names:
+        if name in table.column_names and table.num_rows:
+            _, codes = encode_values(table[name].slice(0, records))
+            made[name] = Distribution(tuple(int(each) for each in np.bincount(codes) if each))
+    return made
+
+
+def with_others(
+    table: pa.Table,
+    everything: pa.Table,
+    population: pa.Table | None,
+    known: Sequence[str],
+    person: str | None,
+) -> tuple[pa.Table, Rows]:
+    """Put the people below the table that it was chosen from, and say which rows are released.
+
+    The population does not tell which of its records are one person's, so nobody may have several: records would count as
+    people who are not there.
+    """
+    if population is None:
+        raise PlanError(
+            "policies ask for k-map, δ-presence or inclusion, and do not tell who the people are that the table was chosen "
+            "from. Give them, with their quasi-identifiers: ",
+            Say("population"),
+        )
+    if person is not None and len(pc.unique(everything[person])) < everything.num_rows:
+        raise PlanError(
+            "policies ask for k-map, δ-presence or inclusion, which compare people with a population, and column "
+            f"{person!r} says that some have several records. Keep one record of each; or, if every record is a person of its "
+            "own, say ",
+            Say("person", NOTHING),
+        )
+    for name in known:
+        if table[name].null_count != everything[name].null_count:
+            raise PlanError(
+                f"column {name!r} is emptied for people whose policy does not list it, so that nobody can tell how many "
+                "others look like them. List it in every policy, or leave those records out"
+            )
+    table = below(table, others_of(everything, population, known))
+    return table, Rows(tuple(range(everything.num_rows)), table.num_rows)

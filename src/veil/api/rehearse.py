@@ -1,0 +1,62 @@
+"""A rehearsal of a job: everything is checked that can go wrong before the search, and nothing is written or drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from veil.api.job import Job, check_job
+from veil.api.open import find_relation, open_for_plan, open_tables
+from veil.base.progress import ProgressLike, following
+from veil.dp.safepub import SafePub
+from veil.plan.prepare import prepare
+from veil.plan.several import Stacked
+from veil.recipe import Recipe
+from veil.tables import Source
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a job would do.
+
+    Attributes
+    ----------
+    records, columns : int, optional
+        Size of the table; None where an engine holds it, or where only a private search may count it.
+    transformations : int, optional
+        Size of the search space; None where the table was not read.
+    targets : dict
+        What would be written where.
+    """
+
+    records: int | None
+    columns: int | None
+    transformations: int | None
+    targets: dict[str, str]
+
+
+def rehearse(job: Job, *, threads: int | None = None, progress: ProgressLike = None) -> Rehearsal:
+    """Check the targets, read the table, and see whether the plan fits it."""
+    assert isinstance(job.recipe, Recipe)
+    relation = None
+    if not isinstance(job.input, Mapping):
+        relation = find_relation(job.input, job.format, job.engine, threads=threads, output=job.output)
+    check_job(job, relation)
+    targets = {what: str(path) for what, path in job.targets.items()}
+    with job.recipe.own_words(), following(progress) as shown:
+        plan = job.recipe.plan()
+        if relation is not None:
+            return Rehearsal(None, len(relation.table.columns), None, targets)
+        shown.phase("reading the table")
+        if isinstance(job.input, Mapping):
+            source: Source = open_tables(job.input, plan, job.recipe.table_formats)
+        else:
+            source = open_for_plan(job.input, plan, job.format, "memory", shown)
+        plan = source.plan if isinstance(source, Stacked) else plan
+        if any(isinstance(model, SafePub) for model in plan.models):
+            return Rehearsal(None, source.table.num_columns, None, targets)
+        shown.phase("encoding and collapsing")
+        prepared = prepare(source.table, plan, source.weights, source.columns)
+    sizes = (high - low + 1 for low, high in zip(prepared.minimum, prepared.maximum, strict=True))
+    return Rehearsal(source.table.num_rows, source.table.num_columns, math.prod(sizes), targets)

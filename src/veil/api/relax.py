@@ -1,0 +1,267 @@
+"""What to relax where nothing fulfils all promises: each way by itself, and how little of it is enough."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from veil.api.open import Engine, open_for_plan
+from veil.base.progress import ProgressLike, following
+from veil.dp.safepub import SafePub
+from veil.errors import ImpossibleError, PlanError
+from veil.lattice.auto import Auto
+from veil.lattice.cache import TableCache
+from veil.lattice.evaluator import Evaluator
+from veil.lattice.search import Limits, Search, Strategy
+from veil.models.base import PrivacyModel
+from veil.plan.plan import Plan
+from veil.plan.prepare import Prepared, level_range, prepare
+from veil.tables import Format
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """One way to have a release after all.
+
+    Attributes
+    ----------
+    kind : str
+        "levels": a column may become coarser than the plan allows; "suppression": more records may be suppressed; "promise": a
+        model promises less; "without": a model is left out.
+    name : str
+        The column, the field of the plan or the model it is about.
+    parameter : str or None
+        The parameter of a model that changes.
+    before, after : number or None
+        What it is in the plan, and what is enough.
+    plan : Plan
+        The plan with this change, for which there is a release.
+    share : float
+        How much of what could be relaxed is relaxed, from 0 to 1.
+    proven : bool
+        Whether a step less is proven not to be enough; False where the time was over.
+    """
+
+    kind: Literal["levels", "suppression", "promise", "without"]
+    name: str
+    parameter: str | None
+    before: float | int | None
+    after: float | int | None
+    plan: Plan
+    share: float
+    proven: bool
+
+    @property
+    def keeps_promises(self) -> bool:
+        """Whether every privacy model stays as it is, so that detail is given up and no protection."""
+        return self.kind in ("levels", "suppression")
+
+    def __str__(self) -> str:
+        if self.kind == "levels":
+            return f"let {self.name!r} go up to level {self.after} instead of {self.before}"
+        if self.kind == "suppression":
+            what = "records" if self.plan.person_column is None else "people"
+            return f"let up to {self.after:.1%} of the {what} be suppressed instead of {self.before:.1%}"
+        if self.kind == "promise":
+            return f"ask {self.name} for {self.parameter} = {self.after:g} instead of {self.before:g}"
+        return f"leave {self.name} out"
+
+
+def relax(
+    source: Any,
+    plan: Plan | None = None,
+    *,
+    time_limit: float = 10.0,
+    format: Format | None = None,
+    engine: Engine = "auto",
+    threads: int | None = None,
+    progress: ProgressLike = None,
+    cancel: Callable[[], bool] | None = None,
+    **options: Any,
+) -> tuple[Relaxation, ...]:
+    """Tell what would have to be relaxed for a release to exist, where nothing fulfils all promises.
+
+    Each way is looked at by itself: columns that are capped, the share of suppressed records, each promise. Those that
+    keep every promise come first, for detail is cheaper than protection; among them, those that take the least. All of
+    them have a release. Nothing is returned if the plan has one as it is, or if no single way is enough.
+
+    Parameters
+    ----------
+    source, format, engine, threads, progress, cancel
+        As for `veil.anonymize`.
+    plan
+        The plan; or give what `veil.anonymize` takes as further keywords.
+    time_limit
+        Seconds for all ways together.
+
+    >>> import pyarrow as pa
+    >>> from veil import KAnonymity
+    >>> people = pa.table({"age": [30, 30, 30, 31, 31], "sex": ["f", "f", "f", "m", "m"]})
+    >>> for each in relax(
+    ...     people, quasi_identifiers={"age": "identity", "sex": "suppression"}, maximum_levels={"sex": 0}, models=KAnonymity(3)
+    ... ):
+    ...     print(each)
+    let up to 40.0% of the records be suppressed instead of 0.0%
+    ask KAnonymity for k = 2 instead of 3
+    """
+    if (plan is None) == (not options):
+        raise PlanError("`relax` needs a plan, or the keywords of one, and not both")
+    plan = Plan(**options) if plan is None else plan
+    _refuse(plan)
+    with following(progress) as shown:
+        shown.phase("reading the table")
+        opened = open_for_plan(source, plan, format, engine, shown)
+        prepared = prepare(opened.table, plan, opened.weights, opened.columns)
+        trial = _Trial(prepared, threads, time_limit, cancel or (lambda: False))
+        shown.phase("looking for what to relax")
+        found: list[Relaxation] = []
+        ways = [] if trial.fits(plan, trial.share(1)) else list(_ways(prepared))
+        for number, steps in enumerate(ways):
+            shown.advance(number, len(ways))
+            best = trial.least(steps, trial.share(len(ways) - number))
+            if best is not None:
+                found.append(best)
+    return tuple(sorted(found, key=lambda each: (not each.keeps_promises, each.share)))
+
+
+def _refuse(plan: Plan) -> None:
+    if any(isinstance(model, SafePub) for model in plan.models):
+        raise PlanError("SafePub always has a release: there is nothing to relax")
+    if plan.choose_by == "quasi-identifiers":
+        raise PlanError(
+            "the plan chooses by quasi-identifiers alone, and what would be enough follows from sensitive values too: ask for "
+            "less, or for larger classes, before you look again"
+        )
+
+
+class _TopFirst(Strategy):
+    """Asks the coarsest transformation first, which answers the question for most models."""
+
+    def run(self, search: Search) -> None:
+        search.check([search.space.maximum])
+        Auto().run(search)
+
+
+class _Trial:
+    """Tells whether plans that differ in promises, limits and levels have a release on one table."""
+
+    def __init__(
+        self, prepared: Prepared, threads: int | None, seconds: float, cancel: Callable[[], bool]
+    ) -> None:
+        self.prepared, self.threads, self.cancel = prepared, threads, cancel
+        self.end = time.perf_counter() + seconds
+        self.tables: TableCache | None = None
+        self.gave_up = False
+
+    def share(self, of: int) -> float:
+        """The moment until which one of so many questions may take."""
+        now = time.perf_counter()
+        return now + max(0.1, (self.end - now) / of)
+
+    def fits(self, plan: Plan, until: float) -> bool:
+        """Whether some transformation fulfils a plan. `gave_up` tells if that was not settled in time."""
+        sample, self.gave_up = self.prepared.sample, False
+        try:
+            evaluator = Evaluator(sample, plan.searched_models, plan.quality, plan.suppression_limit)
+        except ImpossibleError:
+            return False
+        names, hierarchies = list(sample.encoding.names), list(sample.encoding.hierarchies)
+        minimum, maximum = level_range(plan, names, hierarchies)
+        limits = Limits(
+            max(0.05, until - time.perf_counter()),
+            cancelled=lambda: search.best is not None or self.cancel(),
+        )
+        search = Search(evaluator, minimum, maximum, limits=limits, threads=self.threads, tables=self.tables)
+        if sample.persons is None:
+            self.tables = search.tables  # the same for all, as no least level differs
+        found = search.run(_TopFirst())
+        self.gave_up = found.best is None and not found.proven
+        return found.best is not None
+
+    def least(self, steps: Sequence[Relaxation], until: float) -> Relaxation | None:
+        """Return the first of ever larger steps that is enough, by halving; None if not even the last one is."""
+        if not steps or not self.fits(steps[-1].plan, until):
+            return None
+        low, high, proven = -1, len(steps) - 1, True  # steps up to low are not enough, high is
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.fits(steps[middle].plan, until):
+                high = middle
+            else:
+                low, proven = middle, not self.gave_up
+        return replace(steps[high], proven=proven)
+
+
+def _ways(prepared: Prepared) -> Iterator[list[Relaxation]]:
+    """Every way by itself, as ever larger steps."""
+    yield from _levels(prepared)
+    yield list(_suppression(prepared.plan))
+    for at, model in enumerate(prepared.plan.models):
+        yield [*_weaker(prepared.plan, at, model), *_without(prepared.plan, at, model)]
+
+
+def _levels(prepared: Prepared) -> Iterator[list[Relaxation]]:
+    plan = prepared.plan
+    for name, hierarchy in zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True):
+        cap = plan.maximum_levels.get(name, hierarchy.height)
+        yield [
+            Relaxation(
+                "levels", name, None, cap, level,
+                replace(plan, maximum_levels={**plan.maximum_levels, name: level}),
+                (level - cap) / (hierarchy.height - cap), proven=True,
+            )
+            for level in range(cap + 1, hierarchy.height + 1)
+        ]  # fmt: skip
+
+
+def _suppression(plan: Plan) -> Iterator[Relaxation]:
+    """Tenths of a percent above the limit; a release without any record is none."""
+    now = plan.suppression_limit
+    for thousandths in range(math.floor(1000 * now) + 1, 1000):
+        limit = thousandths / 1000
+        if limit > now:
+            yield Relaxation(
+                "suppression", "suppression_limit", None, now, limit, replace(plan, suppression_limit=limit),
+                (limit - now) / (1 - now), proven=True,
+            )  # fmt: skip
+
+
+def _weaker(plan: Plan, at: int, model: PrivacyModel) -> Iterator[Relaxation]:
+    if model.eased is None:
+        return
+    parameter, end = model.eased
+    now = getattr(model, parameter)
+    for value in _toward(now, end):
+        share = abs(value - now) / abs(end - now) if math.isfinite(end) else 1 - now / value
+        yield Relaxation(
+            "promise", type(model).__name__, parameter, now, value,
+            _with_model(plan, at, dataclasses.replace(model, **{parameter: value})), share, proven=True,  # type: ignore[type-var]
+        )  # fmt: skip
+
+
+def _toward(now: float, end: float) -> Iterator[float]:
+    """Values from the present one to the end: whole numbers, hundredths, or a tenth more each time."""
+    if isinstance(now, int):
+        yield from range(now - 1, int(end) - 1, -1)
+    elif math.isfinite(end):
+        way = 1 if end > now else -1
+        hundredth = math.floor(100 * now) + 1 if way > 0 else math.ceil(100 * now) - 1
+        yield from (each / 100 for each in range(hundredth, round(100 * end) + way, way))
+    else:
+        for power in range(1, 60):
+            yield float(f"{max(now, 0.01) * 1.1**power:.3g}")
+
+
+def _without(plan: Plan, at: int, model: PrivacyModel) -> Iterator[Relaxation]:
+    if len(plan.models) > 1 and model.subset is None:
+        left = _with_model(plan, at, None)
+        yield Relaxation("without", type(model).__name__, None, None, None, left, 1.0, proven=True)
+
+
+def _with_model(plan: Plan, at: int, model: PrivacyModel | None) -> Plan:
+    put = () if model is None else (model,)
+    return replace(plan, models=(*plan.models[:at], *put, *plan.models[at + 1 :]))

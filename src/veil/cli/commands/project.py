@@ -1,0 +1,87 @@
+"""`veil project`: a plan with all that belongs to it, in one file."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veil.cli.base import START, Overwrite, command
+
+
+class _Action(StrEnum):
+    pack = "pack"
+    unpack = "unpack"
+    show = "show"
+
+
+@command(START)
+def project(
+    action: Annotated[
+        _Action,
+        typer.Argument(metavar="pack|unpack|show", help="Make a project, take one apart, or look into it."),
+    ],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A recipe to pack (.yaml), or a project: of Veil (.veil) or ARX (.deid)."
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE|FOLDER", help="The project, or the folder to unpack into."
+        ),
+    ] = None,
+    with_table: Annotated[
+        bool,
+        typer.Option("--with-table", help="Pack the table as well: whoever has the file has the people."),
+    ] = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Pack a recipe with its hierarchies into one file, or take a project of Veil or ARX apart.
+
+    The workbench opens and saves the same files. What ARX's projects say and Veil cannot take over is listed.
+
+    [cyan]veil project pack recipe.yaml -o study.veil[/cyan]
+
+    [cyan]veil project unpack study.deid -o study[/cyan]
+
+    [cyan]veil workbench study.veil[/cyan]
+    """
+    from veil.cli import show
+    from veil.recipe import Project, Recipe
+    from veil.recipe.project import Attached
+
+    console = show.output()
+    if action is _Action.pack:
+        recipe = Recipe.read(file)
+        table = None
+        if with_table:
+            place = None if recipe.input is None else recipe.place_of(recipe.input)
+            if not isinstance(place, Path) or not place.is_file():
+                raise typer.BadParameter(
+                    "only a table that is one file can be packed", param_hint="--with-table"
+                )
+            table = Attached(place.name, place.read_bytes())
+        made = Project.of(recipe, table=table)
+        target = file.with_suffix(".veil") if output is None else output
+        show.files(console, [("project", made.save(target, overwrite=overwrite))])
+        return
+    opened = Project.read(file)
+    if action is _Action.unpack:
+        folder = Path(file.stem) if output is None else output
+        opened.unpack(folder)
+        show.files(console, [("recipe", folder / "recipe.yaml")])
+    else:
+        told = opened.recipe
+        for name in ("quasi_identifiers", "sensitive", "insensitive", "identifying"):
+            if told.get(name):
+                console.print(f"{name.replace('_', ' ')}: {', '.join(told[name])}", markup=False)
+        for model in told.get("models", []):
+            console.print("promise: " + ", ".join(f"{name} {value}" for name, value in model.items() if name != "hierarchy"), markup=False)  # fmt: skip
+        console.print(f"table: {'none' if opened.table is None else opened.table.name}", markup=False)
+    for each in opened.left_out:
+        console.print(f"not taken over: {each}", markup=False)

@@ -1,0 +1,63 @@
+"""`veil workbench`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veil.base.provided import WORKBENCH
+from veil.cli import startup
+from veil.cli.base import START, command
+
+
+@command(START, "workbench")
+def open_workbench(
+    table: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[TABLE|PROJECT]",
+            help="What to begin with: a table (CSV, Excel, Parquet, Feather) or a project (.veil, ARX's .deid).",
+        ),
+    ] = None,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Where to listen. Another one than this machine needs --token-file."
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Which port; 0 for any that is free.")] = 0,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A token of your own, in a file that only you may read, instead of a new one.",
+        ),
+    ] = None,
+    allow_paths: Annotated[
+        bool, typer.Option("--allow-paths", help="Let the page open files of this machine by their path.")
+    ] = False,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address, and open nothing.")
+    ] = False,
+) -> None:
+    """Open the workbench: pages in your browser that lead from a table to a release, step by step.
+
+    It runs on this machine, for you alone: nothing is fetched from anywhere else, and all that it keeps is removed when it
+    is stopped.
+    """
+    startup.quick()
+    if table is not None:
+        from veil.tables.reading import check_readable
+
+        check_readable(table)
+    WORKBENCH(
+        table,
+        host=host,
+        port=port,
+        token_file=token_file,
+        allow_paths=allow_paths,
+        browser=not no_browser,
+        say=typer.echo,
+    )

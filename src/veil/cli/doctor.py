@@ -1,0 +1,88 @@
+"""`veil doctor`: what is installed, what can be used, and where compiled parts are kept."""
+
+from __future__ import annotations
+
+import importlib.metadata as metadata
+import platform
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+
+from veil.base.version import __version__
+from veil.cli import show
+
+_PACKAGE = "veil-anonymizer"
+_REQUIREMENT = re.compile(r"^([\w.-]+)(?:\[([^]]*)\])?[^;]*(?:;.*extra == ['\"]([\w-]+)['\"])?")
+_NOT_FOR_USERS = {"all", "dev"}
+
+
+def examine() -> None:
+    """Print versions, extras, the place of compiled parts and the machine, for a report of a problem."""
+    console = show.output()
+    console.print(show.table("Veil", ("", ""), list(_about())))
+    console.print(
+        show.table("Needed", ("package", "version"), [(n, _version(n) or "MISSING") for n in _needed()])
+    )
+    console.print(show.table("Extras", ("extra", "packages", ""), list(_extras())))
+
+
+def _about() -> Iterator[tuple[str, str]]:
+    kept_in = _cache()  # first, as it keeps what it tells from being a warning as well
+    from veil.lattice.search import cores
+
+    yield "version", __version__
+    yield "Python", f"{platform.python_version()}, {sys.executable}"
+    yield "system", f"{platform.system()} {platform.machine()}"
+    yield "cores that may be used", str(cores())
+    yield "compiled parts are kept in", kept_in
+
+
+def _cache() -> str:
+    """Where Numba keeps what it compiles, or that it cannot."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from veil.base import compiled
+        from veil.classes import kernels
+
+    if not compiled.kept:
+        return "nowhere: no folder can be written to. Name one in NUMBA_CACHE_DIR, or every start takes some seconds longer"
+    paths = {getattr(each, "stats", None) and each.stats.cache_path for each in vars(kernels).values()}
+    return ", ".join(sorted(path for path in paths if path))
+
+
+def _requirements(package: str = _PACKAGE) -> Iterator[tuple[str, str | None]]:
+    """The packages that a package declares, each with the extra it belongs to; also those of the extras that it asks of others."""
+    for line in metadata.requires(package) or ():
+        found = _REQUIREMENT.match(line)
+        if found is None:
+            continue
+        name, inner, extra = found.groups()
+        yield name, extra
+        if inner and package == _PACKAGE and _version(name):
+            asked = {each.strip() for each in inner.split(",")}
+            yield from ((each, extra) for each, of in _requirements(name) if of in asked)
+
+
+def _needed() -> list[str]:
+    return [name for name, extra in _requirements() if extra is None]
+
+
+def _extras() -> Iterator[tuple[str, str, str]]:
+    extras: dict[str, list[str]] = {}
+    for name, extra in _requirements():
+        if extra is not None and extra not in _NOT_FOR_USERS:
+            extras.setdefault(extra, []).append(name.lower())
+    for extra, names in sorted(extras.items()):
+        versions = {name: _version(name) for name in sorted(set(names))}
+        told = ", ".join(
+            f"{name} {version}" if version else f"{name} –" for name, version in versions.items()
+        )
+        yield extra, told, "ready" if all(versions.values()) else f"pip install '{_PACKAGE}[{extra}]'"
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None

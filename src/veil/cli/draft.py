@@ -1,0 +1,99 @@
+"""A draft of a recipe: a role and a hierarchy for each column, with the reasons as comments, to be corrected by hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import yaml
+
+from veil.base.spell import spell_value
+from veil.cli.figures import person_of
+from veil.hierarchies import propose
+from veil.recipe.parts import shorten
+from veil.risk import Proposal, Repeated
+from veil.tables import Format
+
+
+def draft(
+    table: pa.Table,
+    file: Path,
+    format: Format | None,
+    proposed: Sequence[Proposal],
+    repeated: Sequence[Repeated],
+    folder: Path,
+) -> Iterator[str]:
+    """Tell the lines of a recipe that can be run as it is, and that asks to be read first. `folder` is where it will be."""
+    yield "# A draft: roles and hierarchies are suggestions from names and values. Please review every line."
+    path = os.path.relpath(file, folder)
+    spelled = spell_value(format) if format is not None else {}
+    yield _entry(
+        "input",
+        {"path": path, **{key: value for key, value in spelled.items() if key != "kind"}}
+        if spelled
+        else path,
+    )
+    yield _entry("output", f"release{''.join(file.suffixes[-2:])}")
+    yield ""
+    person = person_of(repeated)
+    for again in repeated:
+        yield from _comment(f"Rows seem to be about the same people: {again}.")
+    if person is not None:
+        yield _entry("person", person)
+        yield ""
+    yield "# What an attacker may know, and how it may become coarser."
+    known = [each for each in proposed if each.role == "quasi-identifying" and each.column != person]
+    yield "quasi_identifiers:" if known else "quasi_identifiers: {}"
+    for each in known:
+        yield from _comment("; ".join(each.reasons), indent="  ")
+        yield f"  {_entry(each.column, _hierarchy(table, each))}"
+    yield ""
+    for role, about in _ROLES.items():
+        named = [each for each in proposed if each.role == role and each.column != person]
+        if named:
+            yield f"# {about}"
+            yield f"{role}:"
+            for each in named:
+                yield from _comment("; ".join(each.reasons), indent="  ")
+                yield f"  - {_scalar(each.column)}"
+            yield ""
+    yield "# What must hold, and the share of records that may be suppressed for it."
+    yield "models:"
+    yield "  - {kind: KAnonymity, k: 5}"
+    yield "suppression_limit: 0.05"
+
+
+_ROLES = {
+    "identifying": "What names a person: removed.",
+    "sensitive": "What an attacker must not learn. A model for it protects it, such as DistinctLDiversity.",
+    "insensitive": "Published as they are. Nothing was found that speaks against it, which is weak evidence.",
+}
+
+
+def _hierarchy(table: pa.Table, proposal: Proposal) -> Any:
+    """What is proposed for a column; for codes that are read as numbers, their digits count."""
+    if any(reason.startswith("zip:") for reason in proposal.reasons):
+        return "redaction"
+    values = pc.unique(table[proposal.column].combine_chunks())
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    return shorten(spell_value(propose(values, proposal.column)))
+
+
+def _entry(key: str, value: Any) -> str:
+    return yaml.safe_dump({key: value}, default_flow_style=True, allow_unicode=True, width=10**6).strip()[
+        1:-1
+    ]
+
+
+def _scalar(text: str) -> str:
+    return yaml.safe_dump([text], default_flow_style=True, allow_unicode=True, width=10**6).strip()[1:-1]
+
+
+def _comment(text: str, indent: str = "") -> Iterator[str]:
+    """A comment of one line, whatever a column is called."""
+    yield f"{indent}# {' '.join(text.split())}"

@@ -1,0 +1,80 @@
+"""`--log`: what a run did and how long each phase took, a JSON object a line. No value of a table, and no name of a column.
+
+A pipeline reads it; whoever may read the log need not be allowed to read the data. So a failure is logged by its kind and
+exit code, not by its message, which may quote a value.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from veil.base.progress import Progress, Shown
+from veil.base.version import __version__
+from veil.errors import OutputError
+
+
+class Log(Progress):
+    """Writes events to a file as they happen, and hands progress on to whoever shows it."""
+
+    def __init__(self, path: Path, shown: Progress) -> None:
+        self.shown = shown
+        try:
+            self.file = path.open("a", encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"{path}: the log cannot be written there ({error.strerror})") from None
+        self.start = self.since = time.monotonic()
+        self.name: str | None = None
+
+    def phase(self, name: str) -> None:
+        self.end_phase()
+        self.name, self.since = name.partition(" (")[0], time.monotonic()
+        self.shown.phase(name)
+
+    def advance(self, done: int, total: int, note: str = "") -> None:
+        self.shown.advance(done, total, note)
+
+    def end_phase(self) -> None:
+        """Write down how long the phase took."""
+        if self.name is not None:
+            self.write("phase", name=self.name, seconds=round(time.monotonic() - self.since, 3))
+        self.name = None
+
+    def write(self, event: str, **told: Any) -> None:
+        """Write a line."""
+        line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **told}
+        self.file.write(json.dumps(line) + "\n")
+        self.file.flush()
+
+    def close(self) -> None:
+        self.shown.close()
+        self.file.close()
+
+
+@contextmanager
+def logging(path: Path | None, command: str, *, quiet: bool) -> Iterator[Log | None]:
+    """Log a run from its start to its end, however it ends."""
+    import sys
+
+    from veil.cli.failures import code_of
+
+    if path is None:
+        yield None
+        return
+    log = Log(path, Progress() if quiet or not sys.stderr.isatty() else Shown())
+    log.write("start", command=command, veil=__version__)
+    code, failure = 0, {}
+    try:
+        yield log
+    except BaseException as error:
+        code, failure = code_of(error), {"error": type(error).__name__}
+        raise
+    finally:
+        log.end_phase()
+        log.write("end", code=code, seconds=round(time.monotonic() - log.start, 3), **failure)
+        log.close()

@@ -1,0 +1,63 @@
+"""`-` for a table: it comes from standard input, or goes to standard output, all of it or nothing.
+
+A table is read twice and a release is checked before it leaves, so both are kept in a folder that only you may read and that
+goes with the command.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from veil.errors import InputError, PlanError
+from veil.tables import Format
+
+STREAM = "-"
+_ENDINGS = {"csv": ".csv", "parquet": ".parquet", "feather": ".feather", "excel": ".xlsx"}
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Where the files are that stand for the streams."""
+
+    folder: Path
+    ending: str
+
+    def read(self, text: str | None) -> str | None:
+        """Return the path of a table; what comes from standard input is in a file."""
+        if text != STREAM:
+            return text
+        path = self.folder / f"stdin{self.ending}"
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        if not path.stat().st_size:
+            raise InputError("standard input is empty: pipe a table into the command, or name a file")
+        return str(path)
+
+    def written(self, text: str | None) -> str | None:
+        """Return the path of a release; what goes to standard output is in a file until it is complete."""
+        return str(self.folder / f"stdout{self.ending}") if text == STREAM else text
+
+    def send(self) -> None:
+        """Copy the release to standard output."""
+        with (self.folder / f"stdout{self.ending}").open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.flush()
+
+
+@contextmanager
+def streams(format: Format | None, *texts: str | None) -> Iterator[Streams]:
+    """Make room for what comes and goes as a stream: CSV, or the format that was said."""
+    if STREAM not in texts:
+        yield Streams(Path(), "")
+        return
+    ending = ".csv" if format is None else _ENDINGS.get(format.kind.lower(), "")
+    if not ending:
+        raise PlanError(f"--format {format!r} cannot be read from a stream: name a file")
+    with tempfile.TemporaryDirectory(prefix="veil-") as folder:
+        yield Streams(Path(folder), ending)

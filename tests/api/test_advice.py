@@ -1,0 +1,155 @@
+"""Where a release is poor, somebody asks what would help: what they are told was tried out and is true."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import veil
+from support.cli import veil as command
+from veil import KAnonymity, Release, SafePub
+from veil import hierarchies as h
+from veil.api.advice import POOR, Advice
+from veil.errors import PlanError
+from veil.outcome.measures import kept_by_column
+from veil.quality import Loss
+from veil.synthetic import patients
+
+HIERARCHIES = {
+    "age": h.intervals(10, 20),
+    "sex": "suppression",
+    "zip": "redaction",
+    "occupation": "suppression",
+}
+
+
+def poor(**changes: Any) -> Release:
+    given: dict[str, Any] = {"quasi_identifiers": HIERARCHIES, "others": "drop", "models": KAnonymity(20)}
+    return veil.anonymize(patients(400), **{**given, "suppression_limit": 0.02, **changes})
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    return poor()
+
+
+@pytest.fixture(scope="module")
+def found(release: Release) -> Advice:
+    return release.advice(time_limit=60)
+
+
+def test_what_is_kept_is_counted_cell_by_cell() -> None:
+    table = patients(400).filter(pa.compute.is_valid(patients(400)["age"]))
+    release = veil.anonymize(
+        table, quasi_identifiers={"age": h.intervals(10, 20), "sex": "suppression"}, others="drop",
+        models=KAnonymity(30), suppression_limit=0.1,
+    )  # fmt: skip
+    ages, level = table["age"].to_pylist(), release.transformation["age"]
+    hierarchy = release.outcome.hierarchies["age"]
+    label = dict(zip(hierarchy.labels[0], hierarchy.label_map(level), strict=True))
+    covered = [
+        1.0 if gone else hierarchy.shares[level][label[str(age)]]
+        for age, gone in zip(ages, release.suppressed_rows, strict=True)
+    ]
+    least = 1 / hierarchy.domain_size
+    expected = 1 - (sum(covered) / len(covered) - least) / (1 - least)
+    assert kept_by_column(release.outcome)["age"] == pytest.approx(expected)
+
+
+def test_every_alternative_is_what_it_says(release: Release, found: Advice) -> None:
+    assert found.complete
+    assert found.released.kept == kept_by_column(release.outcome)
+    assert release.search is not None
+    seen = [release.transformation]
+    for each in found.alternatives:
+        if each.how.startswith("release.search.apply"):
+            again = release.search.apply(each.transformation)
+            assert again.within_limit
+            assert not each.promises_less
+            assert kept_by_column(again.outcome) == each.kept
+            assert again.suppressed == each.suppressed
+            assert each.transformation not in seen
+            seen.append(each.transformation)
+    assert len(seen) > 3
+
+
+def test_poor_columns_are_named_and_what_costs_most_comes_first(release: Release, found: Advice) -> None:
+    assert found.poor
+    assert {name for name, kept in found.released.kept.items() if kept < POOR} == set(found.poor)
+    gains = list(found.costs.values())
+    assert gains == sorted(gains, reverse=True)
+    assert all(gain > 0 for gain in gains)
+    best = next(iter(found.costs))
+    given_up = next(each for each in found.alternatives if each.what == f"{best} given up")
+    others = [name for name in given_up.kept if name != best]
+    gain = sum(given_up.kept[name] - found.released.kept[name] for name in others) / len(others)
+    assert gain == pytest.approx(found.costs[best])
+
+
+def test_parameters_weights_and_local_recoding_are_tried(release: Release, found: Advice) -> None:
+    told = {each.what: each for each in found.alternatives}
+    softer = told["suppression limit 0.04 instead of 0.02"]
+    assert softer.kept == kept_by_column(poor(suppression_limit=0.04).outcome)
+    weaker = told["with KAnonymity(k=10) instead of KAnonymity(k=20)"]
+    assert weaker.promises_less
+    assert weaker.kept == kept_by_column(poor(models=KAnonymity(10)).outcome)
+    weights = dict.fromkeys(HIERARCHIES, 0.25) | dict.fromkeys(found.poor, 1.0)
+    heavier = next(each for each in found.alternatives if "weighing four times as much" in each.what)
+    assert heavier.kept == kept_by_column(poor(quality=Loss(weights=weights)).outcome)
+    if release.suppressed:
+        assert told["local recoding"].suppressed <= release.suppressed
+
+
+def test_a_report_tells_it_where_little_is_left(tmp_path: Path, release: Release) -> None:
+    page = release.report(tmp_path / "report.html").read_text()
+    assert 'id="alternatives"' in page
+    assert "costs most" in page
+    fine = veil.anonymize(
+        pa.table({"sex": ["f", "m"] * 20}), quasi_identifiers={"sex": "suppression"}, models=KAnonymity(2)
+    )
+    assert 'id="alternatives"' not in fine.report(tmp_path / "fine.html").read_text()
+
+
+def test_what_was_chosen_privately_gets_no_advice() -> None:
+    age = h.intervals(20, 40).build(pa.array(range(120)), [1] * 120, "age")
+    people = pa.table({"age": [20 + i % 50 for i in range(500)]})
+    private = veil.anonymize(people, quasi_identifiers={"age": age}, models=SafePub(1.0, 1e-4))
+    with pytest.raises(PlanError, match="chosen privately"):
+        private.advice()
+
+
+def test_the_command_tells_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{20 + i % 40},{i % 97:02}" for i in range(200)]
+    (tmp_path / "people.csv").write_text("age,zip\n" + "\n".join(lines) + "\n")
+    (tmp_path / "recipe.yaml").write_text(
+        "input: people.csv\nquasi_identifiers: {age: {kind: intervals, widths: [10, 20]}, zip: redaction}\n"
+        "models: [{kind: KAnonymity, k: 10}]\n"
+    )
+    ran = command("explore", "recipe.yaml", "--json")
+    told = json.loads(ran.out)
+    assert "zip" in told["poor"] or "age" in told["poor"]
+    assert told["alternatives"]
+    assert "What each keeps" in command("explore", "recipe.yaml").out
+    assert {each.name for each in tmp_path.iterdir()} == {"people.csv", "recipe.yaml"}
+
+
+def test_several_tables_are_verified_by_what_is_tried(tmp_path: Path) -> None:
+    people = pa.table({"id": range(60), "age": [20 + i for i in range(60)]})
+    visits = pa.table({"id": [i % 60 for i in range(90)], "ward": [f"w{i % 7}" for i in range(90)]})
+    release = veil.anonymize(
+        {"people": people, "visits": visits},
+        person="id",
+        quasi_identifiers={"age": h.intervals(10, 20), "ward": "suppression"},
+        models=KAnonymity(5),
+        suppression_limit=0.2,
+    )
+    found = release.advice(time_limit=20)
+    weaker = next(each for each in found.alternatives if each.promises_less)
+    assert weaker.what == "with KAnonymity(k=2) instead of KAnonymity(k=5)"
+    assert weaker.kept_on_average >= found.released.kept_on_average
+    release.report(tmp_path / "report.html")

@@ -1,0 +1,220 @@
+"""The workbench: what its budgets say, measured.
+
+    python bench/workbench.py            # 1.2 million rows
+    python bench/workbench.py 20000      # fewer
+
+Prints how long the server takes to start, how much a page weighs, how long a large table and each question about it take, and
+what one more idle session costs. Needs the extra `workbench`.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from http.client import HTTPResponse
+from json import dumps, loads
+from pathlib import Path
+from typing import Any
+
+from veil.synthetic import patients
+from veil.tables import write
+from veil.web.app import PAGE
+
+RECIPE = {
+    "quasi_identifiers": {
+        "age": {"kind": "intervals", "widths": [5, 10, 20]},
+        "sex": "suppression",
+        "zip": "redaction",
+    },
+    "sensitive": ["diagnosis"],
+    "others": "drop",
+    "person": None,
+    "models": [{"kind": "KAnonymity", "k": 5}],
+    "suppression_limit": 0.05,
+}
+
+
+class Asking:
+    """A program that asks the workbench, with the token."""
+
+    def __init__(self, address: str, token: str) -> None:
+        self.address, self.token = address, token
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        """Send a request, and return what is told."""
+        sent = body if body is None or isinstance(body, bytes) else dumps(body).encode()
+        kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
+        given = {"Authorization": f"Bearer {self.token}", "Content-Type": kind, **headers}
+        request = urllib.request.Request(f"{self.address}/api/v1{path}", sent, given, method=method)
+        answer: HTTPResponse
+        with urllib.request.urlopen(request) as answer:
+            return loads(answer.read())
+
+    def wait(self, job: Any) -> Any:
+        """Wait for a job."""
+        while job["state"] == "running":
+            time.sleep(0.02)
+            job = self.ask("GET", f"/jobs/{job['id']}")
+        assert job["state"] == "done", job
+        return job["result"]
+
+
+def memory(process: int) -> float:
+    """Return the megabytes that a process has in memory."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024  # type: ignore[union-attr]
+
+
+def show(what: str, measured: str, budget: str = "") -> None:
+    """Print a line."""
+    print(f"{what:<46} {measured:>12}   {budget}", flush=True)
+
+
+def main(rows: int) -> None:
+    """Measure everything once."""
+    files = [path for path in PAGE.rglob("*") if path.suffix in (".js", ".css", ".html")]
+    files.append(PAGE / "words" / "en.json")
+    weight = sum(len(gzip.compress(path.read_bytes())) for path in files)
+    show("page, all steps, packed", f"{weight / 1000:.0f} KB", "150 KB")
+    start = time.perf_counter()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "veil.cli", "workbench", "--no-browser"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stdout is not None
+        found = re.search(r"(http://[^#]+)/#token=(\S+)", server.stdout.readline())
+        assert found is not None
+        asking = Asking(*found.groups())
+        asking.ask("GET", "/plan")
+        show("server start to first answer", f"{time.perf_counter() - start:.2f} s", "2 s")
+        measure(asking, rows)
+        before = memory(server.pid)
+        for _ in range(50):
+            request = urllib.request.Request(
+                f"{asking.address}/api/v1/session",
+                headers={"Authorization": f"Bearer {asking.token}"},
+                method="POST",
+            )
+            urllib.request.urlopen(request).close()
+        show("a further idle session", f"{(memory(server.pid) - before) / 50:.3f} MB", "0.5 MB")
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait()
+
+
+def measure(asking: Asking, rows: int) -> None:
+    """Open a table, ask about it, anonymize it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "patients.csv"
+        write(patients(rows), path)
+        content = path.read_bytes()
+
+    def clock(what: str, budget: str, work: Any) -> Any:
+        start = time.perf_counter()
+        result = work()
+        show(what, f"{time.perf_counter() - start:.2f} s", budget)
+        return result
+
+    named = {"Veil-File-Name": "patients.csv"}
+    sent = clock(
+        f"send, read and profile {rows:,} rows",
+        "",
+        lambda: asking.wait(asking.ask("POST", "/tables", content, **named)),
+    )
+    table = sent["table"]
+    clock("first page of rows", "0.3 s", lambda: asking.ask("POST", f"/tables/{table}/rows", {}))
+    clock(
+        "rows in the order of a column",
+        "1 s",
+        lambda: asking.ask("POST", f"/tables/{table}/rows", {"sort": "age"}),
+    )
+    clock("profile", "1 s", lambda: asking.ask("GET", f"/tables/{table}/profile"))
+    clock("roles", "1 s", lambda: asking.ask("GET", f"/tables/{table}/roles"))
+    for columns in (["zip"], ["age", "sex", "zip"]):
+        question = functools.partial(
+            asking.ask, "POST", f"/tables/{table}/singling-out", {"columns": columns}
+        )
+        clock(f"singled out by {', '.join(columns)}", "0.3 s", question)
+    preview = {"table": table, "column": "age", "builder": "auto"}
+    clock("preview of a hierarchy", "0.3 s", lambda: asking.ask("POST", "/hierarchies/preview", preview))
+    wish = {"table": table, "recipe": RECIPE}
+    release = clock("anonymize", "", lambda: asking.wait(asking.ask("POST", "/releases", wish)))["release"]
+    clock("release", "1 s", lambda: asking.ask("GET", f"/releases/{release}"))
+    clock("release, asked again", "1 s", lambda: asking.ask("GET", f"/releases/{release}"))
+    clock(
+        "rows of the release", "1 s", lambda: asking.ask("POST", f"/releases/{release}/rows", {"count": 25})
+    )
+    clock(
+        "prices", "", lambda: asking.wait(asking.ask("POST", f"/releases/{release}/prices", {"levels": {}}))
+    )
+    cancel(asking, wish)
+    browse(asking, rows)
+
+
+def cancel(asking: Asking, wish: Any) -> None:
+    """Stop an anonymization in each of its phases, and tell how long it took until nobody waits any more."""
+    for phase in ("reading the table", "encoding and collapsing", "searching", "applying", "verifying"):
+        job = asking.ask("POST", "/releases", wish)
+        while job["state"] == "running" and job["phase"] != phase:
+            job = asking.ask("GET", f"/jobs/{job['id']}")
+        if job["state"] != "running":
+            show(f"stop while {phase}", "too quick", "1 s")
+            continue
+        start = time.perf_counter()
+        heard = asking.ask("DELETE", f"/jobs/{job['id']}")
+        told = time.perf_counter() - start
+        while heard["state"] == "running":
+            time.sleep(0.01)
+            heard = asking.ask("GET", f"/jobs/{job['id']}")
+        ended = f"{told:.2f} s" if heard["state"] == "cancelled" else f"{time.perf_counter() - start:.2f} s"
+        show(f"stop while {phase} ({heard['state']})", ended, "1 s")
+
+
+def browse(asking: Asking, rows: int) -> None:
+    """Open the page as a person does, and measure what a browser says: requests, bytes, first rows, memory."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return show("the page in a browser", "no playwright")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        return show("the page in a browser", "no chromium")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        path = Path(folder) / "patients.csv"
+        write(patients(rows), path)
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--enable-precise-memory-info"]
+        )
+        page = browser.new_page()
+        page.set_default_timeout(600_000)
+        asked: list[Any] = []
+        page.on("response", lambda answer: asked.append(answer.url))
+        page.goto(f"{asking.address}/#token={asking.token}")
+        page.locator("input[type=file]").wait_for(state="attached")
+        sizes = page.evaluate(
+            "performance.getEntriesByType('resource').reduce((sum, each) => sum + each.transferSize, 0)"
+        )
+        show("requests until the page stands", str(len(asked)), "12")
+        show("bytes over the wire until then", f"{sizes / 1000:.0f} KB", "150 KB")
+        page.locator("input[type=file]").set_input_files(path)
+        page.locator("table.grid tbody tr").first.wait_for()
+        start = time.perf_counter()
+        page.reload()
+        page.locator("table.grid tbody tr").first.wait_for()
+        show("first rows after opening again", f"{time.perf_counter() - start:.2f} s", "0.8 s")
+        heap = page.evaluate("performance.memory.usedJSHeapSize")
+        show(f"memory of the page with {rows:,} rows", f"{heap / 1e6:.1f} MB", "25 MB")
+        browser.close()
+    return None
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_200_000)

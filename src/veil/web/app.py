@@ -1,0 +1,53 @@
+"""The application: routes behind a guard, and the page in front of them."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse
+from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.staticfiles import StaticFiles
+
+from veil.base.version import __version__
+from veil.errors import VeilError
+from veil.web.guard import Guard
+from veil.web.problems import Refused, refuse, refuse_address, refuse_form
+from veil.web.routes import catalogue, jobs, plan, projects, releases, sessions, tables
+from veil.web.routes.base import REFUSALS
+from veil.web.workbench import Workbench
+
+PAGE = Path(str(files("veil.web").joinpath("page")))
+
+
+def create_app(workbench: Workbench) -> FastAPI:
+    """Make the application that serves a workbench. It tells nobody what is asked, whatever the environment says."""
+    app = FastAPI(
+        title="Veil workbench",
+        version=__version__,
+        description="Everything that the pages of the workbench do, for programs. Send the token as `Authorization: Bearer`.",
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,  # which would load scripts from elsewhere
+        redoc_url=None,
+        responses=REFUSALS,
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )
+    app.state.workbench = workbench
+    for each in (sessions, tables, catalogue, plan, projects, jobs, releases):
+        app.include_router(each.router, prefix="/api/v1")
+    for error in (Refused, VeilError, Exception):
+        app.add_exception_handler(error, refuse)
+    app.add_exception_handler(RequestValidationError, refuse_form)
+    app.add_exception_handler(HTTPException, refuse_address)
+
+    @app.get("/", include_in_schema=False)
+    def index() -> FileResponse:
+        return FileResponse(PAGE / "index.html", headers={"Cache-Control": "no-cache"})
+
+    # The page's own files only: answers hold values, whose length compression would tell.
+    app.mount("/page", GZipMiddleware(StaticFiles(directory=PAGE), minimum_size=500), name="page")
+    app.add_middleware(Guard, workbench=workbench)
+    return app

@@ -1,0 +1,252 @@
+"""The plan while somebody works on it: one document, the list of its changes with undo and redo, and the recipe it makes.
+
+A draft may be unfinished, which a recipe may not: columns without a role, quasi-identifiers without a hierarchy, no promise.
+What is missing is told in the order of the pages.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from veil.base.declare import explain
+from veil.errors import ParameterError
+from veil.hierarchies import File
+from veil.models.subset import Matching
+from veil.outcome.method import Method
+from veil.plan.plan import ASK
+from veil.recipe import Recipe
+from veil.recipe.masking import MaskingRecipe
+from veil.web.problems import Refused
+
+Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive", "drop"]
+
+MOST_CHANGES = 500
+"""Changes that can be undone."""
+
+
+class Pin(BaseModel):
+    """A transformation that somebody wants to come back to, and why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    levels: dict[str, int]
+    note: Annotated[str, Field(max_length=500)] = ""
+
+
+class Draft(BaseModel):
+    """What has been chosen so far. The names are those of recipes, but for the roles, which a page asks column by column."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    table: str | None = None
+    roles: dict[str, Role] = Field(default_factory=dict)
+    treatments: dict[str, Literal["remove", "mask"]] = Field(default_factory=dict)
+    hierarchies: dict[str, Any] = Field(default_factory=dict)
+    levels: dict[str, tuple[int, int | None]] = Field(default_factory=dict)
+    person: str | None = ASK
+    models: list[dict[str, Any]] = Field(default_factory=list, max_length=100)
+    preset: str | None = None
+    quality: Any = "loss"
+    suppression_limit: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
+    suppressed_rows: Literal["blank", "keep cells", "drop"] = "blank"
+    strategy: Any = "auto"
+    time_limit: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    local_recoding: Any = None
+    way: Literal["search", "masks"] = "search"
+    masks: list[dict[str, Any]] = Field(default_factory=list, max_length=50)
+    notes: Annotated[str, Field(max_length=100_000)] = ""
+    pins: Annotated[list[Pin], Field(max_length=50)] = Field(default_factory=list)
+
+    def columns(self, role: Role) -> list[str]:
+        """Return the columns that have a role."""
+        return [name for name, each in self.roles.items() if each == role]
+
+    def missing(self, columns: Sequence[str]) -> list[dict[str, str]]:
+        """Tell what is missing before there can be a plan, each with the page that asks for it."""
+        found = []
+        if self.table is None:
+            return [{"step": "table", "what": "no table"}]
+        undecided = [name for name in columns if name not in self.roles]
+        if undecided:
+            found.append({"step": "roles", "what": "undecided", "columns": ", ".join(undecided)})
+        quasi = self.columns("quasi-identifying")
+        if not quasi:
+            found.append({"step": "roles", "what": "no quasi-identifier"})
+        if self.way == "masks":
+            return found if self.masks else [*found, {"step": "search", "what": "no method"}]
+        without = [name for name in quasi if name not in self.hierarchies]
+        if without:
+            found.append({"step": "levels", "what": "no hierarchy", "columns": ", ".join(without)})
+        if not self.models:
+            found.append({"step": "promises", "what": "no promise"})
+        return found
+
+    def _identifying(self) -> list[str] | dict[str, str]:
+        named = [name for name in self.columns("identifying") if name != self.person]
+        how: dict[str, str] = {name: self.treatments.get(name, "remove") for name in named}
+        return how if "mask" in how.values() else named
+
+    def document(self) -> dict[str, Any]:
+        """Return what is to be carried out: the recipe of a search, or the steps of masking methods."""
+        if self.way == "search":
+            return self.recipe()
+        left = [*self.columns("identifying"), *self.columns("drop")]
+        return {
+            "steps": self.masks,
+            "person": self.person,
+            "without": [name for name in left if name != self.person],
+            "quasi_identifiers": self.columns("quasi-identifying"),
+        }
+
+    def recipe(self) -> dict[str, Any]:
+        """Return the recipe, as a file would hold it, without what is as by default."""
+        quasi = self.columns("quasi-identifying")
+        bounds = {name: each for name, each in self.levels.items() if name in quasi}
+        made: dict[str, Any] = {
+            "quasi_identifiers": {name: self.hierarchies.get(name, "auto") for name in quasi},
+            "sensitive": self.columns("sensitive"),
+            "insensitive": self.columns("insensitive"),
+            "identifying": self._identifying(),
+            "others": "drop" if self.columns("drop") else None,
+            "models": self.models,
+            "quality": self.quality,
+            "suppression_limit": self.suppression_limit,
+            "minimum_levels": {name: low for name, (low, _) in bounds.items() if low},
+            "maximum_levels": {name: high for name, (_, high) in bounds.items() if high is not None},
+            "suppressed_rows": self.suppressed_rows,
+            "strategy": self.strategy,
+            "time_limit": self.time_limit,
+            "local_recoding": self.local_recoding,
+        }
+        if self.person != ASK:
+            made["person"] = self.person
+        optional = {"quasi_identifiers", "models", "person"}
+        return {
+            name: value for name, value in made.items() if name in optional or value not in ([], {}, None)
+        }
+
+
+class History:
+    """A draft and its changes, each named in words."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self._drafts = [Draft()]
+        self._words: list[str] = []
+        self._at = 0
+
+    @property
+    def draft(self) -> Draft:
+        """The draft as it is now."""
+        return self._drafts[self._at]
+
+    def change(self, version: int | None, words: str, patch: Mapping[str, Any]) -> None:
+        """Merge a change into the draft (RFC 7396: null removes); refuse one that was made for another version."""
+        if version is not None and version != self.version:
+            raise Refused(
+                HTTPStatus.CONFLICT,
+                "the plan has changed meanwhile: look at it and change it again",
+                kind="Conflict",
+            )
+        try:
+            made = Draft.model_validate(_merged(self.draft.model_dump(), patch))
+        except ValidationError as error:
+            raise ParameterError(explain(error, data=dict(patch))) from None
+        self._drafts = [*self._drafts[: self._at + 1], made][-MOST_CHANGES:]
+        self._words = [*self._words[: self._at], words][-MOST_CHANGES + 1 :]
+        self._at = len(self._drafts) - 1
+        self.version += 1
+
+    def step(self, by: Literal[-1, 1]) -> None:
+        """Undo or redo a change."""
+        if not 0 <= self._at + by < len(self._drafts):
+            raise Refused(
+                HTTPStatus.CONFLICT, f"there is nothing to {'undo' if by < 0 else 'redo'}", kind="Conflict"
+            )
+        self._at += by
+        self.version += 1
+
+    def told(self) -> dict[str, Any]:
+        """The draft, and what can be undone and redone."""
+        return {
+            "version": self.version,
+            "draft": self.draft.model_dump(),
+            "undo": self._words[self._at - 1] if self._at else None,
+            "redo": self._words[self._at] if self._at < len(self._words) else None,
+            "changes": self._words[: self._at],
+        }
+
+
+def _merged(target: Any, patch: Any) -> Any:
+    """Merge as RFC 7396 says, but leave fields of the draft that are reset to None where None means something."""
+    if not isinstance(patch, Mapping):
+        return copy.deepcopy(patch)
+    made = dict(target) if isinstance(target, Mapping) else {}
+    for name, value in patch.items():
+        if value is None and name not in _NULL_IS_A_VALUE:
+            made.pop(name, None)
+        else:
+            made[name] = _merged(made.get(name), value) if name in _MERGED else copy.deepcopy(value)
+    return made
+
+
+_NULL_IS_A_VALUE = ("person", "time_limit", "local_recoding", "table", "preset")
+_MERGED = ("roles", "treatments", "hierarchies", "levels")
+"""What is changed column by column; everything else is replaced whole."""
+
+
+def checked_recipe(data: Mapping[str, Any]) -> Recipe:
+    """Read a recipe that somebody has sent, and refuse paths: the server would read or write files for them."""
+    named = sorted(set(data) & _PLACES)
+    if named:
+        raise Refused(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            f"a recipe that is sent here says nothing of places, and this one has `{named[0]}`: leave it out",
+            kind="PlanError",
+        )
+    recipe = Recipe.model_validate(dict(data))
+    for name, builder in recipe.quasi_identifiers.items():
+        if isinstance(builder, File):
+            raise Refused(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                f"the hierarchy of column {name!r} is a file of this machine: send its rows, as a table, instead",
+                kind="PlanError",
+            )
+    for model in recipe.models:
+        subset = getattr(model, "subset", None)
+        if isinstance(subset, Matching) and isinstance(subset.source, str):
+            raise Refused(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                f"{type(model).__name__} reads a research subset from a file of this machine: say it as a query instead",
+                kind="PlanError",
+            )
+    return recipe
+
+
+def checked_steps(steps: Sequence[Mapping[str, Any]]) -> list[Method]:
+    """Read masking methods that somebody has sent, and refuse those that name files or keys of this machine."""
+    methods: list[Any] = MaskingRecipe.model_validate({"steps": [dict(each) for each in steps]}).methods()
+    for method in methods:
+        for field in dataclasses.fields(method):
+            value = getattr(method, field.name)
+            inside = list(value.values()) if isinstance(value, Mapping) else [value]
+            if (field.name in _OF_THIS_MACHINE and value is not None) or any(
+                isinstance(each, File) for each in inside
+            ):
+                raise Refused(
+                    HTTPStatus.UNPROCESSABLE_ENTITY,
+                    f"`{field.name}` of {type(method).__name__} names a file or a secret of this machine: use Python or the "
+                    "command line for that",
+                    kind="PlanError",
+                )
+    return methods
+
+
+_OF_THIS_MACHINE = {"key_file", "key_variable", "key", "history"}
+_PLACES = {"input", "tables", "output", "report", "key", "certificate", "sign", "overwrite", "engine"}

@@ -1,0 +1,142 @@
+"""What every request has to pass and every answer carries: who asks, from where, how much, and what a browser may do.
+
+The server listens on this machine, and so does every page that is open in the same browser. So a request is refused unless
+it is addressed to this server by the name it was bound to, comes from no other site, and brings what only this server has
+handed out: the token, or the cookie that was given for it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
+
+from fastapi import HTTPException
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from veil.web.problems import Refused, answer, problem_of
+
+if TYPE_CHECKING:
+    from veil.web.workbench import Workbench
+
+COOKIE = "veil-session"
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+REPORT_POLICY = (
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'"
+)
+"""A report brings its own styles and pictures, and is shown in a frame in which nothing runs."""
+
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+API = "/api/"
+LARGEST_BODY = 1_000_000
+"""Bytes of a request, files apart."""
+_FILES = ("/api/v1/tables", "/api/v1/projects")
+
+
+class Guard:
+    """Stands before the application."""
+
+    def __init__(self, app: ASGIApp, workbench: Workbench) -> None:
+        self.app, self.workbench = app, workbench
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass, or refuse it."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                if scope["path"].startswith(API):
+                    headers["Cache-Control"] = "no-store"
+            await send(message)
+
+        try:
+            self._check(scope)
+        except Refused as error:
+            await answer(problem_of(error))(scope, receive, send_with_headers)
+            return
+        await self.app(scope, _Counted(receive, self._most(scope["path"])), send_with_headers)
+
+    def _check(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        if headers.get("host") not in self.workbench.hosts:
+            raise Refused(HTTPStatus.FORBIDDEN, "this server is known by another name", kind="WrongHost")
+        origin = headers.get("origin")
+        if origin is not None and origin not in self.workbench.origins:
+            raise Refused(HTTPStatus.FORBIDDEN, "another site has sent this request", kind="WrongOrigin")
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+            raise Refused(HTTPStatus.FORBIDDEN, "another site has sent this request", kind="WrongOrigin")
+        length = headers.get("content-length", "0")
+        most = self._most(scope["path"])
+        if not length.isdigit() or int(length) > most:
+            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large_sentence(most))
+        if scope["path"].startswith(API):
+            self._identify(scope, headers)
+
+    def _most(self, path: str) -> int:
+        return self.workbench.largest_table if path in _FILES else LARGEST_BODY
+
+    def _identify(self, scope: Scope, headers: Headers) -> None:
+        """Find the session of a request by its cookie or, of a program, by the token."""
+        state = scope.setdefault("state", {})
+        session = self.workbench.session_of(_cookie(headers))
+        bearer = headers.get("authorization", "").removeprefix("Bearer ")
+        has_token = bool(bearer) and secrets.compare_digest(bearer.encode(), self.workbench.token.encode())
+        state["has_token"] = has_token
+        # Whoever posts the token is about to begin a session of their own; programs that only send it share one.
+        begins = (scope["method"], scope["path"]) == ("POST", "/api/v1/session")
+        if session is None and has_token and not begins:
+            session = self.workbench.session_of_programs()
+        if session is None and not (has_token and begins):
+            raise Refused(
+                HTTPStatus.FORBIDDEN,
+                "this session has ended, or was never begun: open the address that `veil workbench` has printed",
+                kind="NoSession",
+            )
+        state["session"] = session
+
+
+def too_large_sentence(most: int) -> str:
+    """Say how much may be sent."""
+    return f"a request may have {most:,} bytes here, and this one has more"
+
+
+def _cookie(headers: Headers) -> str | None:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return None
+    return None if found is None else found.value
+
+
+class _Counted:
+    """Reads the body of a request, as long as it is not too large."""
+
+    def __init__(self, receive: Receive, most: int) -> None:
+        self.receive, self.most, self.seen = receive, most, 0
+
+    async def __call__(self) -> Message:
+        message = await self.receive()
+        self.seen += len(message.get("body", b""))
+        if self.seen > self.most:
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large_sentence(self.most))
+        return message

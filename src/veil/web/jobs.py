@@ -1,0 +1,131 @@
+"""Work that may take longer than a moment: started at once, told about while it runs, and stopped when asked.
+
+A job runs in a thread of its own. What is stopped while a search is under way keeps the best that was found; in any other
+phase the job is over at once for whoever waits for it, and the thread ends at its next step, its result thrown away.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+from veil.web.problems import problem_of
+
+Result = TypeVar("Result")
+State = Literal["running", "done", "failed", "cancelled"]
+
+SEARCHING = "searching"
+"""The phase in which `cancel` is asked, and what was found so far is kept."""
+
+
+class Cancelled(Exception):
+    """Raised inside a thread whose job is over."""
+
+
+class Job:
+    """One piece of work of a session."""
+
+    def __init__(self, kind: str, work: Callable[[Job], dict[str, Any]]) -> None:
+        self.id = secrets.token_urlsafe(12)
+        self.kind = kind
+        self.state: State = "running"
+        self.phase, self.done, self.total, self.note = "", 0, 0, ""
+        self.result: dict[str, Any] | None = None
+        self.problem: dict[str, Any] | None = None
+        self.version = 0
+        self.keeps_best = False
+        self._stop = threading.Event()
+        self._committed = False
+        self._lock = threading.Lock()
+        self._started = time.monotonic()
+        self._ended: float | None = None
+        self._thread = threading.Thread(target=self._run, args=(work,), name=f"job {kind}", daemon=True)
+
+    def start(self) -> Job:
+        """Begin."""
+        self._thread.start()
+        return self
+
+    def _run(self, work: Callable[[Job], dict[str, Any]]) -> None:
+        try:
+            result = work(self)
+        except Cancelled:
+            self._end("cancelled")
+        except Exception as error:
+            self._end("failed", problem=problem_of(error))
+        else:
+            self._end("done", result=result)
+
+    def _end(
+        self, state: State, *, result: dict[str, Any] | None = None, problem: dict[str, Any] | None = None
+    ) -> None:
+        with self._lock:
+            if self.state == "running":
+                self.state, self.result, self.problem = state, result, problem
+                self._ended = time.monotonic()
+                self.version += 1
+
+    # --- what the work calls
+
+    def tell(self, phase: str, done: int, total: int, note: str) -> None:
+        """Take in how far the work has got; end the thread here if nobody waits for it any more."""
+        self.check()
+        self.phase, self.done, self.total, self.note = phase, done, total, note
+        self.version += 1
+
+    def check(self) -> None:
+        """End the thread here if the job was stopped."""
+        if self._stop.is_set() and not self.keeps_best:
+            raise Cancelled
+
+    def commit(self, action: Callable[[], Result]) -> Result:
+        """Do what makes the work count, unless the job was stopped; once it is done, it cannot be stopped any more."""
+        with self._lock:
+            if self.state != "running":
+                raise Cancelled
+            self._committed = True
+        return action()
+
+    def asked_to_stop(self) -> bool:
+        """Whether somebody has stopped the job."""
+        return self._stop.is_set()
+
+    # --- what others call
+
+    def cancel(self) -> None:
+        """Stop: with the best so far if a search is under way, and with nothing otherwise."""
+        with self._lock:
+            if self._committed:
+                return
+            self.keeps_best = self.phase == SEARCHING
+            self._stop.set()
+        if not self.keeps_best:
+            self._end("cancelled")
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until the thread has ended."""
+        self._thread.join(seconds)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds that it has taken."""
+        return (self._ended or time.monotonic()) - self._started
+
+    def told(self) -> dict[str, Any]:
+        """All there is to say about it now."""
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "state": self.state,
+            "phase": self.phase,
+            "done": self.done,
+            "total": self.total,
+            "note": self.note,
+            "elapsed": round(self.elapsed, 3),
+            "stopped": self._stop.is_set(),
+            "result": self.result,
+            "problem": self.problem,
+        }

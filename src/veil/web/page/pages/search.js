@@ -1,0 +1,196 @@
+// Search: run it, see it improve, stop it.
+
+import { attempt, catalogue, change, columnsOf, loadRelease, run, running, state, stop } from "../server.js";
+import { go, Heading, html, Info, NotYet, number, percent, Problem, Running, t, under, useEffect, useState } from "../parts.js";
+
+function Sentence() {
+  const release = state.release;
+  const search = release.search;
+  if (state.release.steps?.length) return html`<p class="verdict"><b>${t("search.masked", { number: state.release.steps.length })}</b></p>`;
+  if (!search) return html`<p class="verdict">${t("search.local", { share: percent(release.suppressed / Math.max(1, release.records)) })}</p>`;
+  const how = search.ending === "cancelled" ? "search.stopped" : search.proven_optimal ? "search.proven" : search.gap === null ? "search.found" : "search.gap";
+  return html`<p class="verdict"><b>${t(search.is_optimum ? how : "search.other", { gap: percent(search.gap) })}</b>${" "}
+    ${t("search.seen", { number: number(search.evaluated), size: number(search.size) })}</p>`;
+}
+
+/** Quality over time, as a small picture with a text that says the same. */
+function Curve({ curve }) {
+  if (curve.length < 2) return null;
+  const end = curve.at(-1)[0] || 1;
+  const most = Math.max(...curve.map(([, , score]) => score)) || 1;
+  const points = curve.map(([seconds, , score], index) => {
+    const x = (seconds / end) * 296 + 2;
+    const y = 78 - (score / most) * 70;
+    const before = index ? 78 - (curve[index - 1][2] / most) * 70 : y;
+    return `${x.toFixed(1)},${before.toFixed(1)} ${x.toFixed(1)},${y.toFixed(1)}`;
+  });
+  return html`<figure><svg class="curve" viewBox="0 0 300 80" role="img" aria-label=${t("search.curve", { first: number(curve[0][2], 3), last: number(curve.at(-1)[2], 3), seconds: number(end, 2) })}><polyline points=${points.join(" ")} /></svg>
+    <figcaption class="quiet">${t("search.curve", { first: number(curve[0][2], 3), last: number(curve.at(-1)[2], 3), seconds: number(end, 2) })}</figcaption></figure>`;
+}
+
+function Levels() {
+  const search = state.release.search;
+  if (!search) return null;
+  return html`<table class="plain"><caption>${t("search.levels")}</caption>
+    <thead><tr><th scope="col">${t("roles.column")}</th><th scope="col">${t("search.level")}</th></tr></thead>
+    <tbody>${Object.entries(search.transformation).map(([column, level]) => html`<tr><th scope="row">${column}</th><td>${level} · ${search.level_names[column]} <span class="quiet">${t("search.of", { top: search.levels[column].length - 1 })}</span></td></tr>`)}</tbody></table>`;
+}
+
+/** Nothing fulfils all promises: what to relax, the cheapest first. What gives up detail stands before what gives up protection. */
+function Relax({ ways, onTake }) {
+  if (!ways) return null;
+  const said = (each) =>
+    t(`relax.${each.kind}`, {
+      name: each.kind === "promise" || each.kind === "without" ? (state.words[`model.${each.name}`] ?? each.name) : each.name,
+      parameter: each.parameter,
+      before: each.kind === "suppression" ? percent(each.before) : number(each.before, 3),
+      after: each.kind === "suppression" ? percent(each.after) : number(each.after, 3),
+    });
+  const group = (title, about, listed) =>
+    listed.length
+      ? html`<h3>${t(title)}</h3><p class="quiet">${t(about)}</p>
+          <ul class="concerns">${listed.map((each) => html`<li><span>${said(each)}${each.proven ? "" : ` ${t("relax.unproven")}`}</span><button onClick=${() => onTake(each, said(each))}>${t("relax.take")}</button></li>`)}</ul>`
+      : null;
+  return html`<section class="card relax" aria-label=${t("relax")}><h2>${t("relax")}</h2>
+    ${ways.length ? null : html`<p>${t("relax.none")}</p>`}
+    ${group("relax.detail", "relax.detail.about", ways.filter((each) => each.keeps_promises))}
+    ${group("relax.protection", "relax.protection.about", ways.filter((each) => !each.keeps_promises))}
+  </section>`;
+}
+
+/** Masking methods that a page can ask for: those whose parameters are columns, numbers and choices. */
+const COLUMNS = ["columns", "column", "confidential", "attribute", "person"];
+const START = { k: 5, l: 2, p: 10, share: 0.2, alpha: 0.1, base: 10, days: 30, t: 0.3, m: 2, fraction: 0.5, probability: 0.5, retention: 0.8, although_values_can_be_guessed: null };
+const offered = (declared) =>
+  declared.parameters.every((each) => !each.required || COLUMNS.includes(each.name) || each.name === "quasi_identifiers" || each.name === "models" || (each.name in START && START[each.name] !== null));
+
+function Step({ step, at }) {
+  const draft = state.plan.draft;
+  const declared = (state.catalogues.masks ?? []).find((each) => each.kind === step.kind);
+  const put = (words, masks) => attempt(() => change(words, { masks }));
+  const set = (name, value) => {
+    const made = { ...step, [name]: value };
+    if (value === undefined) delete made[name];
+    put(`${step.kind}: ${name}`, draft.masks.map((each, index) => (index === at ? made : each)));
+  };
+  const remove = () => put(`${t("remove")} ${step.kind}`, draft.masks.filter((_, index) => index !== at));
+  const kept = state.table.columns.filter((name) => !["identifying", "drop"].includes(under(draft.roles, name)) || name === draft.person);
+  const shown = (declared?.parameters ?? []).filter((each) => COLUMNS.includes(each.name) || (each.required && each.name in START) || each.name in step);
+  return html`<li class="promise"><b>${step.kind}</b> <${Info} title=${step.kind} text=${declared?.about ?? ""} />
+    <button class="icon" aria-label=${`${t("remove")} ${step.kind}`} onClick=${remove}>×</button>
+    <p class="quiet" lang="en">${declared?.definition}</p>
+    <p class="row">${shown.map((each) => {
+      const value = step[each.name];
+      if (each.name === "columns") {
+        return html`<fieldset><legend>${t("search.columns")}</legend>${kept.map((name) => html`<label class="inline"><input type="checkbox" checked=${(value ?? []).includes(name)} onChange=${(event) => set("columns", event.target.checked ? [...(value ?? []), name] : value.filter((one) => one !== name))} /> ${name}</label>`)}</fieldset>`;
+      }
+      if (COLUMNS.includes(each.name)) {
+        return html`<label>${each.name} <select value=${value ?? ""} onChange=${(event) => set(each.name, event.target.value || undefined)}><option value="">…</option>${kept.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`;
+      }
+      if (each.schema.enum) return html`<label>${each.name} <select value=${value} onChange=${(event) => set(each.name, event.target.value)}>${each.schema.enum.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>`;
+      if (typeof value === "number") return html`<label>${each.name} <input type="number" step="any" value=${value} title=${each.about} onChange=${(event) => set(each.name, Number(event.target.value))} /></label>`;
+      return null;
+    })}</p></li>`;
+}
+
+/** Masking methods, one after the other: a way without a search. */
+function Masks() {
+  useEffect(() => { catalogue("masks"); }, []);
+  const draft = state.plan.draft;
+  const declared = (state.catalogues.masks ?? []).filter(offered);
+  const add = (kind) => {
+    const step = { kind };
+    for (const each of declared.find((one) => one.kind === kind).parameters) {
+      if (each.name === "quasi_identifiers" && each.required) step.quasi_identifiers = columnsOf("quasi-identifying");
+      else if (each.name === "models" && each.required) step.models = draft.models.length ? draft.models : [{ kind: "KAnonymity", k: 5 }];
+      else if (each.name === "columns") step.columns = columnsOf("quasi-identifying").filter((name) => ["integer", "decimal", "float"].includes(state.profile.columns.find((one) => one.name === name)?.type)).slice(0, 1);
+      else if (COLUMNS.includes(each.name) && each.required) step[each.name] = each.name === "person" ? (draft.person && draft.person !== "ask" ? draft.person : columnsOf("quasi-identifying")[0]) : (columnsOf("sensitive")[0] ?? columnsOf("quasi-identifying")[0]);
+      else if (each.required && each.name in START) step[each.name] = START[each.name];
+    }
+    if (!declared.find((one) => one.kind === kind).parameters.some((each) => each.required) && kind === "RandomSampling") step.fraction = START.fraction;
+    return attempt(() => change(`${t("search.method")}: ${kind}`, { masks: [...draft.masks, step] }));
+  };
+  return html`<p class="quiet">${t("search.masks.about")}</p>
+    <ul class="promises">${draft.masks.map((step, at) => html`<${Step} key=${`${step.kind}${at}`} step=${step} at=${at} />`)}</ul>
+    <label>${t("search.method")} <select value="" onChange=${(event) => { if (event.target.value) add(event.target.value); event.target.value = ""; }}><option value="">…</option>
+      ${declared.map((each) => html`<option value=${each.kind}>${each.kind}</option>`)}</select></label>`;
+}
+
+/** What masking methods did, each in its own words. */
+function Steps() {
+  const steps = state.release.steps ?? [];
+  if (!steps.length) return null;
+  return html`<div>${steps.map((each) => html`<pre class="step" lang="en">${each.said}</pre>`)}</div>`;
+}
+
+const LOCAL = ["FastIterative", "Iterative", "SinglePass"];
+
+export default function Search() {
+  const [problem, setProblem] = useState(null);
+  const [ways, setWays] = useState(null);
+  useEffect(() => { catalogue("strategies"); }, []);
+  const missing = (state.plan?.missing ?? []).filter((each) => each.step !== "search");
+  if (missing.length || (state.plan?.problem && state.plan.draft.way === "search")) {
+    const first = missing[0];
+    return html`<${Heading}>${t("step.search")}<//><${NotYet} step=${first?.step ?? "promises"}>${first ? t(`missing.${first.what}`, { columns: first.columns }) : state.plan.problem}<//>`;
+  }
+  const draft = state.plan.draft;
+  const isPrivate = draft.models.some((model) => model.kind === "SafePub");
+  const job = running("anonymize")[0];
+  const anonymize = async () => {
+    setProblem(null);
+    setWays(null);
+    try {
+      const { release } = await run("/releases", {});
+      await loadRelease(release);
+    } catch (error) {
+      setProblem(error.problem?.type === "Cancelled" ? t("search.nothing") : error.message);
+      if (error.problem?.type === "NoSolutionError") await run("/releases/relax", {}).then((told) => setWays(told.relaxations), () => {});
+    }
+  };
+  const take = async (way, words) => {
+    await attempt(() => change(words, way.set));
+    await anonymize();
+  };
+  const set = (words, changes) => attempt(() => change(words, changes));
+  return html`<${Heading} intro=${t("intro.search")}>${t("step.search")}<//>
+    <section class="card">
+      <fieldset class="row"><legend class="hidden">${t("search.way")}</legend>
+        ${["search", "masks"].map((way) => html`<label><input type="radio" name="way" checked=${draft.way === way} onChange=${() => set(t(`search.way.${way}`), { way })} /> ${t(`search.way.${way}`)}</label>`)}</fieldset>
+      ${draft.way === "masks"
+        ? html`<${Masks} />`
+        : html`<p class="row">
+      ${isPrivate ? html`<span class="quiet">${t("search.private")}</span>` : html`<label>${t("search.strategy")} <select value=${typeof draft.strategy === "string" ? draft.strategy : draft.strategy.kind} onChange=${(event) => set(`${t("search.strategy")}: ${event.target.value}`, { strategy: event.target.value === "auto" ? "auto" : { kind: event.target.value } })}>
+        <option value="auto">${t("search.auto")}</option>
+        ${(state.catalogues.strategies ?? []).filter((each) => each.kind !== "Auto").map((each) => html`<option value=${each.kind} title=${each.definition}>${each.kind}</option>`)}</select></label>
+      <label>${t("search.limit")} <input type="number" min="1" max="86400" value=${draft.time_limit ?? ""} placeholder="30" onChange=${(event) => set(`${t("search.limit")} ${event.target.value}`, { time_limit: event.target.value ? Number(event.target.value) : null })} /> s</label>
+      <label>${t("search.locally")} <select value=${draft.local_recoding?.kind ?? ""} onChange=${(event) => set(t("search.locally"), { local_recoding: event.target.value ? { kind: event.target.value } : null })}>
+        <option value="">${t("search.locally.no")}</option>${LOCAL.map((each) => html`<option value=${each}>${t(`search.locally.${each}`)}</option>`)}</select></label>`}
+    </p>`}
+    <${Problem} message=${draft.way === "masks" ? state.plan.problem : null} />
+    <p class="row"><button class="primary" disabled=${Boolean(job) || (draft.way === "masks" && (!draft.masks.length || state.plan.problem))} onClick=${anonymize}>${t(draft.way === "masks" ? "search.mask" : "search.go")}</button></p>
+    <${Running} job=${job} onStop=${stop} /></section>
+    <${Problem} message=${problem} />
+    <${Running} job=${running("relax")[0]} onStop=${stop} />
+    <${Relax} ways=${ways} onTake=${take} />
+    ${problem ? html`<p class="row"><button onClick=${() => go("promises")}>${t("goto")} ${t("step.promises")}</button><button onClick=${() => go("levels")}>${t("goto")} ${t("step.levels")}</button></p>` : null}
+    ${state.release && !job && !problem
+      ? html`<section class=${`card ${state.release.outdated ? "stale" : ""}`} aria-live="polite">
+          ${state.release.outdated ? html`<p class="problem">⟳ ${t("outdated")}</p>` : null}
+          <${Sentence} />
+          ${state.release.statement ? html`<p lang="en">${state.release.statement}</p>` : null}
+          <${Steps} />
+          <div class="sides equal"><${Levels} /><div>
+            <ul class="figures">
+              <li>${t("bar.lost")} <b>${percent(state.release.measures.loss)}</b></li>
+              <li>${t("bar.suppressed")} <b>${number(state.release.suppressed)} (${percent(state.release.suppressed / Math.max(1, state.release.records))})</b></li>
+              <li>${t("search.classes")} <b>${number(state.release.classes)}</b></li>
+              <li>${t("bar.highest")} <b>${percent(state.release.risk.after.highest)}</b></li>
+            </ul>
+            ${state.release.search ? html`<${Curve} curve=${state.release.search.curve} />` : null}
+          </div></div>
+          <p class="row"><button class="primary" onClick=${() => go("release")}>${t("next")} ${t("step.release")}</button>
+            <button onClick=${() => go("explore")}>${t("step.explore")}</button> <button onClick=${() => go("risk")}>${t("step.risk")}</button> <button onClick=${() => go("use")}>${t("step.use")}</button></p>
+        </section>`
+      : null}`;
+}

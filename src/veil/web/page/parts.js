@@ -1,0 +1,119 @@
+// Small parts that several pages share, and the words in which they speak.
+
+import { html, useEffect, useRef, useState } from "./vendor/preact.js";
+import { state, update } from "./server.js";
+
+export { html, useEffect, useRef, useState };
+
+/** The text of a name in the language of the reader; {name} is replaced. */
+export function t(name, values = {}) {
+  const text = state.words[name] ?? name;
+  return text.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "");
+}
+
+const formats = new Map();
+
+function formatter(options) {
+  const key = state.language + JSON.stringify(options);
+  if (!formats.has(key)) formats.set(key, new Intl.NumberFormat(state.language, options));
+  return formats.get(key);
+}
+
+export const number = (value, digits = 0) =>
+  value === null || value === undefined ? "–" : formatter({ maximumFractionDigits: digits }).format(value);
+
+/** A share in percent. What is not nothing never looks like nothing. */
+export function percent(share, digits = 1) {
+  if (share === null || share === undefined) return "–";
+  const least = 10 ** -(digits + 2);
+  if (share > 0 && share < least) return `< ${formatter({ style: "percent", maximumFractionDigits: digits }).format(least)}`;
+  return formatter({ style: "percent", maximumFractionDigits: digits }).format(share);
+}
+
+/** What stands under a name that the table has chosen: a column may be called like something that every object has. */
+export const under = (object, name) => (Object.hasOwn(object, name) ? object[name] : undefined);
+
+export const go = (step) => {
+  location.hash = `#${step}`;
+};
+
+export function Problem({ message }) {
+  return message ? html`<p class="problem" role="alert"><span aria-hidden="true">✗ </span>${message}</p>` : null;
+}
+
+/** What a page says that cannot work yet: what is missing, and the way there. */
+export function NotYet({ step, children }) {
+  return html`<div class="card notyet">
+    <p>${children}</p>
+    <button class="primary" onClick=${() => go(step)}>${t("goto")} ${t(`step.${step}`)}</button>
+  </div>`;
+}
+
+/** Bars in the head of a column or under a level, with a text that says the same. */
+export function Spark({ bars, label }) {
+  const most = Math.max(1, ...bars.map((bar) => bar.records));
+  return html`<span class="spark" role="img" aria-label=${label}>
+    ${bars.map((bar) => html`<i style=${{ height: `${Math.max(6, (100 * bar.records) / most)}%` }}></i>`)}
+  </span>`;
+}
+
+/** A share as a bar. */
+export function Gauge({ share, limit, label }) {
+  const beyond = limit !== undefined && share > limit;
+  return html`<span class=${`gauge ${beyond ? "beyond" : ""}`} role="img" aria-label=${`${label}: ${percent(share)}`}>
+    <i style=${{ width: `${Math.min(100, 100 * share)}%` }}></i>
+    ${limit === undefined ? null : html`<b style=${{ left: `${100 * limit}%` }}></b>`}
+  </span>`;
+}
+
+/** A job that is under way: what it does, how far it is, and a button that stops it. */
+export function Running({ job, onStop }) {
+  if (!job || job.state !== "running") return null;
+  return html`<div class="running" role="group" aria-label=${t(`job.${job.kind}`)}>
+    <span>${t(`job.${job.kind}`)} · ${phase(job.phase)}</span>
+    <progress max=${job.total || 1} value=${job.total ? job.done : undefined} aria-label=${phase(job.phase)}></progress>
+    <span class="quiet">${job.note} ${number(job.elapsed, 1)} s</span>
+    <button onClick=${() => onStop(job)}>${t("stop")}</button>
+  </div>`;
+}
+
+export const phase = (name) => state.words[`phase.${name}`] ?? name;
+
+/** The term of the literature behind plain words: definition, and what the model itself says. */
+export function Info({ title, text }) {
+  const [open, setOpen] = useState(false);
+  return html`<span class="info">
+    <button class="ring" aria-expanded=${open} aria-label=${`${t("about")} ${title}`} onClick=${() => setOpen(!open)}>i</button>
+    ${open ? html`<span class="told" role="note">${text}</span>` : null}
+  </span>`;
+}
+
+/** A heading that takes the focus when its page opens, so that a reader begins there. */
+export function Heading({ children, intro }) {
+  const heading = useRef();
+  useEffect(() => {
+    if (!document.activeElement?.closest("main")) heading.current.focus();
+  }, []);
+  return html`<header><h1 tabindex="-1" ref=${heading}>${children}</h1>${intro ? html`<p class="intro">${intro}</p>` : null}</header>`;
+}
+
+/** A table that scrolls sideways in a region of its own. */
+export function Scrolling({ label, children }) {
+  return html`<div class="scrolling" tabindex="0" role="region" aria-label=${label}>${children}</div>`;
+}
+
+export function copy(text) {
+  navigator.clipboard?.writeText(text).then(() => update({ copied: true }));
+}
+
+/** Fetch a file and hand it to the person. What is refused is told in the page, and not as a page of the browser. */
+export async function download(path, otherwise) {
+  const answer = await fetch(`/api/v1${path}`);
+  if (!answer.ok) throw new Error((await answer.json()).detail);
+  const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") ?? "")?.[1] ?? otherwise;
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await answer.blob());
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

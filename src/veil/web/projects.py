@@ -1,0 +1,120 @@
+"""Projects in the workbench: what a session has becomes a file, and a file becomes what a session has."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from veil.base.declare import explain
+from veil.errors import InputError
+from veil.recipe import Project
+from veil.recipe.project import Attached
+from veil.tables import Csv, write
+from veil.web.draft import Draft
+from veil.web.jobs import Job
+from veil.web.session import OpenTable, Session
+from veil.web.uploads import Upload
+
+
+def project_of(session: Session, *, with_table: bool) -> Project:
+    """Return all that a session has decided, with the certificate of the newest release that keeps its promises."""
+    draft = session.history.draft
+    page = draft.model_dump(mode="json", exclude={"table", "notes"})
+    newest = next(
+        (each for each in reversed(session.releases.values()) if each.release.verification.holds), None
+    )
+    certificate = None
+    if newest is not None:
+        with tempfile.TemporaryDirectory(dir=session.folder) as folder:
+            certificate = json.loads(
+                newest.release.certificate(Path(folder) / "certificate.json").read_bytes()
+            )
+    table = session.tables.get(draft.table or "")
+    attached = None if table is None or not with_table else _attached(session, table)
+    changes = tuple(session.history.told()["changes"])
+    return Project(draft.recipe(), draft.notes, changes, certificate, attached, page)
+
+
+def _attached(session: Session, table: OpenTable) -> Attached:
+    """Return the file of a table; what came from no file is written as Parquet, which keeps every type."""
+    path, format = table.source.path, table.source.format
+    if path is not None and (format is None or not isinstance(format, Csv)):
+        return Attached(table.name, path.read_bytes())
+    with tempfile.TemporaryDirectory(dir=session.folder) as folder:
+        made = Path(folder) / "table.parquet"
+        write(table.arrow, made)
+        return Attached(f"{Path(table.name).stem}.parquet", made.read_bytes())
+
+
+def open_project(session: Session, project: Project, name: str, job: Job) -> dict[str, Any]:
+    """Let a project take the place of what the session has decided, and open its table if it has one."""
+    table = None
+    if project.table is not None:
+        job.tell("reading the table", 0, 0, "")
+        table = _open_table(session, project.table)
+        job.tell("looking at the columns", 0, 0, "")
+        _ = table.profile, table.proposals, table.repeated
+    wanted = _draft_of(project)
+
+    def take() -> dict[str, Any]:
+        with session.lock:
+            now = session.history.draft
+            draft = {**wanted, "table": now.table if table is None else session.add(table).id}
+            for part in ("roles", "treatments", "hierarchies", "levels"):
+                draft[part] = {
+                    **dict.fromkeys(getattr(now, part)),
+                    **draft[part],
+                }  # null takes away what was there
+            session.history.change(None, f"project {name}", draft)
+        return {"table": draft["table"], "left_out": list(project.left_out), "notes": project.notes}
+
+    return job.commit(take)
+
+
+def _open_table(session: Session, attached: Attached) -> OpenTable:
+    upload = Upload(session.folder.parent, attached.name)
+    try:
+        upload.path.write_bytes(attached.content)
+        upload.digest.update(attached.content)
+    except OSError as error:
+        upload.discard()
+        raise InputError(f"the table of the project cannot be kept: {error.strerror}") from None
+    return upload.open_in(session)
+
+
+def _draft_of(project: Project) -> dict[str, Any]:
+    """Return the whole draft that a project stands for: as the page has saved it, or as its recipe says."""
+    made = project.page or draft_of_recipe(project.recipe)
+    try:
+        return Draft.model_validate({**made, "notes": project.notes}).model_dump()
+    except ValidationError as error:
+        raise InputError(f"the project says what this workbench does not know: {explain(error)}") from None
+
+
+def draft_of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the draft of a recipe, which may be unfinished: columns with their roles, levels from least to greatest."""
+    for name in ("quasi_identifiers", "minimum_levels", "maximum_levels"):
+        if not isinstance(recipe.get(name, {}), Mapping):
+            raise InputError(f"`{name}` of the project's recipe should name columns")
+    quasi = dict(recipe.get("quasi_identifiers", {}))
+    roles = dict.fromkeys(quasi, "quasi-identifying")
+    for role in ("sensitive", "insensitive", "identifying"):
+        named = recipe.get(role, ())
+        roles |= dict.fromkeys([named] if isinstance(named, str) else named, role)
+    treated = recipe.get("identifying")
+    treatments = (
+        {name: how for name, how in treated.items() if how == "mask"} if isinstance(treated, Mapping) else {}
+    )
+    low, high = recipe.get("minimum_levels", {}), recipe.get("maximum_levels", {})
+    levels = {name: [low.get(name, 0), high.get(name)] for name in {*low, *high}}
+    kept = {
+        name: recipe[name]
+        for name in Draft.model_fields
+        if name in recipe and name not in ("table", "levels")
+    }
+    return {**kept, "roles": roles, "treatments": treatments, "hierarchies": quasi, "levels": levels}

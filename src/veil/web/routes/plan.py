@@ -1,0 +1,242 @@
+"""The plan: looked at, changed, undone, and written as code."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+from fastapi import APIRouter
+from pydantic import Field
+
+from veil.errors import ParameterError, VeilError
+from veil.hierarchies import preview, propose
+from veil.models import KAnonymity
+from veil.plan.plan import ASK, Plan
+from veil.recipe.as_code import masking_code, python_code
+from veil.recipe.document import document_text, parse
+from veil.recipe.recipe import Recipe
+from veil.web.draft import Draft, checked_recipe, checked_steps
+from veil.web.problems import Refused
+from veil.web.routes.base import Body, InSession
+from veil.web.routes.tables import Name
+from veil.web.session import Session
+
+router = APIRouter(tags=["plan"])
+
+
+def plan_told(session: Session) -> dict[str, Any]:
+    """The draft, what is missing, what is wrong with it, and the code that it makes."""
+    draft, made = session.history.draft, session.history.told()
+    table = session.tables.get(draft.table or "")
+    columns = [] if table is None else list(table.arrow.column_names)
+    missing = draft.missing(columns)
+    made |= {"missing": missing, "problem": None, "code": None}
+    if not missing and table is not None:
+        try:
+            if draft.way == "masks":
+                made["code"] = _masking_code(draft, table.name)
+            else:
+                recipe = checked_recipe(draft.recipe())
+                recipe.plan().check_columns(columns)
+                made["code"] = _code(recipe, table.name)
+        except (VeilError, Refused) as error:
+            made["problem"] = str(error)
+    return made
+
+
+def _masking_code(draft: Draft, table: str) -> dict[str, str]:
+    document = draft.document()
+    person = {} if document["person"] == ASK else {"person": document["person"]}
+    recipe = {"input": table, "output": "release.csv", **person, "steps": document["steps"]}
+    # A recipe of masking methods cannot leave columns out: one that names people would be in what it makes.
+    text = "" if document["without"] else document_text(recipe)
+    return {
+        "recipe": text,
+        "python": masking_code(
+            checked_steps(draft.masks), table, person=document["person"], without=document["without"]
+        ),
+        "command": "" if document["without"] else "veil mask recipe.yaml",
+    }
+
+
+def _code(recipe: Recipe, table: str) -> dict[str, str]:
+    return {
+        "recipe": document_text({"input": table, "output": "release.csv", **recipe.spell()}),
+        "python": python_code(recipe, table),
+        "command": "veil anonymize recipe.yaml --certificate certificate.json --report report.html",
+    }
+
+
+@router.get("/plan")
+def look(session: InSession) -> dict[str, Any]:
+    """Return the plan."""
+    return plan_told(session)
+
+
+class Change(Body):
+    """A change of the plan, named in words. In `set`, null takes something away (RFC 7396)."""
+
+    version: int | None = None
+    words: Annotated[str, Field(min_length=1, max_length=500)]
+    set: dict[str, Any]
+
+
+@router.patch("/plan")
+def change(asked: Change, session: InSession) -> dict[str, Any]:
+    """Change the plan; 409 if it has changed since the version that was looked at."""
+    with session.lock:
+        session.history.change(asked.version, asked.words, asked.set)
+        return plan_told(session)
+
+
+@router.post("/plan/undo")
+def undo(session: InSession) -> dict[str, Any]:
+    """Take back the last change."""
+    with session.lock:
+        session.history.step(-1)
+        return plan_told(session)
+
+
+@router.post("/plan/redo")
+def redo(session: InSession) -> dict[str, Any]:
+    """Make a change again that was taken back."""
+    with session.lock:
+        session.history.step(1)
+        return plan_told(session)
+
+
+class Text(Body):
+    """A recipe as text."""
+
+    text: Annotated[str, Field(max_length=500_000)]
+
+
+@router.put("/plan/recipe")
+def write(recipe: Text, session: InSession) -> dict[str, Any]:
+    """Take the plan from the text of a recipe; what is wrong with it is told with its line."""
+    document = parse(recipe.text, "recipe")
+    data = {name: value for name, value in document.data.items() if name not in ("input", "output")}
+    made = checked_recipe(data)
+    plan = made.plan()
+    spelled = made.spell()
+    roles: dict[str, Any] = dict.fromkeys(session.history.draft.roles)
+    with session.lock:
+        table = session.tables.get(session.history.draft.table or "")
+        columns = [] if table is None else list(table.arrow.column_names)
+        if table is not None:
+            plan.check_columns(columns)
+        if plan.others is not None:
+            roles |= dict.fromkeys(columns, "drop" if plan.others == "drop" else "insensitive")
+        roles |= {name: role for role, names in plan.roles.items() for name in names if role != "dropped"}
+        hierarchies = dict.fromkeys(session.history.draft.hierarchies) | spelled["quasi_identifiers"]
+        low, high = plan.minimum_levels, plan.maximum_levels
+        bounds = {name: [low.get(name, 0), high.get(name)] for name in {*low, *high}}
+        kept = (
+            "quality",
+            "suppression_limit",
+            "suppressed_rows",
+            "strategy",
+            "time_limit",
+            "local_recoding",
+            "person",
+        )
+        changes = {name: spelled.get(name) for name in kept}
+        if "person" not in spelled:
+            changes["person"] = plan.person
+        session.history.change(
+            None,
+            "recipe written as text",
+            {
+                "roles": roles,
+                "treatments": dict.fromkeys(session.history.draft.treatments)
+                | {name: how for name, how in plan.identifying.items() if how == "mask"},
+                "hierarchies": hierarchies,
+                "levels": dict.fromkeys(session.history.draft.levels) | bounds,
+                "models": spelled["models"],
+                "preset": None,
+                **changes,
+            },
+        )
+        return plan_told(session)
+
+
+class Asked(Body):
+    """A column, and a kind of hierarchy with its parameters, as recipes write it."""
+
+    table: Name
+    column: Name
+    builder: dict[str, Any] | Annotated[str, Field(max_length=100)]
+
+
+@router.post("/hierarchies/preview")
+def show(asked: Asked, session: InSession) -> dict[str, Any]:
+    """Tell what a hierarchy makes of a column, level by level."""
+    values, counts = session.table(asked.table).distinct(asked.column)
+    recipe = checked_recipe({"quasi_identifiers": {asked.column: asked.builder}, "models": [_ANY]})
+    made = preview(recipe.quasi_identifiers[asked.column], values, counts, asked.column)
+    return {"builder": recipe.spell()["quasi_identifiers"][asked.column], **made.to_dict()}
+
+
+_ANY = {"kind": "KAnonymity", "k": 2}
+
+
+@router.post("/hierarchies/rows")
+def rows(asked: Asked, session: InSession) -> dict[str, Any]:
+    """Write out what a hierarchy makes of a column: each value, then its label on every level."""
+    values, counts = session.table(asked.table).distinct(asked.column)
+    recipe = checked_recipe({"quasi_identifiers": {asked.column: asked.builder}, "models": [_ANY]})
+    built = recipe.quasi_identifiers[asked.column].build(values, counts, asked.column)
+    return {"rows": [list(row) for row in built.to_rows()]}
+
+
+class Domain(Asked):
+    """All values that are possible, whoever is in the table: whole numbers from first to last, or a list."""
+
+    first: Annotated[int, Field(ge=-(10**9), le=10**9)] | None = None
+    last: Annotated[int, Field(ge=-(10**9), le=10**9)] | None = None
+    values: Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=100_000)] | None = None
+
+
+@router.post("/hierarchies/written")
+def write_down(asked: Domain, session: InSession) -> dict[str, Any]:
+    """Write a hierarchy down over all values that are possible, so that it tells nothing of those that occur."""
+    kind = session.table(asked.table).require(asked.column).type
+    recipe = checked_recipe({"quasi_identifiers": {asked.column: asked.builder}, "models": [_ANY]})
+    if asked.values is None:
+        if asked.first is None or asked.last is None or not 0 <= asked.last - asked.first < 100_000:
+            raise ParameterError(
+                "say the first and the last possible value, at most 100,000 apart, or list them"
+            )
+        texts = [str(each) for each in range(asked.first, asked.last + 1)]
+    else:
+        texts = list(dict.fromkeys(asked.values))
+    if not texts:
+        raise ParameterError(f"list the possible values of column {asked.column!r}")
+    try:
+        values = pa.array(texts, pa.string()).cast(kind)
+    except pa.ArrowInvalid:
+        raise ParameterError(
+            f"column {asked.column!r} holds {kind}, and a value of the list is none"
+        ) from None
+    built = recipe.quasi_identifiers[asked.column].build(values, np.ones(len(values), np.int64), asked.column)
+    rows = built.with_missing().to_rows()  # whether anything is missing must not be told either
+    return {"builder": {"kind": "table", "rows": [list(row) for row in rows]}}
+
+
+class Wanted(Body):
+    """Columns that need a hierarchy."""
+
+    table: Name
+    columns: Annotated[list[Name], Field(max_length=500)]
+
+
+@router.post("/hierarchies/proposals")
+def proposals(asked: Wanted, session: InSession) -> dict[str, Any]:
+    """Propose a hierarchy for each column, as recipes write it."""
+    table = session.table(asked.table)
+    made = {}
+    for name in asked.columns:
+        plan = Plan({name: propose(table.distinct(name)[0], name)}, (KAnonymity(2),))
+        made[name] = Recipe.of(plan).spell()["quasi_identifiers"][name]
+    return {"hierarchies": made}

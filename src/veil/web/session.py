@@ -1,0 +1,326 @@
+"""A session: the tables, the plan, the releases and the jobs of one browser, and nothing of anybody else."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+import shutil
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+import veil
+from veil.api.release import Release
+from veil.dp.accountant import Accountant
+from veil.engines.relation import Relation
+from veil.plan.prepare import distinct_values
+from veil.risk import Proposal, Repeated, SingledOut, SinglingOut, find_repeats, propose_roles, singled_out
+from veil.tables import Csv, Format, Source
+from veil.tables.profile import ColumnProfile
+from veil.web.draft import History
+from veil.web.jobs import Job
+from veil.web.problems import Refused, not_found
+
+Thing = TypeVar("Thing")
+
+MOST_TABLES = 20
+MOST_RUNNING = 4
+MOST_RELEASES = 50
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Rows whose value in a column lies from `first` to `last`, or is missing."""
+
+    column: str
+    first: str = ""
+    last: str = ""
+    missing: bool = False
+
+
+class OpenTable:
+    """A table of a session, with what has been found out about it."""
+
+    def __init__(self, name: str, source: Source, held: Relation | None = None, total: int = 0) -> None:
+        """Take a table in memory, or some rows of one that an engine holds."""
+        self.id = secrets.token_urlsafe(12)
+        self.name, self.source, self.held = name, source, held
+        self.rows = total if held is not None else source.table.num_rows
+        self.beneath: Source | None = None
+        """The source whose file this one is read from, too: the file stays as long as it does."""
+        self._distinct: dict[str, tuple[pa.Array, NDArray[np.int64]]] = {}
+        self._singled: dict[tuple[frozenset[str], str | None], SingledOut] = {}
+        self._orders: dict[tuple[str, bool], NDArray[np.int64]] = {}
+
+    @property
+    def arrow(self) -> pa.Table:
+        """Its rows; of a table that an engine holds, some of them."""
+        return self.source.table
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """What tells this table from others: the same file opened again is the same table."""
+        return self.name if self.held is not None else self.source.fingerprint() or self.id
+
+    @property
+    def whole(self) -> Any:
+        """All of it, as Veil's verbs take it."""
+        return self.source if self.held is None else self.held.table
+
+    @functools.cached_property
+    def profile(self) -> tuple[ColumnProfile, ...]:
+        """What its columns hold."""
+        return veil.profile(self.arrow)
+
+    @functools.cached_property
+    def proposals(self) -> tuple[Proposal, ...]:
+        """The roles that are proposed for its columns."""
+        return propose_roles(self.arrow)
+
+    @functools.cached_property
+    def repeated(self) -> tuple[Repeated, ...]:
+        """What tells that rows are about the same people."""
+        return find_repeats(self.arrow)
+
+    @functools.cached_property
+    def _singling_out(self) -> SinglingOut:
+        return SinglingOut(self.arrow)
+
+    def require(self, name: str) -> pa.ChunkedArray:
+        """Return a column."""
+        if name not in self.arrow.column_names:
+            raise not_found("column")
+        return self.arrow[name]
+
+    def distinct(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
+        """Return the different values of a column, and how often each occurs."""
+        if name not in self._distinct:
+            self._distinct[name] = distinct_values(self.require(name))
+        return self._distinct[name]
+
+    def singled_out(self, columns: list[str], person: str | None) -> SingledOut:
+        """Tell how many people some columns single out; each question is answered once."""
+        for name in columns if person is None else [*columns, person]:
+            self.require(name)
+        asked = (frozenset(columns), person)
+        if asked not in self._singled:
+            if self.held is None:
+                self._singled[asked] = self._singling_out(columns, person=person)
+            else:
+                self._singled[asked] = singled_out(self.held.table, columns, person=person)
+        return self._singled[asked]
+
+    def page(
+        self, start: int, count: int, sort: str | None, descending: bool, filters: Sequence[Filter] = ()
+    ) -> tuple[list[list[str | None]], int]:
+        """Return some rows as text, in the order of a column, and how many there are with these filters."""
+        order = None if sort is None else self._order(sort, descending)
+        if filters:
+            kept = np.logical_and.reduce([self._mask(each) for each in filters])
+            order = np.flatnonzero(kept) if order is None else order[kept[order]]
+        if order is None:
+            return as_text(self.arrow.slice(start, count)), self.arrow.num_rows
+        return as_text(self.arrow.take(pa.array(order[start : start + count]))), len(order)
+
+    def _mask(self, wanted: Filter) -> NDArray[np.bool_]:
+        """Return which rows a filter keeps: those whose value lies from first to last, or those that have none."""
+        column = self.require(wanted.column)
+        if wanted.missing:
+            return np.asarray(column.is_null().to_numpy(), np.bool_)
+        try:
+            if wanted.first == wanted.last:
+                found = pc.equal(column.cast(pa.string()), wanted.first)
+            else:
+                first, last = (
+                    pa.scalar(each, pa.string()).cast(column.type) for each in (wanted.first, wanted.last)
+                )
+                found = pc.and_(pc.greater_equal(column, first), pc.less_equal(column, last))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise Refused(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                f"column {wanted.column!r} cannot be filtered by these values",
+            ) from None
+        return np.asarray(found.fill_null(False).to_numpy(), np.bool_)
+
+    def _order(self, name: str, descending: bool) -> NDArray[np.int64]:
+        if (name, descending) not in self._orders:
+            direction = "descending" if descending else "ascending"
+            try:
+                order = pc.sort_indices(self.require(name), sort_keys=[("", direction)])
+            except pa.ArrowNotImplementedError:
+                raise Refused(
+                    HTTPStatus.UNPROCESSABLE_ENTITY, f"column {name!r} has values that have no order"
+                ) from None
+            self._orders = {(name, descending): order.to_numpy()}  # one at a time
+        return self._orders[name, descending]
+
+    def told(self) -> dict[str, Any]:
+        """What there is to say about the table before anybody looks into it."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "rows": self.rows,
+            "shown": self.arrow.num_rows,
+            "engine": None if self.held is None else self.held.kind,
+            "columns": list(self.arrow.column_names),
+            "format": _format_told(self.source.format),
+        }
+
+
+def as_text(rows: pa.Table) -> list[list[str | None]]:
+    """Write cells as people read them; what is missing is null."""
+    columns = [
+        [None if each is None else str(each) for each in rows[name].to_pylist()] for name in rows.column_names
+    ]
+    return [list(cells) for cells in zip(*columns, strict=True)]
+
+
+def _format_told(format: Format | None) -> dict[str, Any] | None:
+    if format is None:
+        return None
+    told: dict[str, Any] = {"kind": format.kind}
+    if isinstance(format, Csv):
+        told |= {
+            name: getattr(format, name)
+            for name in ("separator", "encoding", "decimal", "skip", "header", "missing", "types")
+        }
+    return told
+
+
+@dataclass
+class Made:
+    """A release of a session: what was made, of which table, and by which recipe."""
+
+    release: Release
+    table: OpenTable
+    recipe: dict[str, Any]
+    facts: dict[str, Any]
+    """What was found out about it once."""
+    report: bytes | None = None
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    """Held by whoever adds to what is known of the search."""
+
+
+class Session:
+    """What belongs to one browser."""
+
+    def __init__(
+        self,
+        number: str,
+        folder: Path,
+        sources: weakref.WeakValueDictionary[str, Source],
+        budgets: dict[str, Accountant] | None = None,
+    ) -> None:
+        self.number, self.folder, self.sources = number, folder, sources
+        self.used = time.monotonic()
+        self.tables: dict[str, OpenTable] = {}
+        self.releases: dict[str, Made] = {}
+        self.jobs: dict[str, Job] = {}
+        self.history = History()
+        self.budgets = {} if budgets is None else budgets
+        """What may still be spent on each table, by its fingerprint: the same for all sessions, as people are."""
+        self.lock = threading.RLock()
+
+    # --- finding things: what belongs to another session is as little here as what never was
+
+    def table(self, id: str) -> OpenTable:
+        """Find a table."""
+        return _find(self.tables, id, "table")
+
+    def release(self, id: str) -> Made:
+        """Find a release."""
+        return _find(self.releases, id, "release")
+
+    def job(self, id: str) -> Job:
+        """Find a job."""
+        return _find(self.jobs, id, "job")
+
+    # --- working
+
+    def start(self, kind: str, work: Callable[[Job], dict[str, Any]]) -> Job:
+        """Start a job."""
+        with self.lock:
+            running = [each for each in self.jobs.values() if each.state == "running"]
+            if len(running) >= MOST_RUNNING:
+                raise Refused(
+                    HTTPStatus.TOO_MANY_REQUESTS,
+                    f"{MOST_RUNNING} jobs are running: wait for one of them, or stop it",
+                )
+            job = Job(kind, work)
+            self.jobs[job.id] = job
+            for old in [each.id for each in self.jobs.values() if each.state != "running"][:-100]:
+                del self.jobs[old]
+        return job.start()
+
+    def open(self, name: str, read: Callable[[], Source], key: str) -> OpenTable:
+        """Read a table, which `add` then makes one of the session; what another session has open as well is shared."""
+        self._room_for_a_table()
+        source = self.sources.get(key)
+        if source is None:
+            source = read()
+            self.sources[key] = source
+        return OpenTable(name, source)
+
+    def add(self, table: OpenTable) -> OpenTable:
+        """Make a table that was read one of the session."""
+        with self.lock:
+            self._room_for_a_table()
+            self.tables[table.id] = table
+        return table
+
+    def open_held(self, relation: Relation) -> OpenTable:
+        """Look at some rows of a table that an engine holds; all of them stay where they are."""
+        from veil.engines.glimpse import glimpse  # which needs Ibis
+
+        seen = glimpse(relation)
+        return OpenTable(relation.name, Source(seen.table, "pyarrow"), relation, seen.total)
+
+    def _room_for_a_table(self) -> None:
+        if len(self.tables) >= MOST_TABLES:
+            raise Refused(HTTPStatus.TOO_MANY_REQUESTS, f"{MOST_TABLES} tables are open: close one first")
+
+    def keep(self, made: Made) -> Made:
+        """Keep a release, and drop the oldest one if there are too many."""
+        with self.lock:
+            self.releases[made.id] = made
+            while len(self.releases) > MOST_RELEASES:
+                del self.releases[next(iter(self.releases))]
+        return made
+
+    def close_table(self, table: OpenTable) -> None:
+        """Close a table, and forget everything that was made from it."""
+        with self.lock:
+            del self.tables[table.id]
+            self.releases = {id: each for id, each in self.releases.items() if each.table is not table}
+            if self.history.draft.table == table.id:
+                self.history = History()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job is running."""
+        return any(each.state == "running" for each in list(self.jobs.values()))
+
+    def close(self) -> None:
+        """Stop everything, and remove all files."""
+        for job in list(self.jobs.values()):
+            job.cancel()
+        self.tables, self.releases = {}, {}
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _find(known: dict[str, Thing], id: str, what: str) -> Thing:
+    found = known.get(id)
+    if found is None:
+        raise not_found(what)
+    return found

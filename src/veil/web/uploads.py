@@ -1,0 +1,139 @@
+"""Tables that come in: streamed to the private folder, looked at before they are unpacked, and read."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+import shutil
+import tempfile
+import weakref
+import zipfile
+import zlib
+from collections.abc import AsyncIterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from starlette.concurrency import run_in_threadpool
+
+from veil.errors import InputError, VeilError
+from veil.tables import Format, Source, read
+from veil.tables.formats import format_of, is_gzip
+from veil.web.problems import Refused
+
+if TYPE_CHECKING:
+    from veil.web.session import OpenTable, Session
+
+MOST_UNPACKED = 2_000_000_000
+MOST_TIMES = 200
+"""How many times as large a file may become: sheets are text that packs well, and more than this is made to fill a disk."""
+
+MOST_PARTS = 10_000
+
+
+class Upload:
+    """A file that was sent, under a name of our own: what its sender calls it is for people only."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.name = name
+        self.folder = Path(tempfile.mkdtemp(dir=folder))
+        packed = Path(name).suffix if is_gzip(Path(name)) else ""
+        self.path = self.folder / f"table{Path(name.removesuffix(packed)).suffix}{packed}".lower()
+        self.digest = hashlib.sha256()
+
+    async def receive(self, chunks: AsyncIterator[bytes]) -> None:
+        """Write what comes in, piece by piece; of what breaks off, nothing stays."""
+        try:
+            with self.path.open("wb") as file:
+                async for chunk in chunks:
+                    self.digest.update(chunk)
+                    await run_in_threadpool(file.write, chunk)
+        except BaseException:
+            self.discard()
+            raise
+
+    def open_in(self, session: Session, format: Format | None = None) -> OpenTable:
+        """Check the file, read it, and open it as a table of a session."""
+        key = f"{self.digest.hexdigest()} {self.path.suffix} {format!r}"
+        try:
+            check_packed(self.path)
+            table = session.open(self.name, lambda: self._read(format), key)
+        except VeilError as error:
+            self.discard()
+            raise type(error)(str(error).replace(str(self.path), self.name)) from None
+        except BaseException:
+            self.discard()
+            raise
+        if table.source.path != self.path:
+            self.discard()  # somebody else has sent the same
+        return table
+
+    def _read(self, format: Format | None) -> Source:
+        source = read(self.path, format=format)
+        weakref.finalize(source, shutil.rmtree, self.folder, ignore_errors=True)
+        return source
+
+    def discard(self) -> None:
+        """Remove the file."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def file_name(header: str | None, suffixes: tuple[str, ...] = ()) -> str:
+    """Read the name of a file, which is sent percent-encoded, and refuse one that leads anywhere.
+
+    Without `suffixes` it is that of a table, whose format follows from its name.
+    """
+    name = unquote(header or "").strip()
+    if not name or len(name) > 200 or name in (".", "..") or re.search(r"[/\\\x00-\x1f]", name):
+        raise Refused(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "the header Veil-File-Name should hold the name of the file, without folders",
+            kind="RequestError",
+        )
+    if suffixes:
+        if Path(name).suffix.lower() not in suffixes:
+            raise Refused(
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+                f"{name}: the name of a project ends in {' or '.join(suffixes)}",
+                kind="InputError",
+            )
+        return name
+    try:
+        format_of(Path(name))
+    except InputError as error:
+        raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, str(error), kind="InputError") from None
+    return name
+
+
+def check_packed(path: Path) -> None:
+    """Refuse a packed file that would become too large, before it is unpacked."""
+    if is_gzip(path):
+        _check_gzip(path)
+    elif zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            parts = archive.infolist()
+            if len(parts) > MOST_PARTS:
+                raise InputError(f"{path}: has {len(parts):,} parts inside, and may have {MOST_PARTS:,}")
+            _check_growth(path, sum(part.file_size for part in parts))
+
+
+def _check_gzip(path: Path) -> None:
+    size = 0
+    try:
+        with gzip.open(path) as file:
+            while piece := file.read(1 << 20):
+                size += len(piece)
+                _check_growth(path, size)
+    except (OSError, EOFError, zlib.error):
+        return  # which the reader says better
+
+
+def _check_growth(path: Path, unpacked: int) -> None:
+    packed = path.stat().st_size
+    if unpacked > MOST_UNPACKED or unpacked > max(1_000_000, MOST_TIMES * packed):
+        raise InputError(
+            f"{path}: would be {unpacked:,} bytes or more once unpacked, and has {packed:,} now. Unpack it yourself, and "
+            "send a file that can be read as it is"
+        )

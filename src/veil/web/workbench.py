@@ -1,0 +1,111 @@
+"""The workbench itself: what one server process holds, and what is gone when it ends."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from http import HTTPStatus
+from pathlib import Path
+
+from veil.dp.accountant import Accountant
+from veil.tables import Source
+from veil.web.problems import Refused
+from veil.web.session import Session
+
+IDLE = 8 * 3600.0
+"""Seconds after which a session that nobody uses ends."""
+
+MOST_SESSIONS = 200
+LARGEST_TABLE = 2_000_000_000
+
+
+class Workbench:
+    """Sessions, and the private folder in which their files are. Nothing of it is global."""
+
+    def __init__(
+        self,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        token: str | None = None,
+        table: Path | None = None,
+        allow_paths: bool = False,
+        idle: float = IDLE,
+        largest_table: int = LARGEST_TABLE,
+    ) -> None:
+        self.token = token or secrets.token_urlsafe(32)
+        self.table, self.allow_paths = table, allow_paths
+        self.idle, self.largest_table = idle, largest_table
+        self.folder = Path(tempfile.mkdtemp(prefix="veil-workbench-"))  # that only this user may read
+        self.sources: weakref.WeakValueDictionary[str, Source] = weakref.WeakValueDictionary()
+        """Tables that are open, by what they are: two sessions with the same file share it."""
+        self.budgets: dict[str, Accountant] = {}
+        self._sessions: dict[str, Session] = {}
+        self._lock = threading.Lock()
+        self._programs: str | None = None
+        self.bind(host, port)
+
+    def bind(self, host: str, port: int) -> None:
+        """Say under which names the server is known."""
+        named = f"[{host}]" if ":" in host else host
+        names = {named, "127.0.0.1", "localhost"} if host in ("127.0.0.1", "localhost") else {named}
+        self.hosts = {f"{name}:{port}" for name in names}
+        if port in (80, 443):
+            self.hosts |= names
+        self.origins = {f"{scheme}://{name}" for name in self.hosts for scheme in ("http", "https")}
+        self.address = f"http://{named}:{port}/"
+
+    def begin_session(self) -> Session:
+        """Begin a session, whose number is a secret."""
+        self.end_idle()
+        with self._lock:
+            if len(self._sessions) >= MOST_SESSIONS:
+                raise Refused(
+                    HTTPStatus.TOO_MANY_REQUESTS, f"{MOST_SESSIONS} sessions are open: end one of them first"
+                )
+            number = secrets.token_urlsafe(32)
+            session = Session(number, Path(tempfile.mkdtemp(dir=self.folder)), self.sources, self.budgets)
+            self._sessions[number] = session
+        return session
+
+    def session_of(self, number: str | None) -> Session | None:
+        """Find a session that has not ended."""
+        self.end_idle()
+        session = None if number is None else self._sessions.get(number)
+        if session is not None:
+            session.used = time.monotonic()
+        return session
+
+    def session_of_programs(self) -> Session:
+        """Return the session of whoever sends the token and no cookie."""
+        session = self.session_of(self._programs)
+        if session is None:
+            session = self.begin_session()
+            self._programs = session.number
+        return session
+
+    def end_session(self, session: Session) -> None:
+        """End a session, and remove all that it has."""
+        with self._lock:
+            self._sessions.pop(session.number, None)
+        session.close()
+
+    def end_idle(self) -> None:
+        """End the sessions that nobody has used for long, unless a job is running for them."""
+        now = time.monotonic()
+        with self._lock:
+            idle = [
+                each for each in self._sessions.values() if now - each.used > self.idle and not each.is_busy
+            ]
+        for session in idle:
+            self.end_session(session)
+
+    def close(self) -> None:
+        """End all sessions and remove the private folder."""
+        for session in list(self._sessions.values()):
+            self.end_session(session)
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,66 @@
+"""The files of the page: words in both languages, and what is not ours as it was published."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from support.workbench import Client, workbench
+from veil.web.app import PAGE
+
+VENDORED = [PAGE / "vendor" / "preact.js", Path(__file__).parent / "vendor" / "axe.min.js"]
+SCRIPTS = [*PAGE.glob("*.js"), *(PAGE / "pages").glob("*.js")]
+WORDS = {path.stem: json.loads(path.read_text("utf-8")) for path in (PAGE / "words").glob("*.json")}
+
+
+@pytest.mark.parametrize("file", VENDORED, ids=lambda file: file.name)
+def test_what_is_vendored_is_what_was_published(file):
+    assert hashlib.sha256(file.read_bytes()).hexdigest() in (file.parent / "README.md").read_text("utf-8")
+
+
+def test_both_languages_say_the_same_things():
+    english, german = WORDS["en"], WORDS["de"]
+    assert english.keys() == german.keys()
+    for name in english:
+        assert re.findall(r"\{\w+\}", english[name]).sort() == re.findall(r"\{\w+\}", german[name]).sort()
+
+
+def test_every_word_that_a_page_says_is_there_and_every_word_is_said():
+    text = "\n".join(path.read_text("utf-8") for path in SCRIPTS)
+    said = set(re.findall(r'\bt\(\s*"([^"]+)"', text)) | set(re.findall(r'"((?:\w+\.)+[\w-]+)"', text))
+    begun = set(re.findall(r"t\(`([\w.]+\.)\$\{", text)) | {"phase.", "model."}
+    named = {name for name in said if name in WORDS["en"]}
+    assert set(re.findall(r'\bt\(\s*"([^"]+)"', text)) <= WORDS["en"].keys()
+    unsaid = {name for name in WORDS["en"].keys() - named if not any(name.startswith(each) for each in begun)}
+    assert unsaid == set()
+
+
+def test_scripts_and_styles_come_from_here_only():
+    """No address of anywhere else, no script or style in the page itself, nothing that runs text as code."""
+    for path in [*SCRIPTS, PAGE / "index.html", PAGE / "style.css"]:
+        text = path.read_text("utf-8")
+        assert not re.search(r"https?://|//[a-z]+\.[a-z]+/", text), path
+        assert not re.search(
+            r"\beval\(|new Function|innerHTML|dangerouslySetInnerHTML|document\.write", text
+        ), path
+    index = (PAGE / "index.html").read_text("utf-8")
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style| style=| on\w+=", index)
+
+
+def test_the_page_is_light():
+    """All pages together, over the wire, where they are packed; a page loads a part of them."""
+    everything = [*SCRIPTS, PAGE / "index.html", PAGE / "style.css", VENDORED[0], PAGE / "words" / "en.json"]
+    assert sum(len(gzip.compress(path.read_bytes(), 9)) for path in everything) <= 75_000
+
+
+def test_files_of_the_page_are_packed_and_answers_are_not():
+    with workbench() as made:
+        client = Client(made)
+        asking = {"Accept-Encoding": "gzip"}
+        assert client.get("/page/main.js", headers=asking).headers.get("content-encoding") == "gzip"
+        assert "content-encoding" not in client.get("/api/v1/models", headers=asking).headers

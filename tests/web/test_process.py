@@ -1,0 +1,57 @@
+"""The process: what it prints, whom it lets in, and what it leaves behind."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+
+import httpx2 as httpx
+import pytest
+
+from support.workbench import process
+from veil.errors import PlanError, VeilError
+from veil.web.serve import serve
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
+def test_nothing_stays_when_it_is_stopped(tmp_path, how):
+    with process(temporary=tmp_path) as (server, address):
+        base, token = re.match(r"(http://[^#]+)/#token=(.+)", address).groups()
+        with httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}) as client:
+            sent = client.post(
+                "/api/v1/tables", content=b"age\n1\n2\n", headers={"Veil-File-Name": "secret.csv"}
+            )
+            assert sent.status_code == 202
+            folders = list(tmp_path.glob("veil-workbench-*"))
+            assert len(folders) == 1
+            assert folders[0].stat().st_mode & 0o077 == 0  # nobody else may look into it
+        server.send_signal(how)
+        out, errors = server.communicate(timeout=60)
+    assert list(tmp_path.iterdir()) == []
+    assert "Traceback" not in errors
+    assert "secret" not in out + errors  # no name and no value in what it prints
+
+
+def test_other_machines_need_a_token_of_ones_own(tmp_path):
+    with pytest.raises(PlanError, match="can be reached from other machines"):
+        serve(host="0.0.0.0", browser=False)
+    weak, open_to_all = tmp_path / "weak", tmp_path / "open"
+    weak.write_text("secret")
+    weak.chmod(0o600)
+    open_to_all.write_text("t" * 40)
+    open_to_all.chmod(0o644)
+    for file, told in (
+        (weak, "32 characters"),
+        (open_to_all, "chmod 600"),
+        (tmp_path / "none", "cannot be read"),
+    ):
+        with pytest.raises(VeilError, match=told):
+            serve(host="0.0.0.0", token_file=file, browser=False)
+
+
+def test_help_does_not_load_the_server():
+    """Nor does `import veil`: whoever uses neither page nor server does not wait for them."""
+    code = "import sys, veil, veil.cli.app; sys.exit(any(m in sys.modules for m in ('fastapi', 'uvicorn', 'starlette')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

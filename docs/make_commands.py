@@ -1,0 +1,86 @@
+"""Write docs/commands.md from the command line itself: `python docs/make_commands.py`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typer.main import get_command
+
+from veil.cli.app import app
+
+PAGE = Path(__file__).parent / "commands.md"
+
+_INTRODUCTION = """# Command line
+
+Made from the commands by `docs/make_commands.py`. `veil COMMAND --help` shows the same in a terminal.
+
+## Exit codes
+
+| code | means |
+|---|---|
+| 0 | done |
+| 1 | a broken promise |
+| 2 | wrong input: a table, a recipe or an option |
+| 3 | no promise is broken, but not every one could be checked |
+| 4 | no solution: nothing keeps all promises |
+| 70 | a mistake in Veil itself; please report it |
+| 130 | stopped by Ctrl-C |
+"""
+
+
+def text() -> str:
+    """The whole page."""
+    root = get_command(app)
+    assert isinstance(root, TyperGroup)
+    return _INTRODUCTION + "\n" + "\n".join(_commands(root, "veil")).rstrip() + "\n"
+
+
+def _commands(group: TyperGroup, before: str) -> Iterator[str]:
+    for name, command in group.commands.items():
+        path = f"{before} {name}"
+        yield from _section(command, path)
+        if isinstance(command, TyperGroup):
+            yield from _commands(command, path)
+
+
+def _section(command: TyperCommand, path: str) -> Iterator[str]:
+    yield f"## {path}\n"
+    yield "\n\n".join(map(_paragraph, (command.help or "").split("\n\n")))
+    yield ""
+    listed = [each for each in command.params if not each.hidden and each.name != "help"]
+    for kind, heading in ((TyperArgument, "argument"), (TyperOption, "option")):
+        rows = [_row(each) for each in listed if isinstance(each, kind)]
+        if rows:
+            yield from (f"| {heading} | value | |", "|---|---|---|", *rows, "")
+
+
+def _paragraph(said: str) -> str:
+    """A paragraph of a command's help, from Rich's markup to Markdown: a command that stands alone becomes a block."""
+    alone = re.fullmatch(r"\[cyan\](.+)\[/cyan\]", said.strip(), flags=re.DOTALL)
+    return f"```sh\n{alone[1]}\n```" if alone and "[/cyan]" not in alone[1] else _inline(said)
+
+
+def _inline(said: str) -> str:
+    said = re.sub(r"\[cyan\](.+?)\[/cyan\]", r"`\1`", said, flags=re.DOTALL)
+    said = re.sub(r"\[bold\](.+?)\[/bold\]", r"**\1**", said, flags=re.DOTALL)
+    return re.sub(r"\[/?[a-z ]+\]", "", said).replace("\\[", "[")
+
+
+def _row(parameter: TyperArgument | TyperOption) -> str:
+    metavar = f"`{_cell(parameter.metavar or str(parameter.name).upper())}`"
+    about = _cell(_inline(parameter.help or ""))
+    if isinstance(parameter, TyperArgument):
+        return f"| {metavar} | | {about} |"
+    names = ", ".join(f"`{each}`" for each in (*parameter.opts, *parameter.secondary_opts))
+    return f"| {names} | {'' if parameter.is_flag else metavar} | {about} |"
+
+
+def _cell(content: str) -> str:
+    return content.replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8")

@@ -18,13 +18,16 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 _ := $(shell test -x $(BIN)/python || rm -f $(RUNTIME) $(DEV) $(SPARK) $(MYSQL))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test servers bench lint format lock clean
+.PHONY: help demo workbench test servers docs bench fuzz lint licences sbom format lock clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(RUNTIME)  ## install, anonymize a generated table, show the result and its risks
 	@$(BIN)/veil demo
+
+workbench: $(RUNTIME)  ## install, and open the workbench in the browser
+	@$(BIN)/veil workbench
 
 # Where tests run unattended (CI=true), the servers that they can use are installed first; on anybody's own machine
 # only when asked for. Tests of a server that is not there are skipped and say so.
@@ -38,11 +41,12 @@ HAS_CLIENT  := { pkg-config --exists libmariadb || pkg-config --exists mysqlclie
 HAS_HEADERS := $(BIN)/python -c 'import os, sysconfig as s; os.stat(s.get_path("include") + "/Python.h")' 2>/dev/null
 
 # Of MariaDB the core is enough: the tests start a server of their own, and none starts on the machine by itself.
-servers: $(DEV)  ## install PostgreSQL, MariaDB and Java (on Debian, as root) and Spark for the tests that use them
+servers: $(DEV)  ## install PostgreSQL, MariaDB, Java and Chromium (on Debian, as root) and Spark for the tests that use them
 	@$(MAKE) --no-print-directory $(SPARK) || echo "Spark could not be installed; its tests will be skipped."
 	@wanted=""; \
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || wanted="postgresql"; \
 	command -v java >/dev/null || wanted="$$wanted default-jre-headless"; \
+	command -v chromium >/dev/null || wanted="$$wanted chromium"; \
 	PATH="$$PATH:/usr/sbin:/usr/libexec" command -v mariadbd >/dev/null \
 	  || wanted="$$wanted mariadb-server-core mariadb-client-core"; \
 	if [ ! -f $(MYSQL) ]; then \
@@ -67,8 +71,23 @@ servers: $(DEV)  ## install PostgreSQL, MariaDB and Java (on Debian, as root) an
 	  echo "mysqlclient is not built, as a compiler or the headers are missing; the tests of MySQL will be skipped."; \
 	fi
 
+docs: $(DEV)  ## build the documentation site in docs/_build/html; every warning and every broken link is an error
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+
 bench: $(RUNTIME)  ## measure the optimal search (bench/ has more)
 	$(BIN)/python bench/optimal.py
+
+# Others each time, for some minutes; `make fuzz MINUTES=600` for a night. What was too much is kept in tests/fuzz/found.
+MINUTES ?= 5
+fuzz: $(DEV)  ## hand damaged documents and files to every command that reads some
+	cd tests && PYTHONPATH=../src ../$(BIN)/python -m support.fuzz.run --minutes $(MINUTES) --keep
+
+licences: $(DEV)  ## check the licences of all locked packages
+	$(BIN)/python supply/packages.py licences
+
+sbom: $(RUNTIME)  ## write a bill of materials (CycloneDX) to sbom.json
+	$(BIN)/python supply/packages.py sbom > sbom.json
 
 lint: $(DEV)  ## check style, types and imports only
 	$(BIN)/ruff check .
@@ -81,7 +100,7 @@ format: $(DEV)  ## put the code in the house style
 	$(BIN)/ruff format .
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) .lock-venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage build dist
+	rm -rf $(VENV) .lock-venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage build dist docs/_build docs/api
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment. A venv without pip (Debian without python3-venv) or an old Python stops here, with the way out.
@@ -94,13 +113,13 @@ $(BIN)/python:
 # Wheels only and every hash checked; then Veil itself, from this checkout.
 $(RUNTIME): requirements.lock pyproject.toml | $(BIN)/python
 	@echo "Installing what Veil needs into $(VENV) ..."
-	@$(INSTALL) --only-binary :all: --require-hashes -r requirements.lock
+	@$(INSTALL) --only-binary :all: --no-deps --require-hashes -r requirements.lock
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(DEV): requirements-dev.lock $(RUNTIME)
 	@echo "Installing what the tests need into $(VENV) ..."
-	@$(INSTALL) --only-binary :all: --require-hashes -r requirements-dev.lock
+	@$(INSTALL) --only-binary :all: --no-deps --require-hashes -r requirements-dev.lock
 	@touch $@
 
 # Published as source only, so it is built here; every hash is checked all the same.
@@ -113,7 +132,7 @@ $(SPARK): requirements-spark.lock $(DEV)
 # so nothing takes part in the build whose hash is not checked.
 $(MYSQL): requirements-mysql.lock $(DEV)
 	@echo "Building mysqlclient into $(VENV) ..."
-	@sed -n '/^setuptools==/,$$p' $< | $(INSTALL) --only-binary :all: --require-hashes -r /dev/stdin
+	@sed -n '/^setuptools==/,$$p' $< | $(INSTALL) --only-binary :all: --no-deps --require-hashes -r /dev/stdin
 	@$(INSTALL) --no-deps --no-build-isolation --require-hashes -r $<
 	@touch $@
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -44,6 +48,22 @@ def test_workflows_read_only_and_run_pinned_actions() -> None:
                     if "uses" in step
                     else step["run"]
                 )
+
+
+@pytest.mark.skipif("VEIL_FUZZ" in os.environ, reason="all examples are asked for")
+def test_properties_try_a_third_of_the_examples_and_not_a_third_of_a_third() -> None:
+    often = settings(max_examples=300)
+    assert [often.max_examples, settings(often, deadline=None).max_examples] == [100, 100]
+    assert [settings(often, max_examples=each).max_examples for each in (9, 60, 90)] == [9, 25, 30]
+    tried = []
+
+    @often
+    @given(st.integers())
+    def check(number: int) -> None:
+        tried.append(number)
+
+    check()
+    assert 90 <= len(tried) <= 110
 
 
 def test_locks_name_versions_and_hashes_and_no_registry() -> None:

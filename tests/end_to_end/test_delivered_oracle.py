@@ -17,7 +17,7 @@ import veil
 from support import oracle
 from support.delivered.draw import Case, draw
 from support.delivered.engines import check_engine
-from support.delivered.judge import Given, Wrong, judge
+from support.delivered.judge import Given, Wrong, check_forms, judge
 from support.delivered.masks import check_mask
 from support.delivered.run import check_bytes, check_order, check_plan, delivered, run
 
@@ -43,6 +43,22 @@ def agrees(check: Callable[[int, Path], str], count: int, start: int, capsys: An
     assert tally["WRONG"] == 0, capsys.readouterr().out
     told = tally.total() - tally["zoned"]
     assert sum(count for what, count in tally.items() if what.startswith("judged")) >= told / 3
+
+
+def test_a_number_that_a_file_spells_otherwise_than_python(tmp_path: Path) -> None:
+    """1e-7 in a CSV file, k-map: people outside of the release have the value of those inside."""
+    assert check_plan(526375, tmp_path) == "judged, csv"
+
+
+def test_the_oracle_notices_a_number_in_two_spellings() -> None:
+    check_forms(spelled("1e-7", "1e-7"))
+    with pytest.raises(Wrong, match="one value in several forms"):
+        check_forms(spelled("1e-7", "1e-07"))
+
+
+def spelled(*cells: str) -> Given:
+    rows = [{"x": cell} for cell in cells]
+    return Given(rows, range(len(rows)), frozenset("x"), None, None, spelled=True)
 
 
 # --- the oracle notices ----------------------------------------------------------------------------

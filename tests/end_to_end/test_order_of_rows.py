@@ -154,6 +154,7 @@ def neighbours_tell(shown: list[Any], truth: list[Any]) -> float:
     return right / guessed if guessed else 0.0
 
 
+@realdata.needs_data
 def test_neighbours_tell_nothing_of_suppressed_ages() -> None:
     """adult sorted by country and age: read off the neighbours, nearly all suppressed labels were right."""
     adult = (

@@ -15,8 +15,9 @@ import pytest
 import veil
 from support.longitudinal import anonymized, draw, owners, wrongs
 from support.oracle.people import Longitudinal
-from veil import KAnonymity
+from veil import DistinctLDiversity, KAnonymity, masking
 from veil import hierarchies as h
+from veil.errors import NoSolutionError
 
 MANY = int(os.environ.get("VEIL_FUZZ", "0")) or 150
 
@@ -136,3 +137,13 @@ def test_the_oracle_notices() -> None:
         if release is not None:
             noticed.update({each.split("(")[0] for each in wrongs(case, release)})
     assert {"KAnonymity", "DistinctLDiversity", "RecursiveCLDiversity", "TCloseness"} <= set(noticed)
+
+
+def test_who_asks_for_diversity_is_told_that_people_show_several_values() -> None:
+    """Everybody shows both diagnoses, so that all of a class could be counted for one."""
+    table = pa.table({"who": [0, 0, 1, 1, 2, 2], "age": [30] * 6, "dx": ["flu", "HIV"] * 3})
+    plan = {"quasi_identifiers": {"age": h.intervals(10)}, "sensitive": "dx", "person": "who"}
+    with pytest.raises(NoSolutionError, match="3 of 3 people show several values of 'dx'"):
+        veil.anonymize(table, **plan, models=DistinctLDiversity("dx", 2))
+    with pytest.raises(NoSolutionError, match="3 of 3 people show several values of 'dx'"):
+        veil.mask(table, masking.Mondrian(["age"], DistinctLDiversity("dx", 2)), person="who")

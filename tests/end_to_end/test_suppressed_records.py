@@ -105,6 +105,7 @@ def test_a_lone_record_of_which_everything_is_missing_is_a_person() -> None:
 ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
 
 
+@realdata.needs_data
 @pytest.mark.parametrize("model", [TCloseness("occupation", 0.2), BetaLikeness("occupation", 1)], ids=str)
 def test_nobody_who_was_suppressed_is_left_with_a_gain(model: Any) -> None:
     """Counted on the frame alone: all classes that show an occupation, those of blank rows among them."""

@@ -17,10 +17,13 @@ import pyarrow.compute as pc
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import veil
 from veil import KAnonymity
+from veil.cli.app import app
 from veil.masking import Mondrian
+from veil.recipe import Recipe
 from veil.tables import Excel
 
 SECRET = "Zwirbelingen"
@@ -328,6 +331,39 @@ def test_a_workbook_says_nothing_of_its_making(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "out.xlsx") as parts:
         assert {each.date_time[0] for each in parts.infolist()} == {1980}
         assert time.strftime("%Y").encode() not in parts.read("docProps/core.xml")
+
+
+@pytest.mark.parametrize("way", ["anonymize", "mask", "local recoding", "recipe", "command line"])
+@pytest.mark.parametrize("named", [True, False], ids=["sheet named", "sheet found"])
+def test_the_sheet_of_a_release_is_not_called_as_that_of_the_input(
+    way: str, named: bool, tmp_path: Path
+) -> None:
+    from openpyxl import Workbook, load_workbook
+
+    book = Workbook()
+    book.active.title = f"HIV {SECRET}"
+    for row in [["age", "ward"], *[[30, "a"]] * 6]:
+        book.active.append(row)
+    source, target = tmp_path / "in.xlsx", tmp_path / "out.xlsx"
+    book.save(source)
+    format = Excel(sheet=book.active.title) if named else None
+    if way == "mask":
+        veil.mask(source, Mondrian(["age"], KAnonymity(3)), format=format).save(target)
+    elif way == "recipe":
+        sheet = {"sheet": book.active.title} if named else {}
+        files = {"input": {"path": str(source), **sheet}, "output": str(target)}
+        columns = {"quasi_identifiers": {"age": "identity"}, "insensitive": ["ward"]}
+        veil.run(Recipe(**files, **columns, models=[{"kind": "KAnonymity", "k": 3}]))
+    elif way == "command line":
+        which = ["--format", f"excel:{book.active.title}"] if named else []
+        asked = ["--qi", "age=identity", "--insensitive", "ward", "--model", "k-anonymity:3", *which]
+        found = CliRunner().invoke(app, ["anonymize", str(source), "--output", str(target), *asked])
+        assert found.exit_code == 0, found.output
+    else:
+        made = veil.anonymize(source, format=format, **PLAN)
+        (made.local_recoding() if way == "local recoding" else made).save(target)
+    assert load_workbook(target).sheetnames == ["Sheet1"]
+    assert SECRET.encode() not in content(target)
 
 
 def test_a_packed_file_has_no_name_and_no_time(tmp_path: Path) -> None:

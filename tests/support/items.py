@@ -109,3 +109,53 @@ def recoding_behind(
     """A recoding that makes what is published of the sets; None if there is none."""
     tried = recodings(tree, leave_out=True)
     return next((each for each in tried if publish(sets, each) == list(published)), None)
+
+
+def apriori(sets: Sequence[Sequence[str]], tree: Tree, k: int, m: int) -> Recoding | None:
+    """The Apriori anonymization of Terrovitis, Mamoulis and Kalnis (2008), which Amnesia carries out; None if it finds none.
+
+    Combinations of one item are made frequent first, then those of two, and so on, each of them by itself and in their
+    order: by the generalization of its items that costs least among those that enough records hold. Whoever has a label
+    of which another item becomes part becomes it, too. Nothing is left out.
+    """
+    rows = {row[0]: list(dict.fromkeys(row)) for row in tree}
+    made: dict[str, str] = {item: item for item in rows}
+    for size in range(1, m + 1):
+        for known in sorted(
+            {each for one in publish(sets, made) for each in combinations(sorted(one), size)}
+        ):
+            now = publish(sets, made)
+            if not 0 < sum(set(known) <= one for one in now) < k:
+                continue  # frequent, or changed together with an earlier one
+            choices = [_above(label, rows) for label in known]
+            possible = [_raised(made, chosen, rows) for chosen in product(*choices)]
+            enough = [
+                (loss(sets, each, tree, Fraction(1)), at, each)
+                for at, (each, chosen) in enumerate(zip(possible, product(*choices), strict=True))
+                if sum({_shown(label, each, rows) for label in chosen} <= one for one in publish(sets, each))
+                >= k
+            ]
+            if not enough:
+                return None
+            made = dict(min(enough)[2])
+    return made if rarest(publish(sets, made), m) >= k else None
+
+
+def _above(label: str, rows: Mapping[str, Sequence[str]]) -> list[str]:
+    """A label and all those above it."""
+    row = next(row for row in rows.values() if label in row)
+    return list(row[row.index(label) :])
+
+
+def _raised(made: Recoding, chosen: Sequence[str], rows: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """A recoding in which all items below some labels become the widest of these."""
+    found = {}
+    for item, row in rows.items():
+        at = max([row.index(str(made[item])), *(row.index(label) for label in chosen if label in row)])
+        found[item] = row[at]
+    return found
+
+
+def _shown(label: str, made: Recoding, rows: Mapping[str, Sequence[str]]) -> str:
+    """What a label of a recoding has become, where wider ones were chosen beside it."""
+    return str(next(made[item] for item, row in rows.items() if label in row))

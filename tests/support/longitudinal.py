@@ -99,9 +99,6 @@ def draw(seed: int) -> Case:
     ]
     found = {type(each): each for each in asked}
     knows = chance.choice(["one row", "one row", "all rows"])
-    by_labels = (oracle.AverageReidentificationRisk, oracle.SampleUniqueness)
-    if knows == "all rows":
-        found = {kind: each for kind, each in found.items() if kind not in by_labels}
     names = chance.sample(list(KNOWN), chance.randint(1, 3))
     return Case(
         table,
@@ -133,8 +130,12 @@ def owners(release: Release, table: pa.Table) -> list[Any]:
 
 def wrongs(case: Case, release: Release) -> list[str]:
     """What an oracle finds that reads the delivered frame, and the key."""
-    rows, whose = release.table.to_pylist(), owners(release, case.table)
-    assert "who" not in release.table.column_names
+    return wrong_rows(case, release.table.to_pylist(), owners(release, case.table))
+
+
+def wrong_rows(case: Case, rows: list[dict[str, Any]], whose: list[Any]) -> list[str]:
+    """What an oracle finds that reads delivered rows, given whose each is; of rows that show nothing it need not be known."""
+    assert not rows or "who" not in rows[0]
     blank = [all(cell in ("*", None) for name, cell in row.items()) for row in rows]
     spelled = [{name: None if cell is None else str(cell) for name, cell in row.items()} for row in rows]
     known = list(case.options["quasi_identifiers"])

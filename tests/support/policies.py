@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import strategies as st
+
 from veil.policy.elements import (
+    ELEMENTS,
     AnonymizationMethod,
     Attribute,
     Data,
@@ -14,7 +17,9 @@ from veil.policy.elements import (
     PseudonymizationMethod,
     Purpose,
     Retention,
+    spelled,
 )
+from veil.policy.form import spell
 
 
 def attributes(**given: object) -> tuple[Attribute, ...]:
@@ -105,3 +110,31 @@ def lecture(pseudonyms: PseudonymizationMethod = PID) -> dict[str, Policy]:
         )
         for name, (age, code, _) in PEOPLE.items()
     }
+
+
+def every_policy(element: str = "Policy", depth: int = 2) -> st.SearchStrategy[Any]:
+    """Any policy, or any other element, as documents spell it."""
+    words = (
+        st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")), min_size=1, max_size=5)
+        .map(str.strip)
+        .filter(bool)
+    )
+    made: dict[str, st.SearchStrategy[Any]] = {}
+    for name, field in spelled(ELEMENTS[element]).items():
+        if field.kind == "text":
+            made[name] = st.none() | words
+        elif field.kind == "flag":
+            made[name] = st.none() | st.booleans()
+        elif field.kind == "texts":
+            made[name] = st.lists(words, max_size=2).map(tuple)
+        elif depth == 0:
+            continue
+        elif field.kind == "one":
+            made[name] = st.none() | every_policy(field.element, depth - 1).filter(
+                lambda each: spell(each) != {}
+            )
+        else:
+            made[name] = st.lists(
+                every_policy(field.element, depth - 1).filter(lambda each: spell(each) != {}), max_size=1
+            ).map(tuple)
+    return st.builds(ELEMENTS[element], **made)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ from support.oracle.suppression import SampleModel, sizes_of
 
 GONE = "(not released)"
 """A label that nobody has: of records that models compare with, and that are not shown."""
+
+_SCIENTIFIC = re.compile(r"-?\d(\.\d+)?e[+-]?\d+")
 
 
 class Wrong(AssertionError):
@@ -190,15 +193,22 @@ def check_forms(given: Given) -> None:
         known = [cell for cell in cells if not is_missing(cell) and not isinstance(cell, list | dict)]
         if len({type(cell) for cell in known}) > 1 and not given.loose:
             raise Wrong(f"{name} shows values of several types")
-        if not given.loose and len(set(map(_instant, known))) != len({str(cell) for cell in known}):
+        if not given.loose and len(set(map(_counted, known))) != len({str(cell) for cell in known}):
             raise Wrong(f"{name} shows one value in several forms")
         if len({str(cell) for cell in cells if is_missing(cell)}) > 1:
             raise Wrong(f"{name} shows nothing in several forms")
 
 
-def _instant(cell: Any) -> Any:
-    """A time in UTC: Python takes two of the hour in which clocks go back for one."""
-    return cell.astimezone(dt.UTC) if isinstance(cell, dt.datetime) and cell.tzinfo is not None else cell
+def _counted(cell: Any) -> Any:
+    """A cell as the value that it is: of the hour in which clocks go back, Python takes two instants for one."""
+    if isinstance(cell, dt.datetime) and cell.tzinfo is not None:
+        return cell.astimezone(dt.UTC)
+    return _as_python_spells(cell) if isinstance(cell, str) else cell
+
+
+def _as_python_spells(text: str) -> str:
+    """A number with an exponent, of which files write 1e-7 where Python writes 1e-07."""
+    return repr(float(text)) if _SCIENTIFIC.fullmatch(text) else text
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -207,7 +217,7 @@ def _instant(cell: Any) -> Any:
 def _check_models(asked: Asked, given: Given, shown: list[int], hidden: list[int]) -> None:
     labels = {number: _labels(asked, given, number) for number in range(len(given.rows))}
     others = [row for row in range(len(asked.rows)) if row not in asked.members]
-    gone = sorted(asked.members - {given.origin[number] for number in shown})
+    suppressed = gone = sorted(asked.members - {given.origin[number] for number in shown})
     if asked.suppressed_rows == "keep cells":
         gone = sorted(set(gone) - {given.origin[number] for number in hidden})
     visible = shown + (hidden if asked.suppressed_rows == "keep cells" else [])
@@ -227,7 +237,7 @@ def _check_models(asked: Asked, given: Given, shown: list[int], hidden: list[int
             classes[row].append(place)
     levels = (0,) * len(asked.known)
     # Of people whose like are in the release, but suppressed, the models that speak of presence say nothing.
-    unsaid = {_outside(asked, given, row) for row in gone} if others else set()
+    unsaid = {_outside(asked, given, row) for row in suppressed} if others else set()
     judged = [cls for row, cls in classes.items() if cls[0] < len(visible) or row not in unsaid]
     for cls in judged:
         for model in asked.models:
@@ -252,6 +262,8 @@ def _text(given: Given, value: Any) -> Value:
     text = text_of(value)
     if given.loose and isinstance(value, dt.datetime):
         text = value.isoformat().removesuffix("T00:00:00")
+    if given.spelled and text is not None:
+        text = _as_python_spells(text)
     return (text or None) if given.spelled or given.loose else text
 
 

@@ -1,4 +1,4 @@
-"""One table with every type, a plan for it, and what is compared of what comes out."""
+"""Tables of people: one with every type, a plan for it, and what is compared of what comes out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 import veil
@@ -106,3 +107,19 @@ def _shortest(text: str) -> str:
 
 def in_memory(table: pa.Table, options: dict[str, Any]) -> Any:
     return veil.anonymize(table, **options)
+
+
+def visits(people: int, seed: int, wards: Sequence[float]) -> pa.Table:
+    """Some rows for each of some people, in two wards by their chances; `note` tells every row apart."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(people), rng.integers(1, 5, people))
+    who = who[rng.permutation(who.size)]
+    return pa.table(
+        {
+            "patient": [f"P{each:03}" for each in who],
+            "age": 20 + rng.integers(0, 40, people)[who],
+            "ward": rng.choice(["a", "b"], who.size, p=wards),
+            "diagnosis": rng.choice(["flu", "cold", "gout"], who.size),
+            "note": np.arange(who.size),
+        }
+    )

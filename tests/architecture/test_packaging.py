@@ -1,0 +1,56 @@
+"""What is said about the package in several places is the same everywhere."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+
+from veil.base.version import __version__
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def recipe() -> dict[str, object]:
+    """The conda recipe, with its one variable filled in."""
+    text = (ROOT / "packaging/conda/meta.yaml").read_text()
+    text = re.sub(r"^{%.*%}$", "", text, flags=re.MULTILINE)
+    text = text.replace("{{ version }}", PROJECT["version"]).replace("{{ PYTHON }}", "python")
+    found: dict[str, object] = yaml.safe_load(text)
+    return found
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    version = PROJECT["version"]
+    assert __version__ == version
+    assert f'{{% set version = "{version}" %}}' in (ROOT / "packaging/conda/meta.yaml").read_text()
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version
+
+
+def test_conda_needs_what_pip_needs() -> None:
+    run = recipe()["requirements"]["run"]  # type: ignore[index]
+    needed = {each.replace(">=", " >=") for each in PROJECT["dependencies"]}
+    assert set(run) == needed | {f"python {PROJECT['requires-python']}"}
+
+
+def test_the_container_installs_extras_that_exist_and_runs_a_command_that_does() -> None:
+    text = (ROOT / "Containerfile").read_text()
+    extras = re.search(r"/src\[([\w,]+)\]", text)
+    assert extras is not None
+    assert set(extras[1].split(",")) <= PROJECT["optional-dependencies"].keys()
+    assert '"veil", "workbench", "--port"' in text
+
+
+def test_the_wheel_says_what_it_is() -> None:
+    assert PROJECT["license"] == "Apache-2.0"
+    assert len(PROJECT["classifiers"]) == len(set(PROJECT["classifiers"])) > 10
+    assert "Operating System :: OS Independent" in PROJECT["classifiers"]
+    assert PROJECT["readme"] == "README.md"
+
+
+def test_relative_links_of_the_readme_lead_somewhere() -> None:
+    for link in re.findall(r"\]\((?!http)([^)#]+)", (ROOT / "README.md").read_text()):
+        assert (ROOT / link).exists(), link

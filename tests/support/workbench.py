@@ -1,0 +1,92 @@
+"""A workbench to ask: in this process, or as `veil workbench` in one of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2 as httpx
+from starlette.testclient import TestClient
+
+from veil.web.app import create_app
+from veil.web.workbench import Workbench
+
+ADDRESS = "http://127.0.0.1:8000"
+TOKEN = "t" * 40
+
+
+class Client(TestClient):
+    """Somebody who asks a workbench of this process, with a session of their own."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        super().__init__(create_app(workbench), base_url=ADDRESS, raise_server_exceptions=False)
+        answer = self.post("/api/v1/session", headers={"Authorization": f"Bearer {workbench.token}"})
+        assert answer.status_code == 200, answer.text
+
+    def done(self, answer: httpx.Response) -> dict[str, Any]:
+        """Wait for a job that was started, and return it."""
+        assert answer.status_code == 202, answer.text
+        job = answer.json()
+        end = time.monotonic() + 300
+        while job["state"] == "running":
+            assert time.monotonic() < end
+            time.sleep(0.02)
+            job = self.get(f"/api/v1/jobs/{job['id']}").json()
+        return job
+
+    def result(self, answer: httpx.Response) -> dict[str, Any]:
+        """Wait for a job, which must not fail, and return its result."""
+        job = self.done(answer)
+        assert job["state"] == "done", job
+        return job["result"]
+
+    def send_table(self, name: str, content: bytes) -> httpx.Response:
+        """Send a table."""
+        return self.post("/api/v1/tables", content=content, headers={"Veil-File-Name": name})
+
+    def open(self, text: str, name: str = "table.csv") -> str:
+        """Send a CSV file, and return the number of the table."""
+        return str(self.result(self.send_table(name, text.encode()))["table"])
+
+    def change(self, **changes: Any) -> dict[str, Any]:
+        """Change the plan."""
+        answer = self.patch("/api/v1/plan", json={"words": "test", "set": changes})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+
+@contextlib.contextmanager
+def workbench(**options: Any) -> Iterator[Workbench]:
+    """A workbench that is gone afterwards."""
+    made = Workbench(host="127.0.0.1", port=8000, token=TOKEN, **options)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@contextlib.contextmanager
+def process(*arguments: str, temporary: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`veil workbench` as a process whose private folder is made in `temporary`; and its address, token included."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "veil.cli", "workbench", "--no-browser", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
+    try:
+        assert server.stdout is not None
+        found = re.search(r"http://\S+", server.stdout.readline())
+        assert found is not None, server.stderr and server.stderr.read()
+        yield server, found.group()
+    finally:
+        server.terminate()
+        server.communicate(timeout=60)

@@ -110,7 +110,8 @@ $(BIN)/python:
 	@$(PYTHON) -m venv --clear $(VENV) \
 	  || { rm -rf $(VENV); echo "No virtual environment could be made; on Debian: apt install python3-venv"; exit 1; }
 
-# Wheels only and every hash checked; then Veil itself, from this checkout.
+# Wheels only, every hash checked, and nothing resolved anew: an older pip takes `coverage[toml]` of a locked package
+# for a wish of its own and refuses the lock on the day a newer version appears. Then Veil itself, from this checkout.
 $(RUNTIME): requirements.lock pyproject.toml | $(BIN)/python
 	@echo "Installing what Veil needs into $(VENV) ..."
 	@$(INSTALL) --only-binary :all: --no-deps --require-hashes -r requirements.lock

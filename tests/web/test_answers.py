@@ -682,6 +682,16 @@ def test_a_file_that_was_not_understood_is_sent_with_how_to_read_it(client):
     assert wrong.status_code == 422
 
 
+def test_how_to_read_a_file_that_was_not_understood_is_proposed(client):
+    content = "Klinikum\nAufnahmen;;\n\nName;Kosten\nJörg;1.664,71\nKäthe;770,27\n".encode("cp1252")
+    told = client.post("/api/v1/tables/look", content=content).json()
+    assert told["lines"][4] == "Jörg;1.664,71"
+    headers = {"Veil-File-Name": "t.csv", "Veil-Format": json.dumps(told["format"])}
+    table = client.result(client.post("/api/v1/tables", content=content, headers=headers))["table"]
+    assert client.get(f"/api/v1/tables/{table}").json()["columns"] == ["Name", "Kosten"]
+    assert client.post("/api/v1/tables/look", content=b"x" * 200_000).status_code == 413
+
+
 def test_hierarchies_are_shared_with_python():
     """What the page sends is a hierarchy of a recipe."""
     assert Recipe(**RECIPE).plan().quasi_identifiers["age"] == h.intervals(5, 10, 20)

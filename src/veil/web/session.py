@@ -192,7 +192,16 @@ def _format_told(format: Format | None) -> dict[str, Any] | None:
     if isinstance(format, Csv):
         told |= {
             name: getattr(format, name)
-            for name in ("separator", "encoding", "decimal", "skip", "header", "missing", "types")
+            for name in (
+                "separator",
+                "encoding",
+                "decimal",
+                "thousands",
+                "skip",
+                "header",
+                "missing",
+                "types",
+            )
         }
     return told
 

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import veil
+from veil.api.open import tallied
 from veil.api.release import Release
 from veil.dp.accountant import Accountant
 from veil.engines.relation import Relation
@@ -90,7 +91,8 @@ class OpenTable:
     @functools.cached_property
     def repeated(self) -> tuple[Repeated, ...]:
         """What tells that rows are about the same people."""
-        return find_repeats(self.arrow)
+        # Of all rows that an engine holds: among some of very many, hardly anybody is there twice.
+        return find_repeats(tallied(self.arrow if self.held is None else self.held))
 
     @functools.cached_property
     def _singling_out(self) -> SinglingOut:

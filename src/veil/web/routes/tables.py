@@ -14,6 +14,7 @@ from veil.api.open import Place as PlaceOf
 from veil.api.open import find_relation, place_of
 from veil.base.declare import explain
 from veil.errors import ParameterError, VeilError
+from veil.plan.plan import ASK
 from veil.recipe import Project
 from veil.recipe.project import ARX_SUFFIX, SUFFIX
 from veil.synthetic import patients
@@ -197,7 +198,10 @@ def _about(session: Session, table: OpenTable) -> dict[str, Any]:
     """Return the change by which the plan is about a table; what was decided of columns that it has too stays."""
     there, draft = set(table.arrow.column_names), session.history.draft
     gone = {name: None for name in [*draft.roles, *draft.hierarchies, *draft.levels] if name not in there}
-    return {"table": table.id, "roles": gone, "hierarchies": gone, "levels": gone}
+    made = {"table": table.id, "roles": gone, "hierarchies": gone, "levels": gone, "treatments": gone}
+    if draft.person not in there and gone:  # who the rows of another table are about is asked anew
+        made["person"] = ASK
+    return made | {"models": [each for each in draft.models if each.get("attribute") in {None, *there}]}
 
 
 @router.get("/{id}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import secrets
 import shutil
 import threading
@@ -27,7 +28,7 @@ from veil.plan.prepare import distinct_values
 from veil.risk import Proposal, Repeated, SingledOut, SinglingOut, find_repeats, propose_roles, singled_out
 from veil.tables import Csv, Format, Source
 from veil.tables.profile import ColumnProfile
-from veil.web.draft import History
+from veil.web.draft import KEY_FILE, History
 from veil.web.jobs import Job
 from veil.web.problems import Refused, not_found
 
@@ -230,6 +231,8 @@ class Session:
         self.history = History()
         self.budgets = {} if budgets is None else budgets
         """What may still be spent on each table, by its fingerprint: the same for all sessions, as people are."""
+        self.key_file: Path | None = None
+        """The secret key of pseudonyms, which is here and nowhere else, and goes with the session."""
         self.lock = threading.RLock()
 
     # --- finding things: what belongs to another session is as little here as what never was
@@ -305,6 +308,17 @@ class Session:
             self.releases = {id: each for id, each in self.releases.items() if each.table is not table}
             if self.history.draft.table == table.id:
                 self.history = History()
+
+    def keep_key(self, key: str | None) -> None:
+        """Take the key of pseudonyms, or forget it."""
+        path = self.folder / KEY_FILE
+        path.unlink(missing_ok=True)
+        if key is not None:
+            with open(
+                os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
+            ) as file:
+                file.write(key)
+        self.key_file = None if key is None else path
 
     @property
     def is_busy(self) -> bool:

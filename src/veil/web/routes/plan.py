@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import secrets
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -9,6 +12,7 @@ import pyarrow as pa
 from fastapi import APIRouter
 from pydantic import Field
 
+from veil.base.keys import read_key
 from veil.errors import ParameterError, VeilError
 from veil.hierarchies import preview, propose
 from veil.models import KAnonymity
@@ -16,7 +20,7 @@ from veil.plan.plan import ASK, Plan
 from veil.recipe.as_code import masking_code, python_code
 from veil.recipe.document import document_text, parse
 from veil.recipe.recipe import Recipe
-from veil.web.draft import Draft, checked_recipe, checked_steps
+from veil.web.draft import KEY_FILE, Draft, checked_recipe, checked_steps
 from veil.web.problems import Refused
 from veil.web.routes.base import Body, InSession
 from veil.web.routes.tables import Name
@@ -31,11 +35,13 @@ def plan_told(session: Session) -> dict[str, Any]:
     table = session.tables.get(draft.table or "")
     columns = [] if table is None else list(table.arrow.column_names)
     missing = draft.missing(columns)
-    made |= {"missing": missing, "problem": None, "code": None}
+    if draft.keyed and draft.pseudonyms and session.key_file is None:
+        missing = [*missing, {"step": "roles", "what": "no key"}]
+    made |= {"missing": missing, "problem": None, "code": None, "has_key": session.key_file is not None}
     if not missing and table is not None:
         try:
             if draft.way == "masks":
-                made["code"] = _masking_code(draft, table.name)
+                made["code"] = _masking_code(draft, table.name, session.key_file)
             else:
                 recipe = checked_recipe(draft.recipe())
                 recipe.plan().check_columns(columns)
@@ -45,17 +51,19 @@ def plan_told(session: Session) -> dict[str, Any]:
     return made
 
 
-def _masking_code(draft: Draft, table: str) -> dict[str, str]:
+def _masking_code(draft: Draft, table: str, key: Path | None) -> dict[str, str]:
     document = draft.document()
     person = {} if document["person"] == ASK else {"person": document["person"]}
     recipe = {"input": table, "output": "release.csv", **person, "steps": document["steps"]}
     # A recipe of masking methods cannot leave columns out: one that names people would be in what it makes.
     text = "" if document["without"] else document_text(recipe)
+    steps = [
+        dataclasses.replace(each, key=None, key_file=KEY_FILE) if getattr(each, "key", None) else each  # type: ignore[type-var]
+        for each in checked_steps(document["steps"], key)
+    ]
     return {
         "recipe": text,
-        "python": masking_code(
-            checked_steps(draft.masks), table, person=document["person"], without=document["without"]
-        ),
+        "python": masking_code(steps, table, person=document["person"], without=document["without"]),
         "command": "" if document["without"] else "veil mask recipe.yaml",
     }
 
@@ -106,6 +114,33 @@ def redo(session: InSession) -> dict[str, Any]:
         return plan_told(session)
 
 
+class Secret(Body):
+    """The key of pseudonyms in hexadecimal text; without one, a new one is made."""
+
+    key: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+
+
+@router.put("/plan/key")
+def keep_key(secret: Secret, session: InSession) -> dict[str, Any]:
+    """Take the key of pseudonyms, or make one. A new one is in this answer, and in no other one: keep it.
+
+    It is in no recipe, project or log, and goes with the session.
+    """
+    made = secrets.token_hex(32) if secret.key is None else None
+    key = read_key(made or secret.key, None, None).hex()
+    with session.lock:
+        session.keep_key(key)
+    return {"key": made, "file": KEY_FILE}
+
+
+@router.delete("/plan/key")
+def forget_key(session: InSession) -> dict[str, Any]:
+    """Forget the key of pseudonyms."""
+    with session.lock:
+        session.keep_key(None)
+    return {"forgotten": True}
+
+
 class Text(Body):
     """A recipe as text."""
 
@@ -150,7 +185,9 @@ def write(recipe: Text, session: InSession) -> dict[str, Any]:
             {
                 "roles": roles,
                 "treatments": dict.fromkeys(session.history.draft.treatments)
-                | {name: how for name, how in plan.identifying.items() if how == "mask"},
+                | {name: how for name, how in plan.identifying.items() if how != "remove"},
+                "keyed": plan.pseudonym_key is not None,
+                "knows": plan.knows,
                 "hierarchies": hierarchies,
                 "levels": dict.fromkeys(session.history.draft.levels) | bounds,
                 "models": spelled["models"],

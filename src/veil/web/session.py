@@ -24,6 +24,7 @@ import veil
 from veil.api.release import Release
 from veil.dp.accountant import Accountant
 from veil.engines.relation import Relation
+from veil.hierarchies import uncovered
 from veil.plan.prepare import distinct_values
 from veil.risk import Proposal, Repeated, SingledOut, SinglingOut, find_repeats, propose_roles, singled_out
 from veil.tables import Csv, Format, Source
@@ -62,6 +63,7 @@ class OpenTable:
         self._distinct: dict[str, tuple[pa.Array, NDArray[np.int64]]] = {}
         self._singled: dict[tuple[frozenset[str], str | None], SingledOut] = {}
         self._orders: dict[tuple[str, bool], NDArray[np.int64]] = {}
+        self._uncovered: dict[str, tuple[str, tuple[str, ...]]] = {}
 
     @property
     def arrow(self) -> pa.Table:
@@ -108,6 +110,13 @@ class OpenTable:
         if name not in self._distinct:
             self._distinct[name] = distinct_values(self.require(name))
         return self._distinct[name]
+
+    def uncovered(self, name: str, builder: Any) -> tuple[str, ...]:
+        """Return the values of a column that a hierarchy does not cover; found out once for each hierarchy."""
+        asked = repr(builder)
+        if self._uncovered.get(name, ("", ()))[0] != asked:
+            self._uncovered[name] = asked, uncovered(builder, self.distinct(name)[0])
+        return self._uncovered[name][1]
 
     def singled_out(self, columns: list[str], person: str | None) -> SingledOut:
         """Tell how many people some columns single out; each question is answered once."""

@@ -269,3 +269,15 @@ def test_adult():
         set(zip(*(table[name].to_pylist() for name in names), strict=True))
     )
     assert len(found.attributes) == 255
+
+
+def test_weights_and_households_of_a_release_may_be_columns_of_its_input_only():
+    table = pa.table({"age": [20, 20, 30, 30], "w": [4.0, 6.0, 2.0, 8.0], "home": ["a", "b", "a", "b"]})
+    plan = {"quasi_identifiers": {"age": h.identity()}, "models": KAnonymity(2), "person": None}
+    kept = veil.anonymize(table, **plan, insensitive=["w", "home"])
+    left = veil.anonymize(table, **plan, others="drop")
+    expected = analyze(kept, weights="w", household="home").to_dict()["individual"]
+    found = analyze(left, weights="w", household="home").to_dict()["individual"]
+    for part in (lambda each: each, lambda each: each["household"]):
+        numbers = {name: value for name, value in part(expected).items() if name != "household"}
+        assert {name: part(found)[name] for name in numbers} == pytest.approx(numbers)

@@ -35,6 +35,7 @@ from veil.hierarchies._builders import Builds as Builds
 from veil.hierarchies._builders import reads_data as reads_data
 from veil.hierarchies._categories import Categories as Categories
 from veil.hierarchies._categories import categories as categories
+from veil.hierarchies._coverage import uncovered as uncovered
 from veil.hierarchies._dates import Dates as Dates
 from veil.hierarchies._dates import dates as dates
 from veil.hierarchies._intervals import Bounds as Bounds
@@ -48,6 +49,8 @@ from veil.hierarchies._ordering import ordering as ordering
 from veil.hierarchies._preview import Preview as Preview
 from veil.hierarchies._preview import preview as preview
 from veil.hierarchies._priority import Priority as Priority
+from veil.hierarchies._proposals import Proposed as Proposed
+from veil.hierarchies._proposals import proposals as proposals
 from veil.hierarchies._redaction import Redaction as Redaction
 from veil.hierarchies.hierarchy import Hierarchy as Hierarchy
 
@@ -99,6 +102,7 @@ if not TYPE_CHECKING:
         "Interval",
         "Label",
         "Preview",
+        "Proposed",
         "auto",
         "categories",
         "dates",
@@ -108,11 +112,13 @@ if not TYPE_CHECKING:
         "ordering",
         "preview",
         "priority",
+        "proposals",
         "propose",
         "read",
         "reads_data",
         "redaction",
         "suppression",
         "table",
+        "uncovered",
         *BUILDERS.names,
     ]

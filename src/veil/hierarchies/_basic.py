@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy.typing as npt
@@ -83,6 +83,10 @@ class File(Builder):
         """Read and check the file."""
         return Hierarchy.read(self.path, separator=self.separator, header=self.header, encoding=self.encoding)
 
+    def written_down(self) -> Collection[str | None] | None:
+        """The first cell of each line."""
+        return set(self.read().labels[0])
+
     def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
         """Nothing: no parameter names a value."""
         return {}
@@ -105,6 +109,10 @@ class Table(Builder):
     kind: Literal["table"] = Field(default="table", repr=False, kw_only=True)
 
     reads_data: ClassVar[str | None] = None
+
+    def written_down(self) -> Collection[str | None] | None:
+        """The first cell of each row."""
+        return {row[0] for row in self.rows}
 
     def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
         """Its rows, each of which begins with a value."""

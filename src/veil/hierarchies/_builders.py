@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy.typing as npt
@@ -37,6 +37,10 @@ class Builder:
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Make the hierarchy for the distinct `values` of a column, given how often each occurs."""
         raise NotImplementedError
+
+    def written_down(self) -> Collection[str | None] | None:
+        """Return the values that are written down one by one; None if there are none, and every value has its place."""
+        return None
 
     def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
         """Return the parameters that a report keeps back, each with the values of the column that it names.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy.typing as npt
@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from typing_extensions import TypeAliasType
 
 from veil.base.declare import declared
-from veil.errors import did_you_mean
+from veil.errors import HierarchyError, did_you_mean
 from veil.hierarchies._builders import Builder, Shown
 from veil.hierarchies._common import natural_order, present
 from veil.hierarchies._labels import Text
@@ -68,6 +68,35 @@ class Categories(Builder):
         if next(self._rows(), None) is None:
             raise ValueError("Categories needs at least one value")
         return self
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy) -> Categories:
+        """Return a hierarchy as a tree of names, which can be changed by hand. The missing value needs no name.
+
+        >>> made = Categories.of(Hierarchy.from_rows([["1", "odd", "*"], ["2", "even", "*"], ["3", "odd", "*"]]))
+        >>> made.tree
+        {'odd': ['1', '3'], 'even': ['2']}
+        """
+        rows = [[str(label) for label in row] for row in hierarchy.to_rows() if row[0] is not None]
+        if not rows:
+            raise HierarchyError("a hierarchy without values has no groups")
+        height = len(rows[0])
+        # The root needs no name, as it is added again, unless there is nothing else.
+        if height > 2 and {row[-1] for row in rows} == {ROOT}:
+            height -= 1
+        if height < 2:
+            return cls(tree={ROOT: [row[0] for row in rows]})
+        tree: dict[str, Any] = {}
+        for row in rows:
+            node = tree
+            for name in reversed(row[2:height]):
+                node = node.setdefault(name, {})
+            node.setdefault(row[1], []).append(row[0])
+        return cls(tree=tree)
+
+    def written_down(self) -> Collection[str | None] | None:
+        """The values of the tree; None if all others have a name, too."""
+        return {row[0] for row in self._rows()} if self.other is None else None
 
     def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
         """Everything in which values are written down."""

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import NoReturn
 
+import pyarrow as pa
+
 from veil.errors import HierarchyError
+from veil.tables.text import canonical_text
 
 SHOWN = 5
 
@@ -26,6 +29,22 @@ def complain_uncovered(
         f"the hierarchy of column {column!r} does not cover {len(uncovered)} of its {total} distinct values: "
         f"{named}{rest}. {way_out}"
     )
+
+
+def uncovered(builder: object, values: pa.Array) -> tuple[str, ...]:
+    """Return the values of a column that a hierarchy which is written down value by value does not have.
+
+    Those that are made from the data cover all of it. Nor does the missing value have to be written down.
+
+    >>> from veil import hierarchies as h
+    >>> uncovered(h.categories({"Europe": ["AT", "DE"]}), pa.array(["AT", "JP", None]))
+    ('JP',)
+    """
+    written = getattr(builder, "written_down", lambda: None)()
+    if written is None:
+        return ()
+    texts = canonical_text(values.drop_null())
+    return tuple(text for text in texts if text is not None and text not in written)
 
 
 def near_miss(uncovered: Sequence[str | None], domain: Sequence[str | None]) -> str | None:

@@ -13,6 +13,7 @@ from veil.errors import PlanError
 from veil.models import PrivacyModel
 from veil.models.presence import sizes_in_population
 from veil.models.subset import subset_of
+from veil.outcome.outcome import outcome_of
 from veil.plan.plan import Knows
 from veil.population import REGIONS, Population, population_of
 from veil.published.table import Published
@@ -154,7 +155,8 @@ def analyze(
     subset
         The rows of the source that are released, if not all; the whole source is then the population.
     weights, household
-        Columns with the sampling weight of each record and with the household it belongs to.
+        Columns with the sampling weight of each record and with the household it belongs to. Of a release, columns of its
+        input will do, whether they are published or not.
     threshold
         Risk above which a record is at risk.
     models
@@ -212,12 +214,13 @@ def analyze(
             "`weights` and `household` tell of single records, and the table of an engine is looked at by combinations "
             "of cells: read it into memory first"
         )
-    check_columns(published.table, individuals)
-    drawn = None if weights is None else class_weights(made, published.table, weights)
+    table = _with_columns_of_input(published.table, source, individuals)
+    check_columns(table, individuals)
+    drawn = None if weights is None else class_weights(made, table, weights)
     matched, stands_for = sum_matches(made, drawn)
     individual = None
     if weights is not None or household is not None:
-        living = None if household is None else published.table[household]
+        living = None if household is None else table[household]
         individual = individual_risk_from(made, matched, stands_for, living)
     return RiskAnalysis(
         made.names,
@@ -232,6 +235,17 @@ def analyze(
         special.score(sampling_fraction),
         individual,
     )
+
+
+def _with_columns_of_input(table: pa.Table, source: Any, names: Iterable[str]) -> pa.Table:
+    """Add columns that a release has left out, from the rows that its own were made of."""
+    released = outcome_of(source)
+    if released is None:
+        return table
+    for name in names:
+        if name not in table.column_names and name in released.source.table.column_names:
+            table = table.append_column(name, released.source.table[name].take(pa.array(released.origins)))
+    return table
 
 
 def _subsets(made: Grouped, largest: int, counted: bool) -> tuple[tuple[AttributeRisk, ...], Hunt]:

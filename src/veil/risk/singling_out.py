@@ -17,11 +17,31 @@ from veil.tables.columns import is_list
 
 @dataclass(frozen=True)
 class SingledOut:
-    """Records that are alone with their values in some columns, and their share of all records."""
+    """Records that are alone with their values in some columns, and their share of all records.
+
+    `distinction` is the number of different combinations for each record, `separation` the share of all pairs of records
+    that these columns tell apart.
+    """
 
     columns: tuple[str, ...]
     records: int
     share: float
+    distinction: float
+    separation: float
+
+    @classmethod
+    def of(cls, columns: tuple[str, ...], sizes: NDArray[np.int64]) -> SingledOut:
+        """Count by how many records have each combination."""
+        alone, records = int(np.count_nonzero(sizes == 1)), int(sizes.sum())
+        pairs = records * (records - 1)
+        alike = int((sizes.astype(np.float64) * (sizes - 1)).sum())
+        return cls(
+            columns,
+            alone,
+            alone / max(1, records),
+            sizes.size / max(1, records),
+            1 - alike / pairs if pairs else 0.0,
+        )
 
 
 def singled_out(source: Any, columns: str | Iterable[str], *, person: str | None = None) -> SingledOut:
@@ -31,13 +51,11 @@ def singled_out(source: Any, columns: str | Iterable[str], *, person: str | None
 
     >>> import pyarrow as pa
     >>> singled_out(pa.table({"age": [20, 20, 30], "sex": ["f", "m", "f"]}), ["age"])
-    SingledOut(columns=('age',), records=1, share=0.3333333333333333)
+    SingledOut(columns=('age',), records=1, share=0.3333333333333333, distinction=0.6666666666666666, separation=0.66...)
     """
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     published = published_of(source, names, untouched=True, person=person).by_one_row()
-    sizes = published.sizes
-    alone = int(np.count_nonzero(sizes == 1))
-    return SingledOut(names, alone, alone / max(1, int(sizes.sum())))
+    return SingledOut.of(names, published.sizes)
 
 
 class SinglingOut:
@@ -69,8 +87,7 @@ class SinglingOut:
             size *= number
         key.sort()
         changes = np.flatnonzero(np.diff(key, prepend=-1, append=-1))
-        alone = int(np.count_nonzero(np.diff(changes) == 1))
-        return SingledOut(names, alone, alone / max(1, self.table.num_rows))
+        return SingledOut.of(names, np.diff(changes))
 
     def _coded(self, name: str) -> tuple[int, NDArray[np.int64]]:
         if name not in self._codes:

@@ -10,6 +10,7 @@ import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -19,12 +20,16 @@ from veil.errors import ParameterError
 from veil.hierarchies import File
 from veil.models.subset import Matching
 from veil.outcome.method import Method
-from veil.plan.plan import ASK
+from veil.plan.plan import ASK, Plan
 from veil.recipe import Recipe
 from veil.recipe.masking import MaskingRecipe
 from veil.web.problems import Refused
 
 Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive", "drop"]
+Treatment = Literal["remove", "mask", "pseudonym"]
+
+KEY_FILE = "pseudonyms.key"
+"""What a recipe calls the file of the key. Here the key is in the session alone, and no file of this name is read."""
 
 MOST_CHANGES = 500
 """Changes that can be undone."""
@@ -46,10 +51,22 @@ class Draft(BaseModel):
 
     table: str | None = None
     roles: dict[str, Role] = Field(default_factory=dict)
-    treatments: dict[str, Literal["remove", "mask"]] = Field(default_factory=dict)
+    treatments: dict[str, Treatment] = Field(default_factory=dict)
+    keyed: Annotated[bool, Field(description="pseudonyms with the key of the session, not random ones")] = (
+        False
+    )
     hierarchies: dict[str, Any] = Field(default_factory=dict)
     levels: dict[str, tuple[int, int | None]] = Field(default_factory=dict)
     person: str | None = ASK
+    knows: Literal["one row", "all rows"] = "one row"
+    weights: Annotated[str | None, Field(description="column of sampling weights, for Risk")] = None
+    household: Annotated[str | None, Field(description="column that tells who lives together, for Risk")] = (
+        None
+    )
+    response: Annotated[str | None, Field(description="column that is to be predicted, for Use")] = None
+    linked: Annotated[
+        dict[str, str], Field(description="columns whose cells are left out with those of another, for masks")
+    ] = Field(default_factory=dict)
     models: list[dict[str, Any]] = Field(default_factory=list, max_length=100)
     preset: str | None = None
     quality: Any = "loss"
@@ -87,18 +104,44 @@ class Draft(BaseModel):
             found.append({"step": "promises", "what": "no promise"})
         return found
 
+    @property
+    def pseudonyms(self) -> list[str]:
+        """The identifying columns that get pseudonyms: in a search the one that tells people apart, if any."""
+        named = [name for name in self.columns("identifying") if self.treatments.get(name) == "pseudonym"]
+        return [name for name in named if self.way == "masks" or name == self.person]
+
     def _identifying(self) -> list[str] | dict[str, str]:
-        named = [name for name in self.columns("identifying") if name != self.person]
+        named = [
+            name for name in self.columns("identifying") if name != self.person or name in self.pseudonyms
+        ]
         how: dict[str, str] = {name: self.treatments.get(name, "remove") for name in named}
-        return how if "mask" in how.values() else named
+        return how if {"mask", "pseudonym"} & set(how.values()) else named
+
+    def steps(self) -> list[dict[str, Any]]:
+        """Return the masking methods: first pseudonyms, then those that were chosen, with what is linked."""
+        made: list[dict[str, Any]] = []
+        if self.pseudonyms:
+            kind = (
+                {"kind": "KeyedPseudonyms", "key_file": KEY_FILE}
+                if self.keyed
+                else {"kind": "RandomPseudonyms"}
+            )
+            made.append({**kind, "columns": self.pseudonyms})
+        for each in self.masks:
+            columns = each.get("columns", ())
+            along = {name: to for name, to in self.linked.items() if to in columns and name not in columns}
+            linked = along if each.get("kind") == "LocalSuppression" else {}
+            made.append({**each, "linked": linked} if linked else each)
+        return made
 
     def document(self) -> dict[str, Any]:
         """Return what is to be carried out: the recipe of a search, or the steps of masking methods."""
         if self.way == "search":
             return self.recipe()
         left = [*self.columns("identifying"), *self.columns("drop")]
+        left = [name for name in left if name not in self.pseudonyms]
         return {
-            "steps": self.masks,
+            "steps": self.steps(),
             "person": self.person,
             "without": [name for name in left if name != self.person],
             "quasi_identifiers": self.columns("quasi-identifying"),
@@ -126,6 +169,10 @@ class Draft(BaseModel):
         }
         if self.person != ASK:
             made["person"] = self.person
+        if self.person not in (ASK, None) and (self.knows == "all rows" or self.pseudonyms):
+            made["knows"] = "all rows"  # pseudonyms tell which rows belong together
+        if self.pseudonyms and self.keyed:
+            made["pseudonym_key"] = KEY_FILE
         optional = {"quasi_identifiers", "models", "person"}
         return {
             name: value for name, value in made.items() if name in optional or value not in ([], {}, None)
@@ -196,8 +243,17 @@ def _merged(target: Any, patch: Any) -> Any:
     return made
 
 
-_NULL_IS_A_VALUE = ("person", "time_limit", "local_recoding", "table", "preset")
-_MERGED = ("roles", "treatments", "hierarchies", "levels")
+_NULL_IS_A_VALUE = (
+    "person",
+    "time_limit",
+    "local_recoding",
+    "table",
+    "preset",
+    "weights",
+    "household",
+    "response",
+)
+_MERGED = ("roles", "treatments", "hierarchies", "levels", "linked")
 """What is changed column by column; everything else is replaced whole."""
 
 
@@ -211,6 +267,12 @@ def checked_recipe(data: Mapping[str, Any]) -> Recipe:
             kind="PlanError",
         )
     recipe = Recipe.model_validate(dict(data))
+    if recipe.pseudonym_key not in (None, KEY_FILE):
+        raise Refused(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            f"`pseudonym_key` names a secret of this machine: send the key for this session, and call it {KEY_FILE}",
+            kind="PlanError",
+        )
     for name, builder in recipe.quasi_identifiers.items():
         if isinstance(builder, File):
             raise Refused(
@@ -229,10 +291,34 @@ def checked_recipe(data: Mapping[str, Any]) -> Recipe:
     return recipe
 
 
-def checked_steps(steps: Sequence[Mapping[str, Any]]) -> list[Method]:
-    """Read masking methods that somebody has sent, and refuse those that name files or keys of this machine."""
+def with_key(plan: Plan, key: Path | None) -> Plan:
+    """Let a plan that has keyed pseudonyms find the key of the session."""
+    if plan.pseudonym_key != KEY_FILE:
+        return plan
+    return dataclasses.replace(plan, pseudonym_key=str(_required(key)))
+
+
+def _required(key: Path | None) -> Path:
+    if key is None:
+        raise Refused(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "the pseudonyms need a key, and this session has none: it is kept nowhere else, so give it again under Roles",
+            kind="PlanError",
+        )
+    return key
+
+
+def checked_steps(steps: Sequence[Mapping[str, Any]], key: Path | None = None) -> list[Method]:
+    """Read masking methods that somebody has sent, and refuse those that name files or keys of this machine.
+
+    Keyed pseudonyms that name the key of the session, which is in the file `key`, get it.
+    """
     methods: list[Any] = MaskingRecipe.model_validate({"steps": [dict(each) for each in steps]}).methods()
-    for method in methods:
+    for at, method in enumerate(methods):
+        if getattr(method, "key_file", None) == KEY_FILE:
+            secret = _required(key).read_text("ascii").strip()
+            methods[at] = dataclasses.replace(method, key_file=None, key=secret)
+            continue
         for field in dataclasses.fields(method):
             value = getattr(method, field.name)
             inside = list(value.values()) if isinstance(value, Mapping) else [value]

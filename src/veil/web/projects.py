@@ -65,7 +65,7 @@ def open_project(session: Session, project: Project, name: str, job: Job) -> dic
         with session.lock:
             now = session.history.draft
             draft = {**wanted, "table": now.table if table is None else session.add(table).id}
-            for part in ("roles", "treatments", "hierarchies", "levels"):
+            for part in ("roles", "treatments", "hierarchies", "levels", "linked"):
                 draft[part] = {
                     **dict.fromkeys(getattr(now, part)),
                     **draft[part],
@@ -108,7 +108,9 @@ def draft_of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
         roles |= dict.fromkeys([named] if isinstance(named, str) else named, role)
     treated = recipe.get("identifying")
     treatments = (
-        {name: how for name, how in treated.items() if how == "mask"} if isinstance(treated, Mapping) else {}
+        {name: how for name, how in treated.items() if how != "remove"}
+        if isinstance(treated, Mapping)
+        else {}
     )
     low, high = recipe.get("minimum_levels", {}), recipe.get("maximum_levels", {})
     levels = {name: [low.get(name, 0), high.get(name)] for name in {*low, *high}}
@@ -117,4 +119,12 @@ def draft_of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
         for name in Draft.model_fields
         if name in recipe and name not in ("table", "levels")
     }
-    return {**kept, "roles": roles, "treatments": treatments, "hierarchies": quasi, "levels": levels}
+    keyed = recipe.get("pseudonym_key") is not None
+    return {
+        **kept,
+        "keyed": keyed,
+        "roles": roles,
+        "treatments": treatments,
+        "hierarchies": quasi,
+        "levels": levels,
+    }

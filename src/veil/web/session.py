@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import secrets
 import shutil
 import threading
@@ -24,11 +25,12 @@ from veil.api.open import tallied
 from veil.api.release import Release
 from veil.dp.accountant import Accountant
 from veil.engines.relation import Relation
+from veil.hierarchies import uncovered
 from veil.plan.prepare import distinct_values
 from veil.risk import Proposal, Repeated, SingledOut, SinglingOut, find_repeats, propose_roles, singled_out
 from veil.tables import Csv, Format, Source
 from veil.tables.profile import ColumnProfile
-from veil.web.draft import History
+from veil.web.draft import KEY_FILE, History
 from veil.web.jobs import Job
 from veil.web.problems import Refused, not_found
 
@@ -62,6 +64,7 @@ class OpenTable:
         self._distinct: dict[str, tuple[pa.Array, NDArray[np.int64]]] = {}
         self._singled: dict[tuple[frozenset[str], str | None], SingledOut] = {}
         self._orders: dict[tuple[str, bool], NDArray[np.int64]] = {}
+        self._uncovered: dict[str, tuple[str, tuple[str, ...]]] = {}
 
     @property
     def arrow(self) -> pa.Table:
@@ -109,6 +112,13 @@ class OpenTable:
         if name not in self._distinct:
             self._distinct[name] = distinct_values(self.require(name))
         return self._distinct[name]
+
+    def uncovered(self, name: str, builder: Any) -> tuple[str, ...]:
+        """Return the values of a column that a hierarchy does not cover; found out once for each hierarchy."""
+        asked = repr(builder)
+        if self._uncovered.get(name, ("", ()))[0] != asked:
+            self._uncovered[name] = asked, uncovered(builder, self.distinct(name)[0])
+        return self._uncovered[name][1]
 
     def singled_out(self, columns: list[str], person: str | None) -> SingledOut:
         """Tell how many people some columns single out; each question is answered once."""
@@ -241,6 +251,8 @@ class Session:
         self.history = History()
         self.budgets = {} if budgets is None else budgets
         """What may still be spent on each table, by its fingerprint: the same for all sessions, as people are."""
+        self.key_file: Path | None = None
+        """The secret key of pseudonyms, which is here and nowhere else, and goes with the session."""
         self.lock = threading.RLock()
 
     # --- finding things: what belongs to another session is as little here as what never was
@@ -316,6 +328,17 @@ class Session:
             self.releases = {id: each for id, each in self.releases.items() if each.table is not table}
             if self.history.draft.table == table.id:
                 self.history = History()
+
+    def keep_key(self, key: str | None) -> None:
+        """Take the key of pseudonyms, or forget it."""
+        path = self.folder / KEY_FILE
+        path.unlink(missing_ok=True)
+        if key is not None:
+            with open(
+                os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
+            ) as file:
+                file.write(key)
+        self.key_file = None if key is None else path
 
     @property
     def is_busy(self) -> bool:

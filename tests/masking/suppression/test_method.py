@@ -268,3 +268,23 @@ def test_bad_input():
         InputError, match="column 'a' holds values of type struct<x: int64>, which cannot be compared"
     ):
         outcome(LocalSuppression("a", 2), pa.table({"a": pa.array([{"x": 1}, {"x": 2}])}))
+
+
+def test_linked_columns_lose_their_cell_where_another_one_does():
+    people = pa.table({"zip": ["1", "2", "2"], "region": ["a", "b", "b"], "note": ["x", "y", "z"]})
+    method = LocalSuppression("zip", 2, linked={"region": "zip"})
+    made = outcome(method, people)
+    assert made.table.to_pydict() == {
+        "zip": [None, "2", "2"],
+        "region": [None, "b", "b"],
+        "note": ["x", "y", "z"],
+    }
+    assert method.known_columns == ("zip",)
+    with pytest.raises(
+        ParameterError, match="`linked` of LocalSuppression links 'region' to 'zap', which is not in"
+    ):
+        LocalSuppression("zip", 2, linked={"region": "zap"})
+    with pytest.raises(
+        ParameterError, match="`linked` of LocalSuppression names 'zip', which is in `columns` itself"
+    ):
+        LocalSuppression(["zip", "region"], 2, linked={"zip": "region"})

@@ -44,6 +44,9 @@ class LocalSuppression(Method):
     Of columns that are equally important, one with more different values goes first, then one named later. With
     "matches_everything", no single cell could be shown again.
 
+    A column that tells what another one does, such as the region of a postal code, is linked to it: where the cell of
+    one is left out, so is that of the other. It is not looked at otherwise, so that it should be no quasi-identifier.
+
     >>> people = pa.table({"sex": ["f", "m", "m", "f", "f"], "school": ["high", "high", "high", "low", "low"]})
     >>> LocalSuppression(["sex", "school"], 2).mask(people, Randomness()).table["school"].to_pylist()
     [None, 'high', 'high', 'low', 'low']
@@ -58,6 +61,12 @@ class LocalSuppression(Method):
     missing: Annotated[
         Literal["matches_everything", "own_value"], Field(description="what a missing cell looks like")
     ] = "matches_everything"
+    linked: Annotated[
+        dict[str, str],
+        Field(
+            description="columns that lose their cell wherever another one, of `columns`, does: which one, by column"
+        ),
+    ] = Field(default_factory=dict)
     kind: Literal["LocalSuppression"] = Field(default="LocalSuppression", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage",)
@@ -70,10 +79,24 @@ class LocalSuppression(Method):
                 raise ValueError(
                     f"`importance` of LocalSuppression names {name!r}, which is not in `columns`.{hint}"
                 )
+        for name, to in self.linked.items():
+            if name in self.columns:
+                raise ValueError(
+                    f"`linked` of LocalSuppression names {name!r}, which is in `columns` itself: take it out of one of them"
+                )
+            if to not in self.columns:
+                raise ValueError(
+                    f"`linked` of LocalSuppression links {name!r} to {to!r}, which is not in `columns`."
+                    f"{did_you_mean(to, self.columns)}"
+                )
         return self
 
     @property
     def column_names(self) -> tuple[str, ...]:
+        return (*self.columns, *self.linked)
+
+    @property
+    def known_columns(self) -> tuple[str, ...]:
         return self.columns
 
     @property
@@ -102,14 +125,15 @@ class LocalSuppression(Method):
             hidden = few_cells(codes, self.k, weights)
         else:
             hidden = few_cells_in_people(codes, self.k, weights, people)
-        for at, name in enumerate(self.columns):
+        of = {name: at for at, name in enumerate(self.columns)}
+        for name, at in {**of, **{name: of[to] for name, to in self.linked.items()}}.items():
             column = column_of(table, name, self)
             shown = pa.array(np.where(hidden[:, at], -1, np.arange(len(column))), mask=hidden[:, at])
             table = replace_column(table, name, column.take(shown))
         facts = {
             "cells left out": int(hidden.sum()),
             "share of the cells": float(hidden.mean()),
-            **{f"left out of {name}": int(hidden[:, at].sum()) for at, name in enumerate(self.columns)},
+            **{f"left out of {name}": int(hidden[:, at].sum()) for name, at in of.items()},
         }
         return self.outcome(before, table, findings=[self._finding(table, person)], facts=facts)
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from veil.base.keys import VARIABLE
 from veil.base.spell import spell_value
 from veil.hierarchies import Builder, File, Hierarchy, Suppression
 from veil.models.base import PrivacyModel
@@ -45,6 +47,7 @@ def spell_recipe(
         quasi_identifiers={name: kept.get(name, Suppression()) for name in plan.quasi_identifiers},
         models=tuple(_bare(model) for model in plan.models),
         items=dict.fromkeys(plan.items),
+        pseudonym_key=_name_of(plan.pseudonym_key),
     )
     made = Recipe.of(stand_in, input=input, format=format).spell()
     made["quasi_identifiers"] = {
@@ -56,6 +59,11 @@ def spell_recipe(
         made["items"] = {name: each and withheld_hierarchy(each) for name, each in plan.items.items()}
     made["models"] = spell_models(plan.models, released)
     return made
+
+
+def _name_of(reference: str | None) -> str | None:
+    """What a key is called, without the folder that it lies in: that is nobody's business."""
+    return reference if reference is None or reference.startswith(VARIABLE) else Path(reference).name
 
 
 def spell_models(models: Iterable[PrivacyModel], released: pa.Table) -> list[dict[str, Any]]:

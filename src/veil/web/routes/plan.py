@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
+import secrets
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 from fastapi import APIRouter
+from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.keys import read_key
 from veil.errors import ParameterError, VeilError
-from veil.hierarchies import preview, propose
+from veil.hierarchies import Categories, Proposed, preview
+from veil.hierarchies import proposals as suggest
 from veil.models import KAnonymity
 from veil.plan.plan import ASK, Plan
 from veil.recipe.as_code import masking_code, python_code
 from veil.recipe.document import document_text, parse
 from veil.recipe.recipe import Recipe
-from veil.web.draft import Draft, checked_recipe, checked_steps
+from veil.tables.text import canonical_text
+from veil.web.draft import KEY_FILE, Draft, checked_recipe, checked_steps
 from veil.web.problems import Refused
 from veil.web.routes.base import Body, InSession
 from veil.web.routes.tables import Name
-from veil.web.session import Session
+from veil.web.session import OpenTable, Session
 
 router = APIRouter(tags=["plan"])
 
@@ -31,11 +39,17 @@ def plan_told(session: Session) -> dict[str, Any]:
     table = session.tables.get(draft.table or "")
     columns = [] if table is None else list(table.arrow.column_names)
     missing = draft.missing(columns)
-    made |= {"missing": missing, "problem": None, "code": None}
+    if table is not None and draft.way == "search" and (open_ := _uncovered(draft, table)):
+        after = [at for at, each in enumerate(missing) if each["step"] == "promises"]
+        told = {"step": "levels", "what": "not covered", "columns": ", ".join(open_)}
+        missing.insert(after[0] if after else len(missing), told)
+    made |= {"missing": missing, "problem": None, "code": None, "has_key": session.key_file is not None}
+    if draft.keyed and draft.pseudonyms and session.key_file is None:
+        missing.insert(0, {"step": "roles", "what": "no key"})
     if not missing and table is not None:
         try:
             if draft.way == "masks":
-                made["code"] = _masking_code(draft, table.name)
+                made["code"] = _masking_code(draft, table.name, session.key_file)
             else:
                 recipe = checked_recipe(draft.recipe())
                 recipe.plan().check_columns(columns)
@@ -45,17 +59,33 @@ def plan_told(session: Session) -> dict[str, Any]:
     return made
 
 
-def _masking_code(draft: Draft, table: str) -> dict[str, str]:
+def _uncovered(draft: Draft, table: OpenTable) -> list[str]:
+    """Return the columns with values that a hierarchy which is written down does not have."""
+    found = []
+    for name in draft.columns("quasi-identifying"):
+        spec = draft.hierarchies.get(name)
+        if isinstance(spec, Mapping) and spec.get("kind") in ("table", "categories"):
+            try:
+                builder = checked_recipe(_recipe(name, spec)).quasi_identifiers[name]
+            except (VeilError, Refused):
+                continue  # which is told once the plan is complete
+            found += [name] if table.uncovered(name, builder) else []
+    return found
+
+
+def _masking_code(draft: Draft, table: str, key: Path | None) -> dict[str, str]:
     document = draft.document()
     person = {} if document["person"] == ASK else {"person": document["person"]}
     recipe = {"input": table, "output": "release.csv", **person, "steps": document["steps"]}
     # A recipe of masking methods cannot leave columns out: one that names people would be in what it makes.
     text = "" if document["without"] else document_text(recipe)
+    steps = [
+        dataclasses.replace(each, key=None, key_file=KEY_FILE) if getattr(each, "key", None) else each  # type: ignore[type-var]
+        for each in checked_steps(document["steps"], key)
+    ]
     return {
         "recipe": text,
-        "python": masking_code(
-            checked_steps(draft.masks), table, person=document["person"], without=document["without"]
-        ),
+        "python": masking_code(steps, table, person=document["person"], without=document["without"]),
         "command": "" if document["without"] else "veil mask recipe.yaml",
     }
 
@@ -106,6 +136,33 @@ def redo(session: InSession) -> dict[str, Any]:
         return plan_told(session)
 
 
+class Secret(Body):
+    """The key of pseudonyms in hexadecimal text; without one, a new one is made."""
+
+    key: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+
+
+@router.put("/plan/key")
+def keep_key(secret: Secret, session: InSession) -> dict[str, Any]:
+    """Take the key of pseudonyms, or make one. A new one is in this answer, and in no other one: keep it.
+
+    It is in no recipe, project or log, and goes with the session.
+    """
+    made = secrets.token_hex(32) if secret.key is None else None
+    key = read_key(made or secret.key, None, None).hex()
+    with session.lock:
+        session.keep_key(key)
+    return {"key": made, "file": KEY_FILE}
+
+
+@router.delete("/plan/key")
+def forget_key(session: InSession) -> dict[str, Any]:
+    """Forget the key of pseudonyms."""
+    with session.lock:
+        session.keep_key(None)
+    return {"forgotten": True}
+
+
 class Text(Body):
     """A recipe as text."""
 
@@ -150,7 +207,9 @@ def write(recipe: Text, session: InSession) -> dict[str, Any]:
             {
                 "roles": roles,
                 "treatments": dict.fromkeys(session.history.draft.treatments)
-                | {name: how for name, how in plan.identifying.items() if how == "mask"},
+                | {name: how for name, how in plan.identifying.items() if how != "remove"},
+                "keyed": plan.pseudonym_key is not None,
+                "knows": plan.knows,
                 "hierarchies": hierarchies,
                 "levels": dict.fromkeys(session.history.draft.levels) | bounds,
                 "models": spelled["models"],
@@ -171,14 +230,66 @@ class Asked(Body):
 
 @router.post("/hierarchies/preview")
 def show(asked: Asked, session: InSession) -> dict[str, Any]:
-    """Tell what a hierarchy makes of a column, level by level."""
-    values, counts = session.table(asked.table).distinct(asked.column)
-    recipe = checked_recipe({"quasi_identifiers": {asked.column: asked.builder}, "models": [_ANY]})
-    made = preview(recipe.quasi_identifiers[asked.column], values, counts, asked.column)
-    return {"builder": recipe.spell()["quasi_identifiers"][asked.column], **made.to_dict()}
+    """Tell what a hierarchy makes of a column, level by level; values that it does not cover are named, and left out."""
+    table, builder = session.table(asked.table), _builder(asked)
+    open_ = table.uncovered(asked.column, builder)
+    made = preview(builder, *_covered(table, asked.column, open_), asked.column)
+    spelled = checked_recipe(_recipe(asked.column, asked.builder)).spell()["quasi_identifiers"][asked.column]
+    return {"builder": spelled, **made.to_dict(), "uncovered": list(open_[:MOST_NAMED]), "number": len(open_)}
+
+
+def _covered(table: OpenTable, column: str, uncovered: Collection[str]) -> tuple[pa.Array, NDArray[np.int64]]:
+    """Return the values of a column that a hierarchy covers, and how often each occurs; all if that is none of them."""
+    values, counts = table.distinct(column)
+    named = set(uncovered)
+    kept = np.array([each not in named for each in canonical_text(values)], np.bool_)
+    return (values.filter(pa.array(kept)), counts[kept]) if named and kept.any() else (values, counts)
+
+
+def _recipe(column: str, builder: Any) -> dict[str, Any]:
+    return {"quasi_identifiers": {column: builder}, "models": [_ANY]}
 
 
 _ANY = {"kind": "KAnonymity", "k": 2}
+
+
+MOST_NAMED = 500
+"""Values that are not covered and named; of more, how many there are."""
+
+
+@router.post("/hierarchies/coverage")
+def coverage(asked: Asked, session: InSession) -> dict[str, Any]:
+    """Tell how many levels a hierarchy has for a column, and which values it does not cover."""
+    table, builder = session.table(asked.table), _builder(asked)
+    open_ = table.uncovered(asked.column, builder)
+    values, counts = _covered(table, asked.column, open_)
+    levels = builder.build(values, counts, asked.column).height + 1 if len(values) else 0
+    return {
+        "levels": levels,
+        "values": len(table.distinct(asked.column)[0]),
+        "uncovered": list(open_[:MOST_NAMED]),
+        "number": len(open_),
+    }
+
+
+MOST_GROUPED = 5000
+
+
+@router.post("/hierarchies/groups")
+def groups(asked: Asked, session: InSession) -> dict[str, Any]:
+    """Write a hierarchy as groups of values, a tree of names that can be changed by hand."""
+    values, counts = session.table(asked.table).distinct(asked.column)
+    if len(values) > MOST_GROUPED:
+        raise ParameterError(
+            f"column {asked.column!r} has {len(values):,} values, and more than {MOST_GROUPED:,} are not grouped by hand: "
+            "take a hierarchy from a file"
+        )
+    made = Categories.of(_builder(asked).build(values, counts, asked.column))
+    return {"builder": {"kind": "categories", "tree": made.tree}}
+
+
+def _builder(asked: Asked) -> Any:
+    return checked_recipe(_recipe(asked.column, asked.builder)).quasi_identifiers[asked.column]
 
 
 @router.post("/hierarchies/rows")
@@ -233,10 +344,16 @@ class Wanted(Body):
 
 @router.post("/hierarchies/proposals")
 def proposals(asked: Wanted, session: InSession) -> dict[str, Any]:
-    """Propose a hierarchy for each column, as recipes write it."""
+    """Propose a hierarchy for each column, as recipes write it; and others that suit it too, each with why."""
     table = session.table(asked.table)
-    made = {}
-    for name in asked.columns:
-        plan = Plan({name: propose(table.distinct(name)[0], name)}, (KAnonymity(2),))
-        made[name] = Recipe.of(plan).spell()["quasi_identifiers"][name]
-    return {"hierarchies": made}
+    choices = {
+        name: [_choice(name, each) for each in suggest(table.distinct(name)[0], name)]
+        for name in asked.columns
+    }
+    return {"hierarchies": {name: each[0]["builder"] for name, each in choices.items()}, "choices": choices}
+
+
+def _choice(column: str, proposed: Proposed) -> dict[str, Any]:
+    plan = Plan({column: proposed.builder}, (KAnonymity(2),))
+    builder = Recipe.of(plan).spell()["quasi_identifiers"][column]
+    return {"builder": builder, "name": proposed.name, "reason": proposed.reason}

@@ -31,7 +31,7 @@ from veil.recipe import Recipe
 from veil.recipe.document import document_text
 from veil.tables import write
 from veil.utility import Comparison, contingency
-from veil.web.draft import checked_recipe, checked_steps
+from veil.web.draft import checked_recipe, checked_steps, with_key
 from veil.web.guard import REPORT_POLICY
 from veil.web.jobs import Cancelled, Job
 from veil.web.problems import Refused
@@ -73,6 +73,7 @@ def make(wish: Wish, session: InSession) -> JobTold:
     recipe = checked_recipe(asked)
     plan = recipe.plan()
     plan.check_columns(list(table.arrow.column_names))
+    plan = with_key(plan, session.key_file)
     budget = _budget(session, table) if safepub_of(plan) is not None else None
 
     def work(job: Job) -> dict[str, Any]:
@@ -96,7 +97,7 @@ def make(wish: Wish, session: InSession) -> JobTold:
 
 
 def _masking(session: Session, table: OpenTable, asked: Masks) -> Callable[[Job], dict[str, Any]]:
-    methods = checked_steps(asked.steps)
+    methods = checked_steps(asked.steps, session.key_file)
     for name in (*asked.without, *asked.quasi_identifiers):
         table.require(name)
 
@@ -395,6 +396,8 @@ class Threshold(Body):
 
     threshold: Annotated[float, Field(gt=0, le=1)] = 0.2
     population: Annotated[int, Field(ge=1, le=10**11)] | Annotated[str, Field(max_length=100)] | None = None
+    weights: Annotated[Name | None, Field(description="column of sampling weights")] = None
+    household: Annotated[Name | None, Field(description="column that tells who lives together")] = None
 
 
 @router.post("/releases/{id}/risk", status_code=HTTPStatus.ACCEPTED)
@@ -407,13 +410,18 @@ def risk(id: str, asked: Threshold, session: InSession) -> JobTold:
         masked = made.recipe.get("steps") is not None
         quasi = list(made.recipe["quasi_identifiers"])
         whole = made.table.arrow if made.table.held is None else made.table.held.table
+        drawn: Any = {"weights": asked.weights, "household": asked.household}
         before = veil.risk.analyze(
-            whole, quasi, threshold=asked.threshold, population=asked.population, untouched=True
+            whole, quasi, threshold=asked.threshold, population=asked.population, untouched=True, **drawn
         )
         job.tell("measuring the risks of the release", 1, 2, "")
         left = [name for name in quasi if name in made.release.arrow.column_names]
         after = veil.risk.analyze(
-            made.release, left if masked else None, threshold=asked.threshold, population=asked.population
+            made.release,
+            left if masked else None,
+            threshold=asked.threshold,
+            population=asked.population,
+            **drawn,
         )
         return {"before": _plain(before.to_dict()), "after": _plain(after.to_dict())}
 
@@ -510,6 +518,7 @@ def estimate(asked: Estimate, session: InSession) -> JobTold:
     plan = dataclasses.replace(checked_recipe(draft.recipe()).plan(), time_limit=2.0)
     if not any(isinstance(model, KAnonymity) for model in plan.models):
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "no promise has a k to try other values of")
+    plan = with_key(plan, session.key_file)
     if table.held is not None:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "an engine holds the rows: search once instead")
 

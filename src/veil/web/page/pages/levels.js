@@ -2,20 +2,11 @@
 
 import { attempt, catalogue, change, columnsOf, post, state } from "../server.js";
 import { go, Heading, html, NotYet, number, percent, Problem, Scrolling, Spark, t, under, useEffect, useState } from "../parts.js";
+import { Tree } from "../tree.js";
+import { Files, Uncovered, Written } from "../levels.js";
 
 /** A hierarchy as a mapping; recipes may write its kind alone. */
 const spelled = (builder) => (typeof builder === "string" ? { kind: builder } : { ...builder });
-
-const groupsToText = (tree) =>
-  Object.entries(tree ?? {}).map(([name, values]) => `${name}: ${Array.isArray(values) ? values.join(", ") : JSON.stringify(values)}`).join("\n");
-
-const textToGroups = (text) =>
-  Object.fromEntries(
-    text.split("\n").filter((line) => line.includes(":")).map((line) => {
-      const [name, ...rest] = line.split(":");
-      return [name.trim(), rest.join(":").split(",").map((each) => each.trim()).filter(Boolean)];
-    }),
-  );
 
 /** The parameters that a page asks for; the others are written in the recipe. */
 const ASKED = {
@@ -27,9 +18,11 @@ const ASKED = {
   auto: ["few"],
 };
 
-function Parameter({ parameter, value, onChange }) {
+/** A parameter: what is typed is tried at once (`onTry`), and taken once it is left (`onChange`). */
+function Parameter({ parameter, value, onTry, onChange }) {
   const schema = parameter.schema;
-  const label = html`<span title=${parameter.about}>${parameter.name.replaceAll("_", " ")}</span>`;
+  const label = html`<span title=${parameter.about}>${t(`parameter.${parameter.name}`)}</span>`;
+  const field = (read, extra) => ({ ...extra, onInput: (event) => onTry(read(event.target.value)), onChange: (event) => onChange(read(event.target.value)) });
   if (schema.enum) {
     return html`<label>${label} <select value=${value ?? schema.default} onChange=${(event) => onChange(event.target.value)}>${schema.enum.map((each) => html`<option value=${each}>${each}</option>`)}</select></label>`;
   }
@@ -37,23 +30,66 @@ function Parameter({ parameter, value, onChange }) {
     return html`<label><input type="checkbox" checked=${value ?? schema.default ?? false} onChange=${(event) => onChange(event.target.checked)} /> ${label}</label>`;
   }
   if (schema.type === "integer" || schema.type === "number") {
-    return html`<label>${label} <input type="number" value=${value ?? schema.default ?? ""} onChange=${(event) => onChange(event.target.value === "" ? undefined : Number(event.target.value))} /></label>`;
+    return html`<label>${label} <input type="number" value=${value ?? schema.default ?? ""} ...${field((text) => (text === "" ? undefined : Number(text)))} /></label>`;
   }
   if (schema.type === "array") {
     const read = (text) => text.split(",").map((each) => each.trim()).filter(Boolean).map((each) => (Number.isNaN(Number(each)) ? each : Number(each)));
-    return html`<label>${label} <input value=${(value ?? schema.default ?? []).join(", ")} onChange=${(event) => onChange(read(event.target.value))} /></label>`;
+    const shown = (value ?? schema.default ?? []).map((each) => (Array.isArray(each) ? each.map((one) => one.size ?? one).join(" ") : each?.size ?? each));
+    return html`<label>${label} <input value=${shown.join(", ")} ...${field(read)} /></label>`;
   }
   if (schema.type === "string") {
-    return html`<label>${label} <input value=${value ?? schema.default ?? ""} maxlength="50" onChange=${(event) => onChange(event.target.value)} /></label>`;
+    return html`<label>${label} <input value=${value ?? schema.default ?? ""} maxlength="50" size="6" ...${field((text) => text)} /></label>`;
   }
   return null;
 }
 
-function Editor({ column }) {
+/** Values beyond an end that are one group: under 18, or 90 and more. */
+function Ends({ builder, onTry, onChange }) {
+  const set = (end, text, take) => {
+    const made = { ...builder };
+    const rest = { ...made[end] };
+    delete rest.coding;
+    if (text !== "") rest.coding = Number(text);
+    if (Object.keys(rest).length) made[end] = rest;
+    else delete made[end];
+    take(made);
+  };
+  return ["lower", "upper"].map((end) => html`<label>${t(`levels.${end}`)} <input type="number" value=${builder[end]?.coding ?? ""} onInput=${(event) => set(end, event.target.value, onTry)} onChange=${(event) => set(end, event.target.value, onChange)} /></label>`);
+}
+
+/** Two or three hierarchies that suit a column, each with why. */
+function Proposals({ column, builder, put }) {
+  const [choices, setChoices] = useState([]);
+  useEffect(() => {
+    let wanted = true;
+    post("/hierarchies/proposals", { table: state.table.id, columns: [column] }).then((told) => wanted && setChoices(told.choices[column]), () => {});
+    return () => { wanted = false; };
+  }, [column, state.table.id]);
+  const same = (one, other) => JSON.stringify(spelled(one)) === JSON.stringify(spelled(other));
+  return html`<ul class="proposals" aria-label=${t("levels.proposals")}>${choices.map((each) => html`<li><button aria-pressed=${same(each.builder, builder)} onClick=${() => put(spelled(each.builder))}>
+    <b>${t(`hierarchy.${spelled(each.builder).kind}`)}</b> <span>${state.words[`proposal.${each.name}`] ?? each.reason}</span></button></li>`)}</ul>`;
+}
+
+/** Two handles on one line: the least and the greatest level that the search may use. */
+function Handles({ column, height, names }) {
+  const bounds = under(state.plan.draft.levels, column) ?? [0, null];
+  const [low, high] = [Math.min(bounds[0], height), Math.min(bounds[1] ?? height, height)];
+  const put = (next) => attempt(() => change(`${column}: ${t("levels.allowed")} ${next[0]} … ${next[1]}`, { levels: { [column]: next } }));
+  const bar = { left: `${(100 * low) / Math.max(1, height)}%`, width: `${(100 * (high - low)) / Math.max(1, height)}%` };
+  return html`<fieldset class="handles"><legend>${t("levels.allowed")}: ${t("levels.between", { least: low, most: high })}</legend>
+    <div class="line"><i style=${bar}></i>
+      <input type="range" class="least" aria-label=${t("levels.least")} aria-valuetext=${`${low} · ${names[low]}`} min="0" max=${height} step="1" value=${low} disabled=${!height} onChange=${(event) => put([Math.min(Number(event.target.value), high), high])} />
+      <input type="range" class="most" aria-label=${t("levels.most")} aria-valuetext=${`${high} · ${names[high]}`} min="0" max=${height} step="1" value=${high} disabled=${!height} onChange=${(event) => put([low, Math.max(Number(event.target.value), low)])} /></div>
+  </fieldset>`;
+}
+
+function Editor({ column, standing }) {
   const kinds = state.catalogues.hierarchies ?? [];
-  const builder = spelled(under(state.plan.draft.hierarchies, column) ?? "auto");
+  const chosen = spelled(under(state.plan.draft.hierarchies, column) ?? "auto");
+  const [trial, setTrial] = useState(null);
   const [shown, setShown] = useState(null);
   const [problem, setProblem] = useState(null);
+  const builder = trial ?? chosen;
   const asked = JSON.stringify(builder);
   useEffect(() => {
     let wanted = true;
@@ -66,44 +102,50 @@ function Editor({ column }) {
     return () => { wanted = false; clearTimeout(timer); };
   }, [column, asked, state.table.id]);
 
-  const put = (made) => attempt(() => change(`${column}: ${made.kind}`, { hierarchies: { [column]: made }, levels: { [column]: null } }));
-  const set = (name, value) => {
-    const made = { ...builder, [name]: value };
+  const put = (made, words) => { setTrial(null); return attempt(() => change(`${column}: ${words ?? t(`hierarchy.${made.kind}`)}`, { hierarchies: { [column]: made }, levels: { [column]: null } })); };
+  const with_ = (name, value) => {
+    const made = { ...chosen, [name]: value };
     if (value === undefined) delete made[name];
-    put(made);
+    return made;
   };
-  const choose = async (kind) => {
+  /** Any hierarchy as groups that can be changed by hand: also one from a file. */
+  const group = () => attempt(async () => {
+    const told = await post("/hierarchies/groups", { table: state.table.id, column, builder: standing?.number ? "suppression" : chosen });
+    const { tree } = told.builder;
+    const names = Object.keys(tree);
+    await put({ kind: "categories", tree: names.length === 1 && names[0] === "*" ? { [t("levels.group")]: tree["*"] } : tree });
+  });
+  const choose = (kind) => {
     if (kind === "intervals") return put({ kind, widths: [10, 20, 40] });
     if (kind === "ordering") return put({ kind, groups: [2, 2] });
     if (kind === "dates") return put({ kind, units: ["month", "year", "decade"], root: true });
-    if (kind === "categories") {
-      const rows = shown?.rows ?? [];
-      return put({ kind, tree: { [t("levels.group")]: rows.map((row) => row[0]).filter(Boolean) } });
-    }
-    return put({ kind });
+    return kind === "categories" ? group() : put({ kind });
   };
   const kind = kinds.find((each) => each.kind === builder.kind);
   const height = shown ? shown.levels.length - 1 : 0;
   const bounds = under(state.plan.draft.levels, column) ?? [0, null];
   const [low, high] = [bounds[0], bounds[1] ?? height];
-  const bound = (next) => attempt(() => change(`${column}: ${t("levels.allowed")} ${next[0]} … ${next[1]}`, { levels: { [column]: next } }));
-  const levels = Array.from({ length: height + 1 }, (_, level) => level);
+  const open = standing?.number ?? 0;
+  const decided = under(state.plan.draft.hierarchies, column);
   return html`<section class="card editor" aria-label=${column}>
     <h2>${column}</h2>
+    <${Proposals} column=${column} builder=${decided} put=${put} />
     <p class="row">
       <label>${t("levels.kind")} <select value=${builder.kind} onChange=${(event) => choose(event.target.value)}>
         ${kinds.filter((each) => each.kind !== "table" || builder.kind === "table").map((each) => html`<option value=${each.kind}>${t(`hierarchy.${each.kind}`)}</option>`)}</select></label>
-      ${(kind?.parameters ?? []).filter((each) => ASKED[builder.kind]?.includes(each.name)).map((each) => html`<${Parameter} key=${each.name} parameter=${each} value=${builder[each.name]} onChange=${(value) => set(each.name, value)} />`)}
+      ${(kind?.parameters ?? []).filter((each) => ASKED[builder.kind]?.includes(each.name)).map((each) => html`<${Parameter} key=${each.name} parameter=${each} value=${chosen[each.name]} onTry=${(value) => setTrial(with_(each.name, value))} onChange=${(value) => put(with_(each.name, value))} />`)}
+      ${builder.kind === "intervals" ? html`<${Ends} builder=${chosen} onTry=${setTrial} onChange=${put} />` : null}
     </p>
-    <p class="quiet">${kind?.definition}</p>
-    ${builder.kind === "categories"
-      ? html`<label>${t("levels.groups")}<textarea rows="6" value=${groupsToText(builder.tree)} onChange=${(event) => set("tree", textToGroups(event.target.value))}></textarea></label>`
-      : null}
+    <p class="quiet" lang="en">${kind?.definition}</p>
+    ${decided && open ? html`<${Uncovered} column=${column} builder=${chosen} standing=${standing} put=${put} />` : null}
+    ${builder.kind === "categories" ? html`<${Tree} tree=${chosen.tree} tray=${standing?.uncovered ?? []} waiting=${open} onChange=${(tree, words) => put({ ...chosen, tree }, words)} />` : null}
+    ${builder.kind === "table" ? html`<p><button onClick=${group}>${t("levels.edit")}</button></p>` : null}
     <${Files} column=${column} shown=${shown} put=${put} />
-    <${Problem} message=${problem} />
+    ${open ? null : html`<${Problem} message=${problem} />`}
     ${state.plan.draft.models.some((model) => model.kind === "SafePub") && builder.kind !== "table" ? html`<${Written} key=${column} column=${column} builder=${builder} put=${put} />` : null}
     ${shown
-      ? html`<${Scrolling} label=${`${column}: ${t("step.levels")}`}>
+      ? html`<${Handles} column=${column} height=${height} names=${shown.levels.map((each) => each.name)} />
+        <${Scrolling} label=${`${column}: ${t("step.levels")}`}>
           <table class="levels">
             <thead><tr><td></td>${shown.levels.map((level, index) => html`<th scope="col" class=${index < low || index > high ? "out" : ""}>${index} · ${level.name}</th>`)}</tr></thead>
             <tbody>
@@ -113,76 +155,36 @@ function Editor({ column }) {
             </tbody>
             <tbody class="values">${shown.rows.map((row, index) => html`<tr><th scope="row">${index === 0 ? t("levels.examples") : html`<span class="hidden">${index + 1}</span>`}</th>${row.map((label) => html`<td dir="auto">${label || html`<span class="none">${t("cell.missing")}</span>`}</td>`)}</tr>`)}</tbody>
           </table>
-        <//>
-        <p class="row">${t("levels.allowed")}:
-          <label>${t("levels.least")} <select value=${low} onChange=${(event) => bound([Number(event.target.value), Math.max(high, Number(event.target.value))])}>${levels.map((level) => html`<option value=${level}>${level}</option>`)}</select></label>
-          <label>${t("levels.most")} <select value=${high} onChange=${(event) => bound([Math.min(low, Number(event.target.value)), Number(event.target.value)])}>${levels.map((level) => html`<option value=${level}>${level}</option>`)}</select></label>
-        </p>`
+        <//>`
       : null}
   </section>`;
 }
 
-/** Rows of a hierarchy file: a value and its labels, separated by semicolons as ARX writes them, or by commas or tabs. */
-function rowsOf(text) {
-  const separator = [";", "\t", ","].find((each) => text.split("\n")[0].includes(each)) ?? ";";
-  const rows = [];
-  let row = [], cell = "", quoted = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const sign = text[at];
-    if (quoted) {
-      if (sign === '"' && text[at + 1] === '"') { cell += '"'; at += 1; }
-      else if (sign === '"') quoted = false;
-      else cell += sign;
-    } else if (sign === '"') quoted = true;
-    else if (sign === separator) { row.push(cell); cell = ""; }
-    else if (sign === "\n") { row.push(cell); if (row.length > 1 || cell) rows.push(row); row = []; cell = ""; }
-    else if (sign !== "\r") cell += sign;
-  }
-  if (cell || row.length) rows.push([...row, cell]);
-  return rows.map((each) => each.map((label) => (label === "NULL" ? null : label)));
-}
-
-/** A hierarchy from a file, or of another column; and out again. */
-function Files({ column, shown, put }) {
-  const take = async (file) => put({ kind: "table", rows: rowsOf((await file.text()).replace(/^\ufeff/, "")) });
-  const others = columnsOf("quasi-identifying").filter((name) => name !== column && under(state.plan.draft.hierarchies, name));
-  const save = () =>
-    attempt(async () => {
-      const told = await post("/hierarchies/rows", { table: state.table.id, column, builder: shown.builder });
-      const cell = (label) => (label === null ? "NULL" : /[;"\n\r]/.test(label) ? `"${label.replaceAll('"', '""')}"` : label);
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([told.rows.map((row) => row.map(cell).join(";")).join("\n") + "\n"], { type: "text/csv" }));
-      link.download = `${column.replace(/[^A-Za-z0-9._-]+/g, "-")}.csv`;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-    });
-  return html`<p class="row"><label class="button">${t("levels.file")}<input type="file" class="hidden" accept=".csv,.txt" onChange=${(event) => { if (event.target.files[0]) attempt(() => take(event.target.files[0])); event.target.value = ""; }} /></label>
-    ${others.length ? html`<label>${t("levels.over")} <select value="" onChange=${(event) => { if (event.target.value) put(under(state.plan.draft.hierarchies, event.target.value)); event.target.value = ""; }}><option value="">…</option>${others.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>` : null}
-    ${shown ? html`<button onClick=${save}>${t("levels.save")}</button>` : null}</p>`;
-}
-
-/** Differential privacy wants levels over all values that are possible, not over those that occur. */
-function Written({ column, builder, put }) {
-  const profile = state.profile.columns.find((each) => each.name === column);
-  const isNumber = profile?.type === "integer";
-  const [range, setRange] = useState({ first: 0, last: 120 });
-  const [values, setValues] = useState(profile && profile.distinct <= 200 ? profile.bars.map((bar) => bar.first).join("\n") : "");
-  const write = () =>
-    attempt(async () => {
-      const domain = isNumber ? range : { values: values.split("\n").map((each) => each.trim()).filter(Boolean) };
-      put((await post("/hierarchies/written", { table: state.table.id, column, builder, ...domain })).builder);
-    });
-  return html`<section class="ask card written" aria-label=${t("levels.written")}><p><b>${t("levels.written")}</b> ${t("levels.written.about")}</p>
-    ${isNumber
-      ? html`<p class="row">${["first", "last"].map((name) => html`<label>${t(`levels.${name}`)} <input type="number" value=${range[name]} onChange=${(event) => setRange({ ...range, [name]: Number(event.target.value) })} /></label>`)}</p>`
-      : html`<label>${t("levels.possible")}<textarea rows="6" value=${values} onChange=${(event) => setValues(event.target.value)}></textarea></label>`}
-    <button onClick=${write}>${t("levels.write")}</button></section>`;
+/** How many levels each column has and whether they cover its values, as far as it was asked. */
+function useStanding(quasi) {
+  const [found, setFound] = useState(new Map());
+  const asked = quasi.map((name) => JSON.stringify([name, under(state.plan.draft.hierarchies, name) ?? null]));
+  useEffect(() => {
+    let wanted = true;
+    (async () => {
+      for (const [index, name] of quasi.entries()) {
+        const builder = under(state.plan.draft.hierarchies, name);
+        if (!builder || found.get(name)?.asked === asked[index]) continue;
+        const told = await post("/hierarchies/coverage", { table: state.table.id, column: name, builder }).catch(() => null);
+        if (!wanted) return;
+        setFound((now) => new Map(now).set(name, { ...told, asked: asked[index] }));
+      }
+    })();
+    return () => { wanted = false; };
+  }, [state.table?.id, asked.join("\n")]);
+  return (name) => { const told = found.get(name); return told?.asked === asked[quasi.indexOf(name)] ? told : null; };
 }
 
 export default function Levels() {
   const [chosen, setChosen] = useState(null);
   useEffect(() => { catalogue("hierarchies"); }, []);
   const quasi = columnsOf("quasi-identifying");
+  const standing = useStanding(quasi);
   if (!quasi.length) return html`<${Heading}>${t("step.levels")}<//><${NotYet} step=${state.table ? "roles" : "table"}>${t(state.table ? "missing.no quasi-identifier" : "missing.no table")}<//>`;
   const without = quasi.filter((name) => !under(state.plan.draft.hierarchies, name));
   const propose = () =>
@@ -191,6 +193,13 @@ export default function Levels() {
       await change(t("levels.proposed", { number: without.length }), { hierarchies });
     });
   const open = quasi.includes(chosen) ? chosen : quasi[0];
+  const told = (name) => {
+    const builder = under(state.plan.draft.hierarchies, name);
+    if (!builder) return `! ${t("levels.none")}`;
+    const found = standing(name);
+    if (found?.number) return `! ${t("levels.uncovered", { number: number(found.number) })}`;
+    return `${found?.levels ? `✓ ${t("levels.number", { number: found.levels })} · ` : ""}${t(`hierarchy.${spelled(builder).kind}`)}`;
+  };
   return html`<${Heading} intro=${t("intro.levels")}>${t("step.levels")}<//>
     <p class="row">
       ${without.length
@@ -199,8 +208,7 @@ export default function Levels() {
     </p>
     <div class="sides">
       <nav class="card columns" aria-label=${t("levels.columns")}><ul>${quasi.map((name) => html`<li>
-        <button aria-pressed=${name === open} onClick=${() => setChosen(name)}>${name}
-          <span class="quiet">${under(state.plan.draft.hierarchies, name) ? `✓ ${t(`hierarchy.${spelled(under(state.plan.draft.hierarchies, name)).kind}`)}` : `! ${t("levels.none")}`}</span></button></li>`)}</ul></nav>
-      <${Editor} key=${open} column=${open} />
+        <button aria-pressed=${name === open} onClick=${() => setChosen(name)}>${name} <span class="quiet">${told(name)}</span></button></li>`)}</ul></nav>
+      <${Editor} key=${open} column=${open} standing=${standing(open)} />
     </div>`;
 }

@@ -58,7 +58,7 @@ export default function Risk({ needs }) {
   useEffect(() => {
     let wanted = true;
     setFound(null);
-    if (id) attempt(async () => { const told = await run(`/releases/${id}/risk`, { threshold: limits.highest, population: population === "" ? null : /^\d+$/.test(population) ? Number(population) : population }); if (wanted) setFound(told); });
+    if (id) attempt(async () => { const told = await run(`/releases/${id}/risk`, { threshold: limits.highest, weights: state.plan.draft.weights, household: state.plan.draft.household, population: population === "" ? null : /^\d+$/.test(population) ? Number(population) : population }); if (wanted) setFound(told); });
     return () => { wanted = false; };
   }, [id, limits.highest, population]);
   if (needs) return html`<${Heading}>${t("step.risk")}<//><${NotYet} step="search">${t("release.none")}<//>`;

@@ -120,7 +120,9 @@ function Person() {
           <p class="row"><button class="primary" onClick=${() => answer(name, t("person.yes"))}>${t("person.yes")}</button>
           <button onClick=${() => answer(null, t("person.no"))}>${t("person.no")}</button></p>`
       : html`<p>${person ? t("person.counted", { column: person }) : t("person.rows")}
-          <button onClick=${() => answer("ask", t("person.again"))}>${t("person.again")}</button></p>`}
+          <button onClick=${() => answer("ask", t("person.again"))}>${t("person.again")}</button></p>
+          ${person ? html`<p><label>${t("person.knows")} <select value=${state.plan.draft.knows} onChange=${(event) => attempt(() => change(`${t("person.knows")}: ${t(`person.knows.${event.target.value}`)}`, { knows: event.target.value }))}>
+            ${["one row", "all rows"].map((each) => html`<option value=${each}>${t(`person.knows.${each}`)}</option>`)}</select></label></p>` : null}`}
   </section>`;
 }
 

@@ -74,7 +74,9 @@ function Prediction() {
   const go = (target) => attempt(async () => setFound((await run(`/releases/${id}/utility`, { targets: [target] })).utility));
   const told = found?.classification?.[0];
   const number_ = found?.regression?.[0];
-  return html`<section class="card prediction"><h2>${t("use.predict")}</h2><p class="row"><label>${t("use.target")} <select onChange=${(event) => event.target.value && go(event.target.value)}><option value="">…</option>${names.map((name) => html`<option value=${name}>${name}</option>`)}</select></label></p>
+  const response = state.plan.draft.response;
+  useEffect(() => { if (names.includes(response)) go(response); }, [id, response]);
+  return html`<section class="card prediction"><h2>${t("use.predict")}</h2><p class="row"><label>${t("use.target")} <select onChange=${(event) => event.target.value && go(event.target.value)}><option value="">…</option>${names.map((name) => html`<option value=${name} selected=${name === response}>${name}</option>`)}</select></label></p>
     ${told ? html`<table class="plain"><caption>${t("use.accuracy", { target: told.target })}</caption><tbody>${[["before", told.original.accuracy], ["after", told.released.accuracy], ["use.guess", told.zero_r.accuracy]].map(([name, share]) => html`<tr><th scope="row">${t(name)}</th><td><${Gauge} share=${share} label=${t(name)} /> ${percent(share)}</td></tr>`)}</tbody></table>
       <p class="quiet">${t("use.predict.about", { features: told.features.join(", ") })}</p>` : number_ ? html`<p>${t("use.number")}</p>` : null}</section>`;
 }

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from veil.report import Plots, PrivateKey
     from veil.report.criteria import Guide
     from veil.risk.concerns.concern import Concern
+    from veil.risk.success import TriedAttacks
     from veil.utility import Utility
     from veil.utility.step import Step
 
@@ -310,6 +311,44 @@ class Release:
             What an attacker may know, if not what the plan or the masking methods say.
         """
         return risks_of(self.outcome, threshold, quasi_identifiers)
+
+    def attacks(
+        self,
+        *,
+        known: str | Iterable[str] | None = None,
+        secrets: str | Iterable[str] | None = None,
+        seed: int = 0,
+        progress: ProgressLike = None,
+        cancel: Callable[[], bool] | None = None,
+    ) -> TriedAttacks:
+        """Try attacks on a release that is made in the same way from half of the people, against the other half.
+
+        Somebody tries to single out, to link and to infer, with the people who are in it and with those who are not:
+        `veil.risk.try_attacks` says how. The transformation stays; records that break a promise among fewer people are
+        suppressed. Nothing of it is published, and no budget is spent.
+
+        Parameters
+        ----------
+        known
+            What the attacker knows, if not the quasi-identifiers.
+        secrets
+            What they want to learn, if not the sensitive columns.
+        seed
+            Which half.
+
+        >>> import veil
+        >>> from veil.synthetic import patients
+        >>> plan = {"age": "auto", "zip": "redaction"}
+        >>> made = veil.anonymize(patients(400), quasi_identifiers=plan, models=veil.KAnonymity(5), sensitive="diagnosis",
+        ...     others="drop", person=None, suppression_limit=0.1)
+        >>> made.attacks()["singling out"].is_seen
+        False
+        """
+        from veil.api.attack import attacks_on
+
+        return attacks_on(
+            self.outcome, known=known, secrets=secrets, seed=seed, progress=progress, cancel=cancel
+        )
 
     def utility(self, **options: Any) -> Utility:
         """What the release is still good for, compared with the input; the options are those of `veil.utility.compare`."""

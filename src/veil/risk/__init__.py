@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from veil.risk.analysis import RiskAnalysis, analyze
     from veil.risk.attackers import Attack, Attackers, Marketer, attacker_risks
+    from veil.risk.attempts import try_attacks
     from veil.risk.before_and_after import risks_of
     from veil.risk.column_sets import AttributeRisk, attribute_risks
     from veil.risk.concerns.concern import Concern
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from veil.risk.reidentification import Risk, sample_risk
     from veil.risk.singling_out import SingledOut, SinglingOut, singled_out
     from veil.risk.special_uniques import Suda, suda
+    from veil.risk.success import SuccessRate, TriedAttack, TriedAttacks
     from veil.risk.uniques import (
         Estimated,
         PopulationUniques,
@@ -62,8 +64,11 @@ __all__ = [
     "SampleUniques",
     "SingledOut",
     "SinglingOut",
+    "SuccessRate",
     "Suda",
     "Transparency",
+    "TriedAttack",
+    "TriedAttacks",
     "WildcardRisk",
     "analyze",
     "attacker_risks",
@@ -87,6 +92,7 @@ __all__ = [
     "singled_out",
     "suda",
     "transparency",
+    "try_attacks",
     "wildcard_risk",
 ]
 
@@ -94,6 +100,7 @@ __all__ = [
 _HOMES = {
     "analysis": ("RiskAnalysis", "analyze"),
     "attackers": ("Attack", "Attackers", "Marketer", "attacker_risks"),
+    "attempts": ("try_attacks",),
     "column_sets": ("AttributeRisk", "attribute_risks"),
     "concerns.concern": ("Concern",),
     "concerns.look": ("concerns_of",),
@@ -110,6 +117,7 @@ _HOMES = {
     "reidentification": ("Risk", "sample_risk"),
     "singling_out": ("SingledOut", "SinglingOut", "singled_out"),
     "special_uniques": ("Suda", "suda"),
+    "success": ("SuccessRate", "TriedAttack", "TriedAttacks"),
     "minimality": ("Transparency", "transparency"),
     "uniques": ("Estimated", "PopulationUniques", "SampleUniques", "population_uniques", "sample_uniques"),
     "wildcards": ("WildcardRisk", "wildcard_risk"),

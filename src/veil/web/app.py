@@ -16,7 +16,21 @@ from veil.base.version import __version__
 from veil.errors import VeilError
 from veil.web.guard import Guard
 from veil.web.problems import Refused, refuse, refuse_address, refuse_form
-from veil.web.routes import catalogue, jobs, plan, projects, releases, sessions, tables
+from veil.web.routes import (
+    budgets,
+    catalogue,
+    exploring,
+    handing_over,
+    jobs,
+    plan,
+    projects,
+    questions,
+    releases,
+    risks,
+    sessions,
+    tables,
+    using,
+)
 from veil.web.routes.base import REFUSALS
 from veil.web.workbench import Workbench
 
@@ -36,7 +50,8 @@ def create_app(workbench: Workbench) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.workbench = workbench
-    for each in (sessions, tables, catalogue, plan, projects, jobs, releases):
+    looked_at = (exploring, risks, using, handing_over)
+    for each in (sessions, tables, catalogue, plan, projects, jobs, questions, budgets, releases, *looked_at):
         app.include_router(each.router, prefix="/api/v1")
     for error in (Refused, VeilError, Exception):
         app.add_exception_handler(error, refuse)

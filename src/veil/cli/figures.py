@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from veil.api.advice import Advice
     from veil.api.frontier import Frontier
-    from veil.risk import Identifier, Proposal, Repeated, RiskAnalysis
+    from veil.risk import Proposal, Repeated, RiskAnalysis
     from veil.utility import Utility
 
 _ROLES = {
@@ -121,20 +121,16 @@ def _about(found: RiskAnalysis) -> list[tuple[str, str]]:
 
 def roles(
     console: Console,
-    found: Sequence[Identifier],
     proposed: Sequence[Proposal],
     repeated: Sequence[Repeated],
     file: Path,
     format: str | None,
 ) -> None:
     """Show what columns look like and which roles that speaks for, and how to go on."""
-    looks: dict[str, list[str]] = {}
-    for each in found:
-        looks.setdefault(each.column, []).append(each.category)
     rows = [
         (
             each.column,
-            ", ".join(dict.fromkeys(looks.get(each.column, ()))),
+            ", ".join(each.looks_like),
             Text(each.role, _ROLES[each.role]),
             "; ".join(each.reasons),
         )
@@ -152,7 +148,7 @@ def roles(
             )
         )
     if any(each.role == "quasi-identifying" for each in proposed):
-        codes = {column for column, categories in looks.items() if "zip" in categories}
+        codes = {each.column for each in proposed if "zip" in each.looks_like}
         console.print(Text("To go on, correct this command and run it; what is not named is dropped:"))
         console.print(
             Text(
@@ -162,7 +158,7 @@ def roles(
         )
     else:
         console.print(
-            Text("No column looks like what others know of a person. Name those that are: --qi COLUMN=auto")
+            Text("No column looks like something others could know about a person. Name those that are: --qi COLUMN=auto")
         )
 
 

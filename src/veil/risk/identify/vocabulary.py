@@ -139,7 +139,7 @@ COLUMN_NAMES: dict[str, frozenset[str]] = {
         employee id, employee number, case number, case id, record id, record number, user id, username, login, uuid, guid,
         pseudonym, serial number, kennung, kennzahl, kennziffer, personennummer, personalnummer, patientennummer,
         patienten id, probanden id, probandennummer, kundennummer, kunden id, mitarbeiternummer, mitgliedsnummer,
-        fallnummer, fall id, vorgangsnummer, aktenzeichen, benutzername, laufende nummer, matrikelnummer
+        fallnummer, fall id, fall nr, nr, lfd nr, vorgangsnummer, aktenzeichen, benutzername, laufende nummer, matrikelnummer
         """),
     "name": _lines("""
         name, full name, fullname, patient name, person name, customer name, contact name, maiden name, nickname, signature,
@@ -260,16 +260,18 @@ _PEOPLE = "|".join(
         """)
     )
 )
+_SHORT = "pat|pt|prob|proband|subj|usubj|cust|emp|empl|kd|kund|mitgl|vers|tn|schuel|stud|pers|versich"
+"""Abbreviations of these, which mean a person only with one of the following behind them."""
 _NUMBER = "id|ids|no|nr|num|number|numbers|nummer|key|code|kennung|identifier|ident|pseudonym|hash|uid|uuid|guid|ref"
-_PERSON_NUMBER = re.compile(rf"(?:{_PEOPLE})s?(?:{_NUMBER})|p?id|pseudonym|matrikelnummer|username|login")
+_PERSON_NUMBER = re.compile(rf"(?:{_PEOPLE}|{_SHORT})s?(?:{_NUMBER})|p?id|pseudonym|matrikelnummer|username|login")
 _PERSON = re.compile(rf"(?:{_PEOPLE})")
 
 
 def is_person_number(column: str) -> Literal["number", "word"] | None:
     """Tell whether a column is called like one that tells people apart, as a number or by the word for a person.
 
-    >>> is_person_number("Patient_ID"), is_person_number("patient"), is_person_number("patient_age")
-    ('number', 'word', None)
+    >>> [is_person_number(name) for name in ("Patient_ID", "PatNr", "patient", "patient_age", "pat")]
+    ['number', 'number', 'word', None, None]
     """
     letters = re.sub(r"[^a-z]", "", plain(column))
     numbers = (COLUMN_NAMES[each] for each in ("social security", "medical record", "health plan"))

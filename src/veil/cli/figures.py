@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import shlex
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
@@ -31,20 +32,43 @@ _ROLES = {
 }
 
 
+_MOST_SHOWN = 5
+"""Columns of an alternative that fit beside each other on a terminal."""
+
+
 def advice(console: Console, found: Advice) -> None:
     """Show what a release lost most by, and what would keep more."""
     if found.poor:
         console.print(Text(show.printable(f"Little is left of {', '.join(found.poor)}.")))
     if found.costs:
         name, gain = next(iter(found.costs.items()))
-        told = f"{name} costs most: if it were given up, the others would keep {gain:.1%} more on average."
+        told = f"{name} costs most: if it were given up, the other columns would keep {gain:.1%} more on average."
         console.print(Text(show.printable(told)))
-    headings, rows = found.headings[:-1], [row[:-1] for row in found.rows()]
-    console.print(show.table("What each keeps", headings, rows, right=range(1, len(headings))))
-    for each in found.alternatives:
-        console.print(Text(show.printable(f"{each.what}: {each.how}")), soft_wrap=True)
+    kept = found.released.kept
+    shown = sorted(kept, key=kept.__getitem__)[:_MOST_SHOWN]
+    shown = [name for name in kept if name in shown]
+    rows = [
+        (
+            "" if not number else str(number),
+            each.what + (" (promises less)" if each.promises_less else ""),
+            f"{each.kept_on_average:.1%}",
+            *(f"{each.kept.get(name, 0.0):.0%}" for name in shown),
+            f"{each.suppressed:,}",
+        )
+        for number, each in enumerate((found.released, *found.alternatives))
+    ]
+    headings = ("", "release", "kept", *shown, "suppressed")
+    console.print(show.table("How much of each column is kept", headings, rows, right=range(2, len(headings))))
+    if len(shown) < len(kept):
+        console.print(Text(f"Shown are the {len(shown)} columns that keep least; --json has all of them."))
+    console.print(Text("In the recipe, with `veil anonymize` afterwards:"))
+    for number, each in enumerate(found.alternatives, 1):
+        lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in each.recipe.items()]
+        console.print(Text(show.printable(f"{number}. {each.what}")), soft_wrap=True)
+        for line in lines:
+            console.print(Text(f"   {show.printable(line)}", style="cyan"), soft_wrap=True)
     if not found.complete:
-        console.print("There was no time for everything: --time-limit SECONDS")
+        console.print("There was not enough time to try everything: allow more with --time-limit SECONDS.")
 
 
 def risk(console: Console, found: RiskAnalysis, *, untouched: bool) -> None:

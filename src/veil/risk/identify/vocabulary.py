@@ -224,12 +224,12 @@ QUASI_IDENTIFYING_NAMES = _lines("""
     sex, gender, race, ethnicity, ethnic group, ethnic origin, skin color, marital status, marital, civil status, education,
     education level, schooling, degree, occupation, profession, job, job title, employment, employment status, work, workclass,
     work class, employer, industry, nationality, citizenship, country, native country, country of birth, birth country, language,
-    mother tongue, household size, family size, number of children, children, height, weight, body height, eye color, hair color,
+    mother tongue, household size, household, hh size, hhsize, family size, number of children, children, height, weight, body height, eye color, hair color,
     insurance, insurance type, school, university, department, rank, migration background, military service,
     geschlecht, ethnie, ethnische herkunft, herkunft, hautfarbe, familienstand, bildung, bildungsgrad, schulabschluss,
     schulbildung, abschluss, ausbildung, beruf, taetigkeit, berufsgruppe, arbeitgeber, branche, beschaeftigung,
     erwerbsstatus, nationalitaet, staatsangehoerigkeit, staatsbuergerschaft, land, geburtsland, herkunftsland, sprache,
-    muttersprache, haushaltsgroesse, kinder, kinderzahl, anzahl kinder, groesse, koerpergroesse, gewicht, koerpergewicht,
+    muttersprache, haushaltsgroesse, hh groesse, kinder, kinderzahl, anzahl kinder, groesse, koerpergroesse, gewicht, koerpergewicht,
     augenfarbe, haarfarbe, versicherung, versicherungsart, schule, hochschule, abteilung, dienstgrad, migrationshintergrund
     """)
 """What columns are called that others may know of a person."""

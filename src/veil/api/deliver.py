@@ -58,22 +58,29 @@ def key_of(outcome: Outcome) -> Any:
     return key if frame is None else frame.from_arrow(key, frozenset())
 
 
-def rows_beside(outcome: Outcome, rows: int) -> pa.Table:
-    """Return the first rows of the release, each column beside that of the same rows of the input."""
+def rows_beside(outcome: Outcome, rows: int) -> Any:
+    """Return the first rows of the release beside those of the input, as the kind of frame that came in.
+
+    A column whose cells are the same stands there once.
+    """
     if outcome.is_condensed:
         refuse_key()
     if outcome.tables or outcome.statement is not None:
         raise PlanError(
-            "rows are put beside each other where one table was anonymized and each row stays one: ask `release.key`"
+            "`beside` shows one table whose rows stay rows; for this release, see `release.key`"
         )
     places = outcome.origins[:rows]
     before, after = outcome.original.take(pa.array(places)), outcome.table.slice(0, rows)
     columns: dict[str, Any] = {"row": pa.array(places)}
     for name in dict.fromkeys([*before.column_names, *after.column_names]):
-        for when, table in (("before", before), ("after", after)):
-            if name in table.column_names:
-                columns[f"{name} {when}"] = table[name]
-    return pa.table(columns)
+        there = {when: table[name] for when, table in (("before", before), ("after", after)) if name in table.column_names}
+        if len(there) == 2 and there["before"].to_pylist() == there["after"].to_pylist():
+            columns[name] = there["after"]
+            continue
+        for when, column in there.items():
+            columns[f"{name} {when}"] = column
+    made, frame = pa.table(columns), outcome.source.frame
+    return made if frame is None else frame.from_arrow(made, frozenset())
 
 
 def refuse_key() -> NoReturn:

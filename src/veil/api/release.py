@@ -89,8 +89,10 @@ class Release:
         """
         return keys_of(self.outcome) if self.outcome.tables else key_of(self.outcome)
 
-    def beside(self, rows: int = 5) -> pa.Table:
-        """Show a few rows of the release beside what they were, column by column: for your eyes alone.
+    def beside(self, rows: int = 5) -> Any:
+        """Show a few rows of the release beside what they were, as the kind of frame that came in: for your eyes only.
+
+        Columns whose cells are the same in these rows are shown once.
 
         >>> import pyarrow as pa, veil
         >>> people = pa.table({"age": [31, 32, 33, 34]})
@@ -544,7 +546,7 @@ class Release:
             f"{self.classes} classes",
         ]
         if self.search is not None:
-            told += [f"score {self.score}", _optimality(self.search), str(self.transformation)]
+            told += [f"score {self.score:.6g}", _optimality(self.search), str(self.transformation)]
         elif outcome.plan is None:
             told[1] = f"{self.outcome.published.records} released"
             told.append(f"by {', '.join(type(each).__name__ for each in outcome.methods)}")

@@ -7,7 +7,14 @@ from contextlib import contextmanager
 
 import typer
 
-from veil.errors import NoSolutionError, VeilError, VerificationError, what_happened, without_passwords
+from veil.errors import (
+    ImpossibleError,
+    NoSolutionError,
+    VeilError,
+    VerificationError,
+    what_happened,
+    without_passwords,
+)
 
 BROKEN = 1
 """A promise does not hold."""
@@ -19,7 +26,7 @@ NOT_CHECKED = 3
 """No promise is broken, but not every one could be checked."""
 
 NO_SOLUTION = 4
-"""The plan is fine and the data can be read, but nothing keeps all promises."""
+"""The plan can be read, and so can the data, but no release keeps all promises."""
 
 UNEXPECTED = 70
 """A mistake in Veil itself (the number that sysexits.h gives it)."""
@@ -81,7 +88,7 @@ def _telling_warnings() -> Iterator[None]:
 
 
 def _code(error: VeilError) -> int:
-    if isinstance(error, NoSolutionError):
+    if isinstance(error, NoSolutionError | ImpossibleError):
         return NO_SOLUTION
     return BROKEN if isinstance(error, VerificationError) else MISTAKEN
 

@@ -80,6 +80,8 @@ class Settings:
             "preserve_insertion_order": False,
             # What is needed comes with the wheel; nothing is fetched from the network behind the user's back.
             "autoinstall_known_extensions": False,
+            # Its bar goes to standard output, where JSON and tables go.
+            "enable_progress_bar": False,
         }
         if self.threads is not None:
             options["threads"] = self.threads

@@ -13,6 +13,7 @@ import veil
 from veil.web.jobs import Job
 from veil.web.problems import Refused
 from veil.web.routes.base import Body, InSession, JobTold, told
+from veil.web.routes.tables import Name
 from veil.web.routes.facts import plain
 
 router = APIRouter(tags=["releases"])

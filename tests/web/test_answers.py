@@ -660,6 +660,16 @@ def test_a_person_with_several_rows_is_asked_about(client):
     )
 
 
+def test_levels_single_out_people_where_people_are_counted(client):
+    """Two visits of one patient do not hide that nobody else has that date."""
+    table = client.open("patient,born\n1,1950\n1,1950\n2,1960\n2,1960\n3,1960\n")
+    asked = {"table": table, "column": "born", "builder": "suppression"}
+    share = [client.post("/api/v1/hierarchies/preview", json=asked).json()["levels"][0]["singled_out"]]
+    client.change(person="patient", roles={"patient": "identifying"})
+    share.append(client.post("/api/v1/hierarchies/preview", json=asked).json()["levels"][0]["singled_out"])
+    assert share == [0, 1 / 3]
+
+
 def test_a_file_is_read_again_in_another_way(client):
     table = client.open("age;name\n1,5;x\n2,5;y\n")
     again = client.result(client.patch(f"/api/v1/tables/{table}/format", json={"decimal": ","}))["table"]

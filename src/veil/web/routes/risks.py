@@ -13,8 +13,8 @@ import veil
 from veil.web.jobs import Job
 from veil.web.problems import Refused
 from veil.web.routes.base import Body, InSession, JobTold, told
-from veil.web.routes.tables import Name
 from veil.web.routes.facts import plain
+from veil.web.routes.tables import Name
 
 router = APIRouter(tags=["releases"])
 

@@ -37,7 +37,7 @@ function Line({ model, index, models, strengths }) {
   const remove = () => attempt(() => change(t("promises.removed", { model: model.kind }), { models: models.filter((_, at) => at !== index), preset: null }));
   const now = strengths.filter((each) => each.model === model.kind && (!each.attribute || each.attribute === model.attribute));
   return html`<li class="promise">
-    <b>${words(model.kind)}</b> <${Info} title=${model.kind} text=${declared.about} />
+    <b>${words(model.kind)}</b> <${Info} title=${words(model.kind)} text=${declared.about} attacks=${declared.attacks} place=${declared.help} />
     ${declared.parameters.filter((each) => each.required || ["k", "l", "t", "distance", "beta", "delta", "threshold", "epsilon", "average", "highest", "at_risk", "alpha", "c", "m"].includes(each.name)).map((each) => html`<${Field} key=${each.name} parameter=${each} value=${model[each.name]} onChange=${(value) => set(each.name, value)} />`)}
     <button class="icon" aria-label=${`${t("remove")} ${model.kind}`} onClick=${remove}>×</button>
     <p class="quiet">${declared.definition} ${declared.attacks?.length ? t("promises.against", { attacks: declared.attacks.map((each) => t(`attack.${each}`)).join(", ") }) : ""}

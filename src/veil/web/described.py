@@ -32,7 +32,7 @@ def api_page(description: Mapping[str, Any]) -> str:
 def _operation(
     method: str, path: str, each: Mapping[str, Any], definitions: Mapping[str, Any]
 ) -> dict[str, Any]:
-    about = each.get("description", "")
+    about = each.get("description", "").replace("`", "")
     return {
         "method": method.upper(),
         "path": path,
@@ -51,7 +51,7 @@ def _parameters(each: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iter
             "name": given["name"],
             "where": given["in"],
             "required": given.get("required", False),
-            "values": _values(given.get("schema", {}), definitions),
+            "allowed": _values(given.get("schema", {}), definitions),
             "about": given.get("description", ""),
         }
 
@@ -64,7 +64,7 @@ def _body(each: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[d
             "name": name,
             "where": "body",
             "required": name in found.get("required", ()),
-            "values": _values(inside, definitions),
+            "allowed": _values(inside, definitions),
             "about": inside.get("description", ""),
         }
 

@@ -82,7 +82,11 @@ def pages() -> dict[str, Page]:
         for path in sorted(folder.rglob("*.md"))
         if not path.relative_to(folder).as_posix().startswith("_")
     }
-    texts = {name: text for name, text in texts.items() if len(text) > _SHORTEST and not any(each in text for each in _ON_THE_SITE)}
+    texts = {
+        name: text
+        for name, text in texts.items()
+        if len(text) > _SHORTEST and not any(each in text for each in _ON_THE_SITE)
+    }
     titles = {name: _title(text) or name for name, text in texts.items()}
     made = {name: _page(name, text, titles, folder) for name, text in texts.items()}
     first = {name: at for at, name in enumerate(ORDER)}
@@ -128,6 +132,7 @@ def _title(text: str) -> str | None:
 
 def _excerpt(text: str, word: str) -> str:
     at = max(0, text.lower().find(word) - EXCERPT // 3)
+    at = text.find(" ", at) + 1 if at else 0
     cut = text[at : at + EXCERPT].strip()
     return f"{'… ' if at else ''}{cut}{' …' if at + EXCERPT < len(text) else ''}"
 
@@ -187,7 +192,9 @@ def _resolve(token: Token, name: str, place: str, titles: dict[str, str], folder
     if token.type == "image":
         source = posixpath.normpath(posixpath.join(place, str(token.attrGet("src"))))
         there = not source.startswith("..") and (folder / source).is_file()
-        token.attrSet("src", f"{PICTURES}/{source}" if there else "data:,")
+        token.attrSet("src", f"{PICTURES}/{source}")
+        if not there:  # pictures of the workbench itself do not go along
+            token.type = "text"
     if token.type != "link_open":
         return
     target = str(token.attrGet("href"))
@@ -217,8 +224,9 @@ def _fence(token: Token, place: str, titles: dict[str, str], folder: Path) -> st
             ]
             return f"<ul>{''.join(links)}</ul>"
         if kind == "literalinclude":
-            file = folder / place / argument
-            content = file.read_text("utf-8") if file.is_file() else argument
+            file = (folder / place / argument).resolve()
+            there = file.is_file() and file.is_relative_to(folder.resolve())
+            content = file.read_text("utf-8") if there else argument
         if kind == "glossary":
             return f'<pre class="glossary">{escapeHtml(content)}</pre>'
     return f'<pre tabindex="0"><code>{escapeHtml(content)}</code></pre>'

@@ -18,7 +18,18 @@ from veil.web import help as documentation
 from veil.web.described import api_page
 from veil.web.guard import Guard
 from veil.web.problems import Refused, refuse, refuse_address, refuse_form
-from veil.web.routes import catalogue, help, jobs, plan, projects, releases, sessions, tables, verify
+from veil.web.routes import (
+    catalogue,
+    help,
+    jobs,
+    plan,
+    projects,
+    promises,
+    releases,
+    sessions,
+    tables,
+    verify,
+)
 from veil.web.routes.base import REFUSALS
 from veil.web.workbench import Workbench
 
@@ -38,7 +49,7 @@ def create_app(workbench: Workbench) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.workbench = workbench
-    for each in (sessions, tables, catalogue, plan, projects, jobs, releases, verify, help):
+    for each in (sessions, tables, catalogue, plan, projects, jobs, releases, promises, verify, help):
         app.include_router(each.router, prefix="/api/v1")
     for error in (Refused, VeilError, Exception):
         app.add_exception_handler(error, refuse)

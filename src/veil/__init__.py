@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.api.assess import assess as assess
     from veil.api.frontier import frontier as frontier
     from veil.api.mask import mask as mask
+    from veil.api.promises import promises as promises
     from veil.api.relax import relax as relax
     from veil.api.release import Release as Release
     from veil.api.run import run as run
@@ -78,6 +79,7 @@ _HOMES = {
     "masking": "veil",
     "policy": "veil",
     "profile": "veil.tables.profile",
+    "promises": "veil.api.promises",
     "quality": "veil",
     "relax": "veil.api.relax",
     "report": "veil",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import tomllib
+import zipfile
 from pathlib import Path
 
+import pytest
 import yaml
 
 from veil.base.version import __version__
@@ -54,3 +56,20 @@ def test_the_wheel_says_what_it_is() -> None:
 def test_relative_links_of_the_readme_lead_somewhere() -> None:
     for link in re.findall(r"\]\((?!http)([^)#]+)", (ROOT / "README.md").read_text()):
         assert (ROOT / link).exists(), link
+
+
+def test_the_wheel_has_the_pages_of_the_documentation(tmp_path: Path) -> None:
+    wheel = pytest.importorskip("hatchling.builders.wheel")
+    (built,) = wheel.WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    names = set(zipfile.ZipFile(built).namelist())
+    pages = {
+        f"veil/web/docs/{path.relative_to(ROOT / 'docs').as_posix()}"
+        for path in (ROOT / "docs").rglob("*.md")
+    }
+    assert {each for each in pages if "/_" not in each} <= names
+    assert {
+        "veil/web/page/main.js",
+        "veil/web/templates/api.html",
+        "veil/web/docs/_static/classes.svg",
+    } <= names
+    assert not any(each.endswith((".schema.json", "conf.py", ".nbi")) for each in names)

@@ -7,13 +7,15 @@ from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, HTMLResponse
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from veil.base.version import __version__
 from veil.errors import VeilError
+from veil.web import help as documentation
+from veil.web.described import api_page
 from veil.web.guard import Guard
 from veil.web.problems import Refused, refuse, refuse_address, refuse_form
 from veil.web.routes import (
@@ -21,15 +23,18 @@ from veil.web.routes import (
     catalogue,
     exploring,
     handing_over,
+    help,
     jobs,
     plan,
     projects,
+    promises,
     questions,
     releases,
     risks,
     sessions,
     tables,
     using,
+    verify,
 )
 from veil.web.routes.base import REFUSALS
 from veil.web.workbench import Workbench
@@ -50,8 +55,9 @@ def create_app(workbench: Workbench) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.workbench = workbench
-    looked_at = (exploring, risks, using, handing_over)
-    for each in (sessions, tables, catalogue, plan, projects, jobs, questions, budgets, releases, *looked_at):
+    about_tables = (sessions, tables, catalogue, plan, projects, jobs, questions, budgets, promises, verify, help)
+    about_releases = (releases, exploring, risks, using, handing_over)
+    for each in (*about_tables, *about_releases):
         app.include_router(each.router, prefix="/api/v1")
     for error in (Refused, VeilError, Exception):
         app.add_exception_handler(error, refuse)
@@ -61,6 +67,16 @@ def create_app(workbench: Workbench) -> FastAPI:
     @app.get("/", include_in_schema=False)
     def index() -> FileResponse:
         return FileResponse(PAGE / "index.html", headers={"Cache-Control": "no-cache"})
+
+    @app.get("/api/v1", include_in_schema=False)
+    def described() -> HTMLResponse:
+        return HTMLResponse(api_page(app.openapi()))
+
+    pictures = documentation.home()
+    if pictures is not None and (pictures / "_static").is_dir():
+        app.mount(
+            f"{documentation.PICTURES}/_static", StaticFiles(directory=pictures / "_static"), name="pictures"
+        )
 
     # The page's own files only: answers hold values, whose length compression would tell.
     app.mount("/page", GZipMiddleware(StaticFiles(directory=PAGE), minimum_size=500), name="page")

@@ -76,7 +76,7 @@ function PromiseBar() {
 function Drawer({ title, children }) {
   const close = useRef();
   useEffect(() => close.current.focus(), []);
-  return html`<aside class="drawer" aria-label=${title}>
+  return html`<aside class=${`drawer ${state.drawer}`} aria-label=${title}>
     <header>
       <h2>${title}</h2>
       <button ref=${close} class="icon" aria-label=${t("close")} onClick=${() => update({ drawer: null })}>×</button>
@@ -132,17 +132,13 @@ function Jobs() {
   <//>`;
 }
 
-const KEYS = [["Alt+1 … 9", "key.steps"], ["Ctrl+Z", "key.undo"], ["Ctrl+Shift+Z", "key.redo"], ["F6", "key.f6"], ["Esc", "key.esc"], ["?", "key.help"], ["I Q S N D", "key.roles"], ["Shift+↑ ↓", "key.select"]];
-
+/** What is loaded once somebody asks for help. */
 function Help() {
-  return html`<${Drawer} title=${t("help")}>
-    <p>${t("help.about")}</p>
-    <h3>${t("help.path")}</h3>
-    <ol>${STEPS.map((name) => html`<li><b>${t(`step.${name}`)}</b>: ${t(`intro.${name}`)}</li>`)}</ol>
-    <h3>${t("help.keys")}</h3>
-    <dl class="keys">${KEYS.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${t(what)}</dd>`)}</dl>
-    <p><a href="/api/v1/openapi.json">${t("help.api")}</a></p>
-  <//>`;
+  const Inside = pages.get("help");
+  useEffect(() => {
+    if (!Inside) attempt(async () => { pages.set("help", (await import("./help.js")).default); update({}); });
+  }, []);
+  return html`<${Drawer} title=${t("help")}>${Inside ? html`<${Inside} steps=${STEPS} />` : html`<p class="quiet">…</p>`}<//>`;
 }
 
 function Top() {
@@ -165,7 +161,7 @@ function Top() {
   </header>`;
 }
 
-const toggle = (drawer) => update({ drawer: state.drawer === drawer ? null : drawer });
+const toggle = (drawer) => update({ drawer: state.drawer === drawer ? null : drawer, place: null });
 
 // The whole
 
@@ -193,6 +189,11 @@ function spoken() {
 async function open() {
   const wanted = location.hash.slice(1);
   if (wanted === "main") return document.getElementById("main").focus();
+  if (wanted.startsWith("help:")) {
+    const [, page, anchor] = decodeURIComponent(wanted).split(":");
+    history.replaceState(null, "", `#${state.step}`);
+    return update({ drawer: "help", place: { page, anchor } });
+  }
   const name = STEPS.includes(wanted) ? wanted : "table";
   update({ step: name, drawer: window.innerWidth < 900 ? null : state.drawer });
   if (!pages.has(name)) pages.set(name, (await import(`./pages/${name}.js`)).default);
@@ -213,8 +214,16 @@ function keys(event) {
   else if (event.key === "F6") around(event.shiftKey ? -1 : 1);
   else if (!writing && (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z") attempt(() => step(event.shiftKey ? "redo" : "undo"));
   else if (!writing && event.key === "?") toggle("help");
+  else if (!writing && event.key === "/" && !event.ctrlKey && !event.altKey && !event.metaKey) find();
   else return;
   event.preventDefault();
+}
+
+/** Go to where something can be looked for: in the page if it has such a place, and else in the help. */
+function find() {
+  const field = document.querySelector("main input[type=search]") ?? document.getElementById("find-help");
+  if (field) field.focus();
+  else update({ drawer: "help" });
 }
 
 function around(by) {

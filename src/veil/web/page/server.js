@@ -10,6 +10,7 @@ export const state = {
   release: null, // the newest release
   jobs: new Map(), // by id, in the order in which they began
   drawer: null, // "code", "jobs" or "help"
+  place: null, // the page of the documentation that the help shows, and where in it
   problem: null, // what no page has shown beside its cause
   words: {},
   language: "en",

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 
 from veil.base.describe import definition, parameters
 from veil.models.base import PrivacyModel
+from veil.web.help import place_of
 
 router = APIRouter(tags=["catalogue"])
 
@@ -94,7 +95,8 @@ def _described(kind: str, cls: type[Any]) -> dict[str, Any]:
         for each in parameters(cls)
     ]
     about = (inspect.getdoc(cls) or "").split("\n>>>")[0].strip()
-    made = {"kind": kind, "definition": definition(cls), "about": about, "parameters": told}
+    made: dict[str, Any] = {"kind": kind, "definition": definition(cls), "about": about, "parameters": told}
+    made["help"] = place_of(cls.__name__)
     if issubclass(cls, PrivacyModel):
         made["attacks"] = list(cls.attacks)
     return made

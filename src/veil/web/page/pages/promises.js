@@ -1,6 +1,6 @@
 // Promises: what must hold, and how much may be lost.
 
-import { ask, attempt, catalogue, change, columnsOf, get, run, running, state, stop } from "../server.js";
+import { ask, attempt, catalogue, change, columnsOf, follow, get, run, running, state, stop } from "../server.js";
 import { go, Heading, html, Info, NotYet, number, percent, Problem, Running, t, under, useEffect, useState } from "../parts.js";
 
 /** The models of a preset for the columns of this table: those of sensitive values once for each sensitive column. */
@@ -17,6 +17,15 @@ function Field({ parameter, value, onChange }) {
       ${value && columnsOf("sensitive").includes(value) ? null : html`<option value="">…</option>`}
       ${columnsOf("sensitive").map((each) => html`<option value=${each}>${each}</option>`)}</select></label>`;
   }
+  if (name === "population") {
+    const read = (text) => (text === "" ? undefined : /^\d+$/.test(text) ? Number(text) : text);
+    return html`<label>${label} <input list="regions-of-promises" value=${typeof value === "object" ? value?.region ?? value?.size ?? "" : value ?? ""} onChange=${(event) => onChange(read(event.target.value.trim()))} />
+      <datalist id="regions-of-promises">${REGIONS.map((each) => html`<option value=${each}></option>`)}</datalist></label>`;
+  }
+  if (name === "subset") {
+    return html`<label>${label} <input size="28" placeholder="age >= 30 and sex = 'f'" value=${typeof value === "object" ? value?.query ?? "" : value ?? ""} onChange=${(event) => onChange(event.target.value.trim() || undefined)} /></label>`;
+  }
+  if (schema.type === "boolean") return html`<label><input type="checkbox" checked=${value ?? schema.default ?? false} onChange=${(event) => onChange(event.target.checked)} /> ${label}</label>`;
   if (schema.enum) return html`<label>${label} <select value=${value ?? schema.default} onChange=${(event) => onChange(event.target.value)}>${schema.enum.map((each) => html`<option value=${each}>${each}</option>`)}</select></label>`;
   if (name === "epsilon" || name === "delta") return html`<label>${label} <input size="8" value=${value ?? ""} onChange=${(event) => onChange(event.target.value === "" ? undefined : Number.isFinite(Number(event.target.value)) ? Number(event.target.value) : event.target.value)} /></label>`;
   if (schema.type === "integer" || schema.type === "number") {
@@ -26,7 +35,25 @@ function Field({ parameter, value, onChange }) {
   return null;
 }
 
-function Line({ model, index, models, strengths }) {
+const REGIONS = ["Europe", "European Union", "Germany", "France", "UK", "USA", "Canada", "Brazil", "India", "China (PRC)", "Australia", "Africa", "North America", "South America"];
+
+/** What is asked beside what has to be: population, subset, costs and benefits only where a promise reads them. */
+const ASKED = ["k", "l", "t", "distance", "beta", "delta", "threshold", "epsilon", "average", "highest", "at_risk", "alpha", "c", "m", "minimum", "maximum", "population", "subset", "attacker", "no_attack", "benefit", "publisher_loss", "adversary_gain", "cost", "enhanced"];
+
+/** How a promise stands: kept already, implied by others, impossible. */
+function Standing({ told }) {
+  if (!told) return null;
+  const { finding, follows, impossible } = told;
+  const why = follows.length ? follows.filter((each) => each.why !== "the same model with a laxer parameter") : [];
+  return html`${impossible ? html`<p class="standing bad">✗ ${t("promises.impossible")} <span lang="en">${impossible}</span></p>` : null}
+    ${finding.checked ? html`<p class=${`standing ${finding.holds ? "good" : ""}`}>${finding.holds ? `✓ ${t("promises.kept")}` : `○ ${t("promises.notkept")}`} <span lang="en">${finding.measured}</span></p>` : null}
+    ${follows.length ? html`<p class="standing">⊂ ${t("promises.implied", { from: [...new Set(follows[0].from)].map(plain).join(", ") })} ${why.length ? html`<span class="quiet" lang="en">${why.map((each) => each.why).join(" ")}</span>` : null}</p>` : null}`;
+}
+
+/** A model as its own text, KAnonymity(k=5), in the words of the page. */
+const plain = (text) => text.replace(/^(\w+)\((.*)\)$/, (_, kind, inside) => `${words(kind)} (${inside.replace(/attribute='([^']*)'(, )?/, "$1$2").replaceAll("=", " = ")})`);
+
+function Line({ model, index, models, told }) {
   const declared = (state.catalogues.models ?? []).find((each) => each.kind === model.kind);
   if (!declared) return null;
   const set = (name, value) => {
@@ -35,21 +62,20 @@ function Line({ model, index, models, strengths }) {
     attempt(() => change(`${model.kind}: ${name} ${value ?? ""}`, { models: models.map((each, at) => (at === index ? made : each)), preset: null }));
   };
   const remove = () => attempt(() => change(t("promises.removed", { model: model.kind }), { models: models.filter((_, at) => at !== index), preset: null }));
-  const now = strengths.filter((each) => each.model === model.kind && (!each.attribute || each.attribute === model.attribute));
   return html`<li class="promise">
-    <b>${words(model.kind)}</b> <${Info} title=${model.kind} text=${declared.about} />
-    ${declared.parameters.filter((each) => each.required || ["k", "l", "t", "distance", "beta", "delta", "threshold", "epsilon", "average", "highest", "at_risk", "alpha", "c", "m"].includes(each.name)).map((each) => html`<${Field} key=${each.name} parameter=${each} value=${model[each.name]} onChange=${(value) => set(each.name, value)} />`)}
+    <b>${words(model.kind)}</b> <${Info} title=${words(model.kind)} text=${declared.about} attacks=${declared.attacks} place=${declared.help} />
+    ${declared.parameters.filter((each) => each.required || ASKED.includes(each.name)).map((each) => html`<${Field} key=${each.name} parameter=${each} value=${model[each.name]} onChange=${(value) => set(each.name, value)} />`)}
     <button class="icon" aria-label=${`${t("remove")} ${model.kind}`} onClick=${remove}>×</button>
-    <p class="quiet">${declared.definition} ${declared.attacks?.length ? t("promises.against", { attacks: declared.attacks.map((each) => t(`attack.${each}`)).join(", ") }) : ""}
-      ${now.length ? html` <span class="now">${t("promises.now", { found: now[0].said })}</span>` : null}</p>
+    <p class="quiet"><span lang="en">${declared.definition}</span> ${declared.attacks?.length ? t("promises.against", { attacks: declared.attacks.map((each) => t(`attack.${each}`)).join(", ") }) : ""}</p>
+    <${Standing} told=${told} />
   </li>`;
 }
 
 /** A name of a model as people write it: KAnonymity, k-anonymity. */
 const words = (kind) => state.words[`model.${kind}`] ?? kind;
 
-const START = { k: 5, l: 2, t: 0.3, c: 3, beta: 1, delta: 1, threshold: 0.05, alpha: 0.5, m: 2, epsilon: 1, average: 0.05 };
-const STARTS = { SafePub: { delta: 1e-6 } };
+const START = { population: "Europe", minimum: 0, maximum: 0.5, k: 5, l: 2, t: 0.3, c: 3, beta: 1, delta: 1, threshold: 0.05, alpha: 0.5, m: 2, epsilon: 1, average: 0.05 };
+const STARTS = { SafePub: { delta: 1e-6 }, RatioDistance: { t: 2 } };
 
 /** The budget of differential privacy: said once for a table, and spent by each release. */
 function Budget() {
@@ -88,19 +114,49 @@ function Add({ models }) {
   </select></label>`;
 }
 
-/** What other values of k would cost: a search of two seconds at most for each. */
+/** Loss over k as a line, with the same figures in the table below. */
+function Curve({ points, now }) {
+  const known = points.filter((each) => !each.problem).map((each) => ({ k: each.parameters["KAnonymity.k"], lost: 1 - each.utilities.granularity }));
+  if (known.length < 2) return null;
+  const most = Math.max(0.05, ...known.map((each) => each.lost)), last = Math.max(...known.map((each) => each.k));
+  const x = (k) => 50 + (430 * Math.log(k)) / Math.log(Math.max(2, last)), y = (lost) => 130 - (110 * lost) / most;
+  return html`<svg class="curve wide" viewBox="0 0 500 165" role="img" aria-label=${t("estimate.curve")}>
+    <line x1="50" y1="130" x2="490" y2="130" /><line x1="50" y1="15" x2="50" y2="130" />
+    <text x="44" y="24" text-anchor="end">${percent(most, 0)}</text><text x="44" y="132" text-anchor="end">0</text>
+    <polyline points=${known.map((each) => `${x(each.k)},${y(each.lost)}`).join(" ")} />
+    ${known.map((each) => html`<circle cx=${x(each.k)} cy=${y(each.lost)} r=${each.k === now ? 6 : 3.5} class=${each.k === now ? "now" : ""} /><text x=${x(each.k)} y="148" text-anchor="middle">${each.k}</text>`)}
+    <text x="270" y="163" text-anchor="middle">k</text></svg>`;
+}
+
+const TRIED = [2, 3, 5, 10, 20, 50];
+
+/** What the plan would cost: searched for two seconds at most whenever it changes; other values of k on a click. */
 function Estimate({ draft }) {
   const [found, setFound] = useState(null);
+  const [open, setOpen] = useState(false);
   const now = draft.models.find((model) => model.kind === "KAnonymity")?.k;
-  useEffect(() => setFound(null), [state.plan.version]);
-  if (!now || state.plan.problem || state.plan.missing.length || state.table.engine) return null;
-  const go_ = () => attempt(async () => setFound((await run("/frontier", { k: [...new Set([2, 3, 5, 10, 20, 50, now])].filter((k) => k <= state.table.rows) })).frontier));
-  return html`<section class="card estimate"><h2>${t("estimate")}</h2><p class="quiet">${t("estimate.about")}</p>
-    <p class="row"><button onClick=${go_} disabled=${running("estimate").length > 0}>${t("estimate.go")}</button></p>
+  const ready = now && !state.plan.problem && !state.plan.missing.length && !state.table.engine && draft.way === "search" && now <= state.table.rows;
+  useEffect(() => {
+    setFound(null);
+    if (!ready) return undefined;
+    let wanted = true, job = null;
+    const timer = setTimeout(() => attempt(async () => {
+      job = await ask("POST", "/frontier", { k: open ? [...new Set([...TRIED, now])].filter((k) => k <= state.table.rows) : [now] });
+      const told = await follow(job);
+      if (wanted) setFound(told.frontier.points);
+    }), 600);
+    return () => { wanted = false; clearTimeout(timer); if (job && state.jobs.get(job.id)?.state === "running") stop(job); };
+  }, [state.plan.version, open, Boolean(ready)]);
+  if (!ready) return null;
+  const here = found?.find((each) => each.parameters["KAnonymity.k"] === now);
+  return html`<section class="card estimate"><h2>${t("estimate")}</h2>
+    <p class="sentence" role="status">${!here ? t("estimate.wait") : here.problem ? html`✗ ${t("explore.impossible")}` : t("estimate.said", { k: now, lost: percent(1 - here.utilities.granularity), suppressed: percent(1 - here.utilities.released) })}</p>
+    <p class="quiet">${t("estimate.about")}</p>
     <${Running} job=${running("estimate")[0]} onStop=${stop} />
-    ${found ? html`<table class="plain"><thead><tr><th scope="col">k</th><th scope="col">${t("estimate.left")}</th><th scope="col">${t("bar.suppressed")}</th><th scope="col">${t("risk.average")}</th></tr></thead>
-      <tbody>${found.points.map((each) => html`<tr class=${each.parameters["KAnonymity.k"] === now ? "chosen" : ""}><th scope="row">${each.parameters["KAnonymity.k"]}${each.parameters["KAnonymity.k"] === now ? ` · ${t("explore.chosen")}` : ""}</th>
-        ${each.problem ? html`<td colspan="3">✗ ${t("explore.impossible")}</td>` : html`<td>${percent(each.utilities.granularity)}</td><td>${percent(1 - each.utilities.released)}</td><td>${percent(each.risks.average)}</td>`}</tr>`)}</tbody></table>` : null}</section>`;
+    <button aria-expanded=${open} onClick=${() => setOpen(!open)}>${t("estimate.go")}</button>
+    ${open && found?.length > 1 ? html`<${Curve} points=${found} now=${now} /><table class="plain"><thead><tr><th scope="col">k</th><th scope="col">${t("bar.lost")}</th><th scope="col">${t("bar.suppressed")}</th><th scope="col">${t("risk.average")}</th></tr></thead>
+      <tbody>${found.map((each) => html`<tr class=${each.parameters["KAnonymity.k"] === now ? "chosen" : ""}><th scope="row">${each.parameters["KAnonymity.k"]}${each.parameters["KAnonymity.k"] === now ? ` · ${t("explore.chosen")}` : ""}</th>
+        ${each.problem ? html`<td colspan="3">✗ ${t("explore.impossible")}</td>` : html`<td>${percent(1 - each.utilities.granularity)}</td><td>${percent(1 - each.utilities.released)}</td><td>${percent(each.risks.average)}</td>`}</tr>`)}</tbody></table>` : null}</section>`;
 }
 
 /** How much each column matters, and whether to lose detail or records first: parameters of information loss. */
@@ -116,6 +172,7 @@ function Matters({ draft, quasi }) {
 
 export default function Promises() {
   const [found, setFound] = useState(null);
+  const [standing, setStanding] = useState(null);
   useEffect(() => { for (const name of ["models", "presets", "qualities"]) catalogue(name); }, []);
   const quasi = columnsOf("quasi-identifying");
   const sensitive = columnsOf("sensitive");
@@ -127,6 +184,14 @@ export default function Promises() {
     }
     return () => { wanted = false; };
   }, [state.table?.id, quasi.join("\n"), sensitive.join("\n"), person]);
+  const asked = JSON.stringify([quasi, state.plan?.draft.models, person, state.plan?.draft.knows]);
+  useEffect(() => {
+    let wanted = true;
+    setStanding(null);
+    const complete = quasi.length && state.plan.draft.models.length && !state.plan.problem && !state.table.engine;
+    const timer = setTimeout(() => { if (complete) run("/plan/promises").then((told) => wanted && setStanding(told.promises), () => {}); }, 300);
+    return () => { wanted = false; clearTimeout(timer); };
+  }, [state.table?.id, asked, Boolean(state.plan?.problem)]);
   if (!quasi.length) return html`<${Heading}>${t("step.promises")}<//><${NotYet} step=${state.table ? "roles" : "table"}>${t(state.table ? "missing.no quasi-identifier" : "missing.no table")}<//>`;
   const draft = state.plan.draft;
   const presets = state.catalogues.presets ?? [];
@@ -149,7 +214,7 @@ export default function Promises() {
         </ul>` : html`<p class="quiet">…</p>`}</section>
     </div>
     <section class="card"><h2>${t("promises.list")}</h2>
-      <ul class="promises">${draft.models.map((model, index) => html`<${Line} key=${index} model=${model} index=${index} models=${draft.models} strengths=${found?.strengths ?? []} />`)}</ul>
+      <ul class="promises">${draft.models.map((model, index) => html`<${Line} key=${index} model=${model} index=${index} models=${draft.models} told=${standing?.[index]?.kind === model.kind ? standing[index] : null} />`)}</ul>
       ${draft.models.length ? null : html`<p>${t("missing.no promise")}</p>`}
       <${Add} models=${draft.models} />
     </section>

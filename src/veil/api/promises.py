@@ -1,0 +1,108 @@
+"""How the promises of a plan stand before anything is searched: kept already, implied by others, or impossible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.compute as pc
+
+from veil.base.wording import plural
+from veil.errors import VeilError
+from veil.models import PrivacyModel
+from veil.plan.plan import Plan
+from veil.policy.substitution import Step, implied
+from veil.published.finding import Finding
+from veil.published.table import Published
+from veil.risk.grouping import check_columns, published_of, table_of
+from veil.verification.release import verify_model
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How one promise stands.
+
+    Attributes
+    ----------
+    model
+        The promise.
+    finding
+        Whether the table keeps it as it is, and what was measured.
+    follows
+        The steps by which it follows from the other promises; empty if that is not proven.
+    impossible
+        Why no release of these records can keep it; None if nothing speaks against it.
+    """
+
+    model: PrivacyModel
+    finding: Finding
+    follows: tuple[Step, ...] = ()
+    impossible: str | None = None
+
+    def __str__(self) -> str:
+        told = [f"{self.model}: {'kept already' if self.finding.holds else self.finding.measured}"]
+        told += [f"follows from the others: {step}" for step in self.follows]
+        told += [] if self.impossible is None else [f"impossible: {self.impossible}"]
+        return "; ".join(told)
+
+
+def promises(source: Any, plan: Plan) -> tuple[Standing, ...]:
+    """Tell how each promise of a plan stands on a table as it is, without searching.
+
+    A promise that follows from others need not be asked for. One that asks for more people, or more different values, than
+    there are is not kept by any release that shows a record.
+
+    >>> import pyarrow as pa
+    >>> from veil import DistinctLDiversity, KAnonymity
+    >>> table = pa.table({"age": [20, 20, 30], "ill": ["flu", "cold", "flu"]})
+    >>> plan = Plan({"age": "suppression"}, [KAnonymity(2), DistinctLDiversity("ill", 3)], sensitive=["ill"])
+    >>> for each in promises(table, plan):
+    ...     print(each.finding.holds, len(each.follows), each.impossible)
+    False 2 None
+    False 0 column 'ill' has 2 different values, and 3 are asked for
+    """
+    table = table_of(source)
+    check_columns(table, [*plan.quasi_identifiers, *plan.sensitive])
+    published = published_of(
+        table, list(plan.quasi_identifiers), untouched=True, person=plan.person_column, knows=plan.knows
+    )
+    return tuple(
+        Standing(model, _finding(published, model), follows, next(_impossible(published, model), None))
+        for model, follows in zip(plan.models, consequences_among(plan.models), strict=True)
+    )
+
+
+def consequences_among(models: Sequence[PrivacyModel]) -> Iterator[tuple[Step, ...]]:
+    """Tell of each model how it follows from the others, if it does; of two that say the same, the later one does."""
+    found: dict[int, tuple[Step, ...]] = {}
+    for at in reversed(range(len(models))):
+        others = [model for other, model in enumerate(models) if other != at and other not in found]
+        steps = implied(others, models[at]) if others else None
+        if steps is not None:
+            found[at] = steps
+    return iter([found.get(at, ()) for at in range(len(models))])
+
+
+def _finding(published: Published, model: PrivacyModel) -> Finding:
+    try:
+        return verify_model(published, model)
+    except VeilError as error:  # which takes a population, a subset or hierarchies
+        return Finding.not_checked(str(model), str(error))
+
+
+def _impossible(published: Published, model: PrivacyModel) -> Iterator[str]:
+    people = published.records if published.persons is None else published.persons.number
+    k, values = getattr(model, "k", None), getattr(model, "l", None)
+    if (
+        isinstance(k, int)
+        and model.subset is None
+        and getattr(model, "population", None) is None
+        and k > people
+    ):
+        who = plural(people, "record") if published.persons is None else plural(people, "person", "people")
+        yield f"the table has {who}, and groups of {k} are asked for"
+    for name in model.attribute_names if values is not None else ():
+        different = pc.count_distinct(published.table[name], mode="only_valid").as_py()
+        if values > different:
+            yield f"column {name!r} has {plural(different, 'different value')}, and {values} are asked for"

@@ -1,0 +1,232 @@
+"""The documentation inside the workbench: its pages, rendered here once, with their sections to search in.
+
+The pages are Markdown, which ships with the package, or lies beside it in a checkout. What they say is shown in a page with a
+strict content policy: no HTML of theirs is passed on, and no address but those of pages and pictures that are here.
+"""
+
+from __future__ import annotations
+
+import functools
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
+from markdown_it.token import Token
+
+ORDER = (
+    "index",
+    "tutorial",
+    "workbench",
+    "how-to",
+    "explanation",
+    "what-a-release-tells",
+    "people",
+    "masking",
+    "reports",
+)
+"""Pages that come first; the others follow by their titles."""
+
+PICTURES = "/help"
+"""Where pictures are fetched from."""
+
+_ON_THE_SITE = ("{eval-rst}", "{include}")
+"""What only the site can make: pages that have it are read there."""
+
+_SHORTEST = 150
+"""Letters of a page that is more than a way to another file."""
+
+EXCERPT = 180
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page, from one heading to the next."""
+
+    anchor: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the documentation, ready to be shown."""
+
+    name: str
+    title: str
+    html: str
+    sections: tuple[Section, ...]
+
+
+def home() -> Path | None:
+    """Return the folder of the pages: in the package, or beside it in a checkout; None if it is in neither."""
+    room = Path(str(files("veil.web")))
+    for folder in (room / "docs", room.parents[2] / "docs"):
+        if (folder / "index.md").is_file():
+            return folder
+    return None
+
+
+@functools.cache
+def pages() -> dict[str, Page]:
+    """Return all pages by their names, such as `tutorials/hospital`."""
+    folder = home()
+    if folder is None:
+        return {}
+    texts = {
+        path.relative_to(folder).with_suffix("").as_posix(): path.read_text("utf-8")
+        for path in sorted(folder.rglob("*.md"))
+        if not path.relative_to(folder).as_posix().startswith("_")
+    }
+    texts = {
+        name: text
+        for name, text in texts.items()
+        if len(text) > _SHORTEST and not any(each in text for each in _ON_THE_SITE)
+    }
+    titles = {name: _title(text) or name for name, text in texts.items()}
+    made = {name: _page(name, text, titles, folder) for name, text in texts.items()}
+    first = {name: at for at, name in enumerate(ORDER)}
+    order = sorted(made, key=lambda name: (first.get(name, len(ORDER)), titles[name].lower()))
+    return {name: made[name] for name in order}
+
+
+def place_of(title: str) -> str | None:
+    """Return where the reference speaks of something, as `page:anchor`; None if it does not."""
+    anchor, reference = slug(title), pages().get("reference")
+    there = reference is not None and any(each.anchor == anchor for each in reference.sections)
+    return f"reference:{anchor}" if there else None
+
+
+def search(text: str, most: int = 20) -> list[dict[str, str]]:
+    """Find sections that have all words of a text: first those whose titles do, then those that say them often."""
+    words = text.lower().split()[:10]
+    found: list[tuple[int, dict[str, str]]] = []
+    for page in pages().values() if words else ():
+        for each in page.sections:
+            whole = f"{each.title} {each.text}".lower()
+            if not all(word in whole for word in words):
+                continue
+            score = sum(whole.count(word) + 50 * (word in each.title.lower()) for word in words)
+            told = {"page": page.name, "title": page.title, "anchor": each.anchor, "section": each.title}
+            found.append((score, told | {"excerpt": _excerpt(each.text, words[0])}))
+    return [told for _, told in sorted(found, key=lambda each: -each[0])[:most]]
+
+
+def slug(title: str) -> str:
+    """Return the anchor of a heading.
+
+    >>> slug("What it does *not* do yet")
+    'what-it-does-not-do-yet'
+    """
+    return re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
+
+
+def _title(text: str) -> str | None:
+    found = re.search(r"^# (.+)$", text, re.MULTILINE)
+    return None if found is None else found.group(1).replace("`", "")
+
+
+def _excerpt(text: str, word: str) -> str:
+    at = max(0, text.lower().find(word) - EXCERPT // 3)
+    at = text.find(" ", at) + 1 if at else 0
+    cut = text[at : at + EXCERPT].strip()
+    return f"{'… ' if at else ''}{cut}{' …' if at + EXCERPT < len(text) else ''}"
+
+
+def _plain(text: str) -> str:
+    """Leave out what only the site understands: front matter, grids of cards and their options."""
+    text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
+    text = re.sub(r"^:{3,}\{grid-item-card\} *(.*)$", r"## \1", text, flags=re.MULTILINE)
+    text = re.sub(r"^:{3,}.*$\n?", "", text, flags=re.MULTILINE)
+    return re.sub(r"^:[\w-]+:.*$\n?", "", text, flags=re.MULTILINE)
+
+
+def _page(name: str, text: str, titles: dict[str, str], folder: Path) -> Page:
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    place = posixpath.dirname(name)
+    tokens = parser.parse(_plain(text))
+    for start, inside, end in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if start.type == "th_open" and not inside.content:
+            start.tag = end.tag = "td"  # a heading of nothing is read aloud as one
+    sections = _sections(tokens, titles[name])
+    for token in tokens:
+        if token.type == "fence":
+            token.type, token.content = "html_block", _fence(token, place, titles, folder)
+        for child in token.children or ():
+            _resolve(child, name, place, titles, folder)
+    return Page(name, titles[name], parser.renderer.render(tokens, parser.options, {}), sections)
+
+
+def _sections(tokens: Sequence[Token], title: str) -> tuple[Section, ...]:
+    """Give each heading its anchor, and tell what stands under it."""
+    made: list[tuple[str, str, list[str]]] = [("", title, [])]
+    seen: set[str] = set()
+    heading: list[int] | None = None
+    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+        if token.type == "heading_open" and after is not None:
+            named = "".join(each.content for each in after.children or () if each.content)
+            anchor = slug(named)
+            while anchor in seen:
+                anchor += "-1"
+            seen.add(anchor)
+            token.attrSet("id", f"doc-{anchor}")
+            heading = token.map
+            made.append((anchor, named, []))
+        elif token.type in ("inline", "fence") and token.map != heading:
+            made[-1][2].append(
+                " ".join(each.content for each in token.children) if token.children else token.content
+            )
+    return tuple(
+        Section(anchor, named, " ".join(" ".join(texts).split()))
+        for anchor, named, texts in made
+        if texts or anchor
+    )
+
+
+def _resolve(token: Token, name: str, place: str, titles: dict[str, str], folder: Path) -> None:
+    """Let links lead to pages that are here, or out of here in a tab of their own; pictures come from this server."""
+    if token.type == "image":
+        source = posixpath.normpath(posixpath.join(place, str(token.attrGet("src"))))
+        there = not source.startswith("..") and (folder / source).is_file()
+        token.attrSet("src", f"{PICTURES}/{source}")
+        if not there:  # pictures of the workbench itself do not go along
+            token.type = "text"
+    if token.type != "link_open":
+        return
+    target = str(token.attrGet("href"))
+    token.attrs = {}
+    if re.match(r"https?://", target):
+        token.attrs = {"href": target, "rel": "noreferrer noopener", "target": "_blank"}
+        return
+    path, _, anchor = target.partition("#")
+    wanted = name if not path else posixpath.normpath(posixpath.join(place, path.removesuffix(".md")))
+    if wanted in titles:
+        token.attrs = {"href": f"#help:{wanted}:{anchor}"}
+
+
+def _fence(token: Token, place: str, titles: dict[str, str], folder: Path) -> str:
+    """Write code as it is; what lists pages becomes links to them, what includes a file its text."""
+    content = token.content
+    directive = re.match(r"\{([\w-]+)\} *(.*)", token.info.strip())
+    if directive is not None:
+        kind, argument = directive.groups()
+        content = re.sub(r"^:[\w-]+:.*$\n?", "", content, flags=re.MULTILINE)
+        if kind == "toctree":
+            names = [posixpath.normpath(posixpath.join(place, line.strip())) for line in content.splitlines()]
+            links = [
+                f'<li><a href="#help:{each}:">{escapeHtml(titles[each])}</a></li>'
+                for each in names
+                if each in titles
+            ]
+            return f"<ul>{''.join(links)}</ul>"
+        if kind == "literalinclude":
+            file = (folder / place / argument).resolve()
+            there = file.is_file() and file.is_relative_to(folder.resolve())
+            content = file.read_text("utf-8") if there else argument
+        if kind == "glossary":
+            return f'<pre class="glossary">{escapeHtml(content)}</pre>'
+    return f'<pre tabindex="0"><code>{escapeHtml(content)}</code></pre>'

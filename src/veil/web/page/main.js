@@ -132,7 +132,7 @@ function Jobs() {
   <//>`;
 }
 
-const KEYS = [["Alt+1 … 9", "key.steps"], ["Ctrl+Z", "key.undo"], ["Ctrl+Shift+Z", "key.redo"], ["F6", "key.f6"], ["Esc", "key.esc"], ["?", "key.help"], ["I Q S N D", "key.roles"]];
+const KEYS = [["Alt+1 … 9", "key.steps"], ["Ctrl+Z", "key.undo"], ["Ctrl+Shift+Z", "key.redo"], ["F6", "key.f6"], ["Esc", "key.esc"], ["?", "key.help"], ["I Q S N D", "key.roles"], ["T", "key.table"]];
 
 function Help() {
   return html`<${Drawer} title=${t("help")}>

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from veil.risk.attempts import try_attacks
     from veil.risk.before_and_after import risks_of
     from veil.risk.column_sets import AttributeRisk, attribute_risks
+    from veil.risk.combinations import Certain, Combination, certain_values, riskiest
     from veil.risk.concerns.concern import Concern
     from veil.risk.concerns.look import concerns_of
     from veil.risk.difference import Changed, Differencing, differencing
@@ -43,8 +44,10 @@ __all__ = [
     "Attack",
     "Attackers",
     "AttributeRisk",
+    "Certain",
     "Changed",
     "ClassSizes",
+    "Combination",
     "Concern",
     "Differencing",
     "Estimated",
@@ -73,6 +76,7 @@ __all__ = [
     "analyze",
     "attacker_risks",
     "attribute_risks",
+    "certain_values",
     "class_sizes",
     "concerns_of",
     "detect_identifiers",
@@ -86,6 +90,7 @@ __all__ = [
     "propose_roles",
     "risk_distribution",
     "risk_limits",
+    "riskiest",
     "risks_of",
     "sample_risk",
     "sample_uniques",
@@ -115,6 +120,7 @@ _HOMES = {
     "identify.repeats": ("Repeated", "find_repeats"),
     "identify.roles": ("Proposal", "propose_roles"),
     "reidentification": ("Risk", "sample_risk"),
+    "combinations": ("Certain", "Combination", "certain_values", "riskiest"),
     "singling_out": ("SingledOut", "SinglingOut", "singled_out"),
     "special_uniques": ("Suda", "suda"),
     "success": ("SuccessRate", "TriedAttack", "TriedAttacks"),

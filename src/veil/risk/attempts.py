@@ -108,6 +108,8 @@ def try_attacks(
         nothing = SuccessRate(0, min(attempts, inside.num_rows))
         empty = [TriedAttack("singling out", None, nothing, nothing, nothing)]
         return TriedAttacks(names, (), inside.num_rows, outside.num_rows, tuple(empty))
+    order = np.argsort(owners, kind="stable")  # what is drawn does not depend on the order of the release
+    shown, owners = shown.take(pa.array(order)), owners[order]
     trial = _Trial(inside, outside, shown, owners, hierarchies or {}, marker, attempts, seed)
     halves = (names[::2], names[1::2]) if files is None else (tuple(files[0]), tuple(files[1]))
     with following(progress) as told:

@@ -11,12 +11,13 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from fastapi.responses import FileResponse, Response
-from pydantic import Field
+from pydantic import Field, SecretStr
 from starlette.background import BackgroundTask
 
 from veil.api.release import Release
 from veil.plan.plan import ASK
 from veil.recipe.document import document_text
+from veil.report import PrivateKey
 from veil.tables import write
 from veil.web.draft import checked_recipe
 from veil.web.guard import REPORT_POLICY
@@ -44,7 +45,10 @@ def acknowledge(id: str, accepted: Accepted, session: InSession) -> dict[str, An
     if strange := [key for key in accepted.concerns if key not in known]:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, f"there is no concern {strange[0]!r}")
     made.release, made.report = made.release.acknowledge(*accepted.concerns), None
-    made.facts = facts(made.release)
+    masked = made.recipe.get("steps") is not None
+    there = made.release.arrow.column_names
+    quasi = [name for name in made.recipe["quasi_identifiers"] if name in there] if masked else None
+    made.facts = facts(made.release, quasi)
     return look(id, session)
 
 
@@ -116,6 +120,41 @@ def certificate(id: str, session: InSession) -> FileResponse:
     """Return the certificate, by which recipients can check the table."""
     made = _signable(session, id)
     return _handed(session, "certificate.json", made, lambda release, path: release.certificate(path))
+
+
+class Signer(Body):
+    """A private key (PEM), which is used for this one signature and kept nowhere, and its passphrase if it has one."""
+
+    key: Annotated[SecretStr, Field(min_length=1, max_length=10_000)]
+    passphrase: Annotated[SecretStr, Field(max_length=1000)] | None = None
+
+
+@router.post("/releases/{id}/certificate", response_class=FileResponse)
+def signed(id: str, signer: Signer, session: InSession) -> FileResponse:
+    """Return the certificate, signed: recipients can tell whom it is from."""
+    made = _signable(session, id)
+    passphrase = None if signer.passphrase is None else signer.passphrase.get_secret_value()
+    key = PrivateKey.of_pem(signer.key.get_secret_value().encode(), passphrase)
+    answer = _handed(
+        session, "certificate.json", made, lambda release, path: release.certificate(path, sign=key)
+    )
+    answer.headers["Veil-Key-Fingerprint"] = key.public.fingerprint
+    return answer
+
+
+class Passphrase(Body):
+    """What locks the private key; without it, whoever has the file can sign."""
+
+    passphrase: Annotated[SecretStr, Field(max_length=1000)] | None = None
+
+
+@router.post("/keys")
+def new_key(asked: Passphrase, session: InSession) -> dict[str, str]:
+    """Draw a key to sign certificates with. It is told once, to whoever asks, and kept nowhere."""
+    key = PrivateKey.new()
+    passphrase = None if asked.passphrase is None else asked.passphrase.get_secret_value()
+    private, public = key.pem(passphrase)
+    return {"private": private.decode(), "public": public.decode(), "fingerprint": key.public.fingerprint}
 
 
 @router.get("/releases/{id}/recipe", response_class=Response)

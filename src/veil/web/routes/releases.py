@@ -66,7 +66,7 @@ def make(wish: Wish, session: InSession) -> JobTold:
                 plan,
                 local=recipe.local_recoding,
                 accountant=budget,
-                progress=job.tell,
+                progress=job.progress,
                 cancel=job.asked_to_stop,
             )
         except NoSolutionError:

@@ -30,7 +30,7 @@ const example = () =>
 /** How to read a file: asked where it was not understood (told at each key then), and shown where it was. */
 function HowToRead({ format, onChange, live }) {
   const set = (name) => (event) => onChange({ ...format, [name]: name === "skip" ? Number(event.target.value) : event.target.value });
-  return html`<p class="row how">
+  return html`<p class="row">
     <label>${t("table.separator")} <select value=${format.separator ?? ","} onChange=${set("separator")}>
       ${[[",", ","], [";", ";"], ["\t", "⇥"], ["|", "|"]].map(([value, name]) => html`<option value=${value}>${name}</option>`)}</select></label>
     <label>${t("table.encoding")} <select value=${format.encoding ?? "utf-8"} onChange=${set("encoding")}>

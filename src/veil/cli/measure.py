@@ -14,7 +14,7 @@ import typer
 
 from veil.api.job import table_of
 from veil.api.open import Place, count_combinations, find_relation, place_of, read_into_memory
-from veil.api.targets import Together, check_ending, check_targets, require
+from veil.api.targets import check_ending, check_targets, require
 from veil.base.progress import following
 from veil.base.wording import plural
 from veil.cli import failures, figures, files, grammar, show
@@ -27,6 +27,7 @@ from veil.hierarchies.notes import notes_of_marks, notes_of_missing
 from veil.recipe import Recipe
 from veil.tables import Format, read
 from veil.tables.formats import format_of
+from veil.tables.together import Together
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -234,6 +234,7 @@ class FileTarget(FolderTarget):
 
     def prepare(self) -> None:
         self.new = joined = self.folder / "joined"
+        remove(joined)  # of a run before, and maybe the same file as its only part
         with joined.open("wb") as file:  # made here for the permissions that the user's umask gives
             if isinstance(self.format, Csv):
                 self._join_csv(file, self.format)

@@ -258,7 +258,7 @@ def test_a_suppressed_row_that_shows_another_column(release: Release, column: st
     found = broken(check(release, with_cell(release.arrow, column, 6, value)))
     assert found == [
         "BROKEN: 3-anonymity (found: k = 1)",
-        f"BROKEN: column {column!r} is blank where records are suppressed, and else unchanged (found: 1 rows are not)",
+        f"BROKEN: column {column!r} is blank where records are suppressed, and else unchanged (found: 1 row is not)",
     ]
 
 

@@ -15,7 +15,7 @@ import typer
 
 from veil.api.job import table_of
 from veil.api.open import Place, count_combinations, find_relation, place_of, read_into_memory
-from veil.api.targets import Together, check_ending, check_targets, require
+from veil.api.targets import check_ending, check_targets, require
 from veil.base.progress import following
 from veil.base.wording import plural
 from veil.cli import failures, figures, files, grammar, show
@@ -28,6 +28,7 @@ from veil.recipe import Recipe
 from veil.tables import Format, read
 from veil.tables.formats import Csv, format_of
 from veil.tables.misread import find_misread
+from veil.tables.together import Together
 
 if TYPE_CHECKING:
     import pyarrow as pa

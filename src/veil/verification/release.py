@@ -84,7 +84,9 @@ def _verify_pseudonyms(columns: Sequence[pa.ChunkedArray], name: str, marker: st
     ]
     strange = [value for value in values if not re.fullmatch("[0-9a-f]{16}", str(value))]
     told = plural(len(values), "pseudonym")
-    return Finding(promise, not strange, f"{len(strange)} values are none" if strange else told)
+    return Finding(
+        promise, not strange, f"{plural(len(strange), 'value is', 'values are')} none" if strange else told
+    )
 
 
 def verify_links(
@@ -207,7 +209,13 @@ def _verify_kept(
     else:
         shown = sum(count for value, count in _counts(blank) if value != marker)
     same = _same(before.filter(pa.array(~hidden)), after.filter(pa.array(~hidden)))
-    measured = "equal" if same and not shown else f"{shown} rows are not" if shown else "different"
+    measured = (
+        "equal"
+        if same and not shown
+        else f"{plural(shown, 'row is', 'rows are')} not"
+        if shown
+        else "different"
+    )
     return Finding(
         f"column {name!r} is blank where records are suppressed, and else unchanged",
         same and not shown,

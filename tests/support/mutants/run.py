@@ -98,9 +98,7 @@ class Copy:
         try:
             file.write_text(change.applied(text), encoding="utf-8")
             for each in anew:
-                os.utime(
-                    each
-                )  # compiled code holds that of other modules, and does not know when they change
+                os.utime(each)  # compiled code holds that of other modules, and is not told of changes there
             ran = self.run(tests, cache, patience)
             return None if ran is None else ran.returncode != 0
         finally:
@@ -231,6 +229,9 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=30, help="changes of each room")
     parser.add_argument("--seed", type=int, default=None, help="by default others each time")
     parser.add_argument("--since", help="lines that are changed since this commit only")
+    parser.add_argument(
+        "--trust", action="store_true", help="tests have passed a moment ago: begin with the changes"
+    )
     given = parser.parse_args()
     seed = int(time.time()) if given.seed is None else given.seed
     chance = random.Random(seed)
@@ -243,12 +244,12 @@ def main() -> int:
         copy = Copy(Path(place))
         for room, found in by_room.items():
             for module, change in chance.sample(found, min(given.sample, len(found))):
-                tests = [each for each in about(module) if _passes(copy, each, taken)]
+                tests = [each for each in about(module) if given.trust or _passes(copy, each, taken)]
                 if not tests:
                     print(f"untested  {module}, {change}", flush=True)
                     tally[room]["untested"] += 1
                     continue
-                patience = 120 + 5 * sum(taken[each] or 0 for each in tests)
+                patience = PATIENCE if given.trust else 120 + 5 * sum(taken[each] or 0 for each in tests)
                 noticed = copy.noticed(module, change, tests, patience)
                 verdict = {True: "noticed", False: "survived", None: "endless"}[noticed]
                 tally[room][verdict] += 1

@@ -16,7 +16,9 @@ from veil import AlphaKAnonymity, DistinctLDiversity, EntropyLDiversity, KAnonym
 from veil import hierarchies as h
 from veil.errors import VerificationError
 from veil.outcome.outcome import Outcome
+from veil.published.people import People
 from veil.verification.outcome import verified, verify_outcome
+from veil.verification.release import verify_whole
 
 VISITS = pa.table(
     {
@@ -52,6 +54,13 @@ def test_an_engine_that_counted_rows_would_be_found_out() -> None:
     assert found == ["2-anonymity, in people: k = 1"]
     with pytest.raises(VerificationError, match="2-anonymity, in people"):
         verified(dataclasses.replace(outcome, prepared=prepared))
+
+
+def test_whoever_loses_all_rows_does_not_lose_some() -> None:
+    everybody = People(np.array([0, 0, 1, 2, 2], np.int32), all_rows=True)
+    for gone, partly in (("11000", 0), ("00000", 0), ("11111", 0), ("10000", 1), ("10110", 2), ("11110", 1)):
+        found = verify_whole(everybody, np.array([each == "1" for each in gone]))
+        assert (found.holds, found.measured) == (partly == 0, f"{partly} lose only some")
 
 
 def test_somebody_who_is_suppressed_in_part_is_found() -> None:

@@ -22,6 +22,7 @@ from veil.report.pages.blocks import (
     Section,
     Signatures,
     Text,
+    day,
 )
 from veil.report.pages.document import sections, title_of
 from veil.report.pages.language import Words
@@ -52,7 +53,7 @@ def bind(
     _register(Path(matplotlib.get_data_path(), "fonts", "ttf"))
     page, title = _Page(facts, words), words.of(title)
     chapters = words.of_sections(chapters)
-    made_with = words.of(f"Made on {facts['date']} with Veil {facts['versions']['veil']}")
+    made_with = words.of(f"Made on {day(facts['date'])} with Veil {facts['versions']['veil']}")
     story: list[Any] = [
         Paragraph(_safe(title), page.styles["title"]),
         Paragraph(_safe(made_with), page.styles["note"]),

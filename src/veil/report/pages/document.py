@@ -385,8 +385,9 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
     told = [row for row in rows if row not in same] if len(same) > _MANY else rows
     blocks: list[Block] = [Text(text), Grid(("Promise", "Found", ""), cut(told)), *note_on(told)]
     if len(same) > _MANY:
-        folded = Grid(("Promise", "Found", ""), tuple(same))
-        blocks.append(Folded(f"{plural(len(same), 'column')} found unchanged", (folded,)))
+        names = [str(row[0]).removeprefix("column ").split(" is ", 1)[0] for row in same]
+        found = Text(Verbatim(", ".join(names)))
+        blocks.append(Folded(f"{plural(len(same), 'column')} found unchanged", (found,)))
     return tuple(blocks)
 
 

@@ -360,7 +360,7 @@ class Release:
 
     @property
     def concerns(self) -> tuple[Concern, ...]:
-        """What no model judges, each with the step that mends it; what nobody has acknowledged comes first."""
+        """What no model judges, each with the step that fixes it; what nobody has acknowledged comes first."""
         from veil.risk.concerns.look import concerns_of
 
         return concerns_of(self.outcome)

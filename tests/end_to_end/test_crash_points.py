@@ -34,7 +34,8 @@ POINTS = {
 }
 
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or not kernel.is_possible(), reason="needs Linux 5.19, which tells of system calls"
+    sys.platform != "linux" or not kernel.is_possible(),
+    reason="needs Linux 5.19, which tells of system calls",
 )
 
 

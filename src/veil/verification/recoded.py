@@ -132,5 +132,7 @@ def _verify_cells(outcome: Outcome, part: Part, *, hidden: bool = False) -> Find
     broken = [str(finding) for finding in checked.findings if not finding.holds]
     spelled = ", ".join(f"{name} {level}" for name, level in levels.items())
     done = "suppressed" if hidden else f"generalized to {spelled}"
-    promise = f"{plural(prepared.records(part.rows), 'record is', 'records are')} {done}, and otherwise unchanged"
+    promise = (
+        f"{plural(prepared.records(part.rows), 'record is', 'records are')} {done}, and otherwise unchanged"
+    )
     return Finding(promise, not broken, "; ".join(broken) or "every cell")

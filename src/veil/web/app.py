@@ -55,7 +55,19 @@ def create_app(workbench: Workbench) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.workbench = workbench
-    about_tables = (sessions, tables, catalogue, plan, projects, jobs, questions, budgets, promises, verify, help)
+    about_tables = (
+        sessions,
+        tables,
+        catalogue,
+        plan,
+        projects,
+        jobs,
+        questions,
+        budgets,
+        promises,
+        verify,
+        help,
+    )
     about_releases = (releases, exploring, risks, using, handing_over)
     for each in (*about_tables, *about_releases):
         app.include_router(each.router, prefix="/api/v1")

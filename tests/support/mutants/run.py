@@ -170,7 +170,7 @@ def about(module: Path) -> list[str]:
         uses = len(wanted.findall(text)) if public else 0
         if same_folder and place.name == f"test_{module.name}":
             ranked.append((0, 0, str(place)))
-        elif uses and place.parts[0] == room:
+        elif (uses and place.parts[0] == room) or place.name == f"test_{module.name}":
             ranked.append((1, -uses, str(place)))
         elif uses and place.parts[0] not in {"fuzz", "web"}:
             ranked.append((2, -uses, str(place)))

@@ -208,7 +208,7 @@ async function speak(language) {
 }
 
 function keys(event) {
-  const writing = ["INPUT", "TEXTAREA", "SELECT"].includes(event.target.tagName) && event.target.type !== "radio" && event.target.type !== "checkbox";
+  const writing = ["INPUT", "TEXTAREA", "SELECT"].includes(event.target.tagName) && !["radio", "checkbox", "range"].includes(event.target.type);
   if (event.altKey && /^[1-9]$/.test(event.key)) go(STEPS[event.key - 1]);
   else if (event.key === "Escape" && state.drawer) update({ drawer: null });
   else if (event.key === "F6") around(event.shiftKey ? -1 : 1);

@@ -155,7 +155,7 @@ def open_file(session: Session, path: Path, name: str, job: Job) -> dict[str, An
 def _opened(session: Session, table: OpenTable, job: Job) -> dict[str, Any]:
     """Look at a table that was opened, and let the plan be about it."""
     job.tell("looking at the columns", 0, 0, "")
-    _ = table.profile, table.proposals, table.repeated
+    _ = table.profile, table.proposals, table.repeated, table.mistakes
 
     def take() -> dict[str, Any]:
         with session.lock:
@@ -188,12 +188,13 @@ def close(id: str, session: InSession) -> dict[str, Any]:
 
 @router.get("/{id}/profile")
 def profile(id: str, session: InSession) -> dict[str, Any]:
-    """Tell what the columns hold, and whether rows seem to be about the same people."""
+    """Tell what the columns hold, which cells seem to be mistakes, and whether rows are about the same people."""
     table = session.table(id)
     return {
         "rows": table.arrow.num_rows,
         "all_rows": table.rows,
         "columns": [each.to_dict() for each in table.profile],
+        "mistakes": [asdict(each) for each in table.mistakes],
         "repeated": [{**asdict(each), "said": str(each)} for each in table.repeated],
     }
 

@@ -114,6 +114,25 @@ function Add({ models }) {
   </select></label>`;
 }
 
+/** Ask for something that takes a while, a moment after the last change; what nobody waits for any more is stopped. */
+function later(path, body, moment, take) {
+  let wanted = true, job = null;
+  const timer = setTimeout(async () => {
+    try {
+      job = await ask("POST", path, body);
+      const told = wanted ? await follow(job) : await stop(job);
+      if (wanted) take(told);
+    } catch {
+      // refused or stopped: what was asked for is not shown
+    }
+  }, moment);
+  return () => {
+    wanted = false;
+    clearTimeout(timer);
+    if (job && state.jobs.get(job.id)?.state === "running") stop(job);
+  };
+}
+
 /** Loss over k as a line, with the same figures in the table below. */
 function Curve({ points, now }) {
   const known = points.filter((each) => !each.problem).map((each) => ({ k: each.parameters["KAnonymity.k"], lost: 1 - each.utilities.granularity }));
@@ -139,13 +158,8 @@ function Estimate({ draft }) {
   useEffect(() => {
     setFound(null);
     if (!ready) return undefined;
-    let wanted = true, job = null;
-    const timer = setTimeout(() => attempt(async () => {
-      job = await ask("POST", "/frontier", { k: open ? [...new Set([...TRIED, now])].filter((k) => k <= state.table.rows) : [now] });
-      const told = await follow(job);
-      if (wanted) setFound(told.frontier.points);
-    }), 600);
-    return () => { wanted = false; clearTimeout(timer); if (job && state.jobs.get(job.id)?.state === "running") stop(job); };
+    const k = open ? [...new Set([...TRIED, now])].filter((each) => each <= state.table.rows) : [now];
+    return later("/frontier", { k }, 600, (told) => setFound(told.frontier.points));
   }, [state.plan.version, open, Boolean(ready)]);
   if (!ready) return null;
   const here = found?.find((each) => each.parameters["KAnonymity.k"] === now);
@@ -186,11 +200,9 @@ export default function Promises() {
   }, [state.table?.id, quasi.join("\n"), sensitive.join("\n"), person]);
   const asked = JSON.stringify([quasi, state.plan?.draft.models, person, state.plan?.draft.knows]);
   useEffect(() => {
-    let wanted = true;
     setStanding(null);
     const complete = quasi.length && state.plan.draft.models.length && !state.plan.problem && !state.table.engine;
-    const timer = setTimeout(() => { if (complete) run("/plan/promises").then((told) => wanted && setStanding(told.promises), () => {}); }, 300);
-    return () => { wanted = false; clearTimeout(timer); };
+    return complete ? later("/plan/promises", {}, 300, (told) => setStanding(told.promises)) : undefined;
   }, [state.table?.id, asked, Boolean(state.plan?.problem)]);
   if (!quasi.length) return html`<${Heading}>${t("step.promises")}<//><${NotYet} step=${state.table ? "roles" : "table"}>${t(state.table ? "missing.no quasi-identifier" : "missing.no table")}<//>`;
   const draft = state.plan.draft;

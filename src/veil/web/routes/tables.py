@@ -14,6 +14,7 @@ from veil.api.open import Place as PlaceOf
 from veil.api.open import find_relation, place_of
 from veil.base.declare import explain
 from veil.errors import ParameterError, VeilError
+from veil.plan.plan import ASK
 from veil.recipe import Project
 from veil.recipe.project import ARX_SUFFIX, SUFFIX
 from veil.synthetic import patients
@@ -169,8 +170,17 @@ def _opened(session: Session, table: OpenTable, job: Job) -> dict[str, Any]:
 def _about(session: Session, table: OpenTable) -> dict[str, Any]:
     """Return the change by which the plan is about a table; what was decided of columns that it has too stays."""
     there, draft = set(table.arrow.column_names), session.history.draft
-    gone = {name: None for name in [*draft.roles, *draft.hierarchies, *draft.levels] if name not in there}
-    return {"table": table.id, "roles": gone, "hierarchies": gone, "levels": gone}
+    decided = [*draft.roles, *draft.hierarchies, *draft.levels, *draft.treatments]
+    gone: dict[str, None] = {name: None for name in decided if name not in there}
+    unlinked = {name: None for name, to in draft.linked.items() if not {name, to} <= there}
+    named = {
+        what: None
+        for what in ("weights", "household", "response")
+        if getattr(draft, what) is not None and getattr(draft, what) not in there
+    }
+    person = {} if draft.person in (ASK, None) or draft.person in there else {"person": ASK}
+    parts = dict.fromkeys(("roles", "hierarchies", "levels", "treatments"), gone)
+    return {"table": table.id, **parts, "linked": unlinked, **named, **person}
 
 
 @router.get("/{id}")

@@ -88,7 +88,9 @@ function Drawer({ title, children }) {
 function Code() {
   const [tab, setTab] = useState("recipe");
   const [problem, setProblem] = useState(null);
+  const [text, setText] = useState(null); // what is being written, until it is taken
   const code = state.plan?.code;
+  useEffect(() => setText(null), [code?.recipe]);
   if (!code) return html`<${Drawer} title=${t("code")}><p>${state.plan?.problem ?? t("code.notyet")}</p><//>`;
   const take = async (event) => {
     if (event.target.value === code.recipe) return;
@@ -108,7 +110,7 @@ function Code() {
     </div>
     <div role="tabpanel" id="code" aria-labelledby=${`tab-${tab}`}>
       <p class="quiet">${t(`code.about.${tab}`)}</p>
-      <textarea spellcheck="false" aria-label=${t(`code.${tab}`)} readonly=${tab !== "recipe"} value=${code[tab]} onBlur=${take}></textarea>
+      <textarea spellcheck="false" aria-label=${t(`code.${tab}`)} readonly=${tab !== "recipe"} value=${tab === "recipe" ? text ?? code.recipe : code[tab]} onInput=${(event) => setText(event.target.value)} onBlur=${take}></textarea>
       <${Problem} message=${problem} />
       <button onClick=${() => copy(code[tab])}>${t("copy")}</button>
     </div>

@@ -38,6 +38,7 @@ const keyOf = (item) => JSON.stringify(item.value === undefined ? [item.path] : 
 /** The name of a group while it is changed: it has the focus as soon as it is there. */
 function Rename({ name, onTake, onLeave }) {
   const input = useRef(), left = useRef(false);
+  const [text, setText] = useState(name); // its own, as the rest may be drawn anew while somebody types
   // Before anything can be typed elsewhere.
   useLayoutEffect(() => { input.current.focus(); input.current.select(); }, []);
   const take = (event) => { if (!left.current) { left.current = true; onTake(event.target.value.trim()); } };
@@ -46,7 +47,7 @@ function Rename({ name, onTake, onLeave }) {
     if (event.key === "Enter") take(event);
     if (event.key === "Escape") { left.current = true; onLeave(); }
   };
-  return html`<input class="rename" ref=${input} aria-label=${t("tree.rename", { name })} value=${name} maxlength="200" onKeyDown=${key} onBlur=${take} />`;
+  return html`<input class="rename" ref=${input} aria-label=${t("tree.rename", { name })} value=${text} maxlength="200" onInput=${(event) => setText(event.target.value)} onKeyDown=${key} onBlur=${take} />`;
 }
 
 export function Tree({ tree, tray, waiting, onChange }) {

@@ -18,7 +18,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 _ := $(shell test -x $(BIN)/python || rm -f $(RUNTIME) $(DEV) $(SPARK) $(MYSQL))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo workbench test servers docs bench fuzz lint licences sbom format lock clean
+.PHONY: help demo workbench test servers docs bench fuzz mutants lint licences sbom format lock clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,11 @@ bench: $(RUNTIME)  ## measure the optimal search (bench/ has more)
 MINUTES ?= 5
 fuzz: $(DEV)  ## hand damaged documents and files to every command that reads some
 	cd tests && PYTHONPATH=../src ../$(BIN)/python -m support.fuzz.run --minutes $(MINUTES) --keep
+
+# `make mutants SINCE=main` for the lines that are changed since then; `make mutants ROOMS=models/shares.py` for a module.
+SAMPLE ?= 30
+mutants: $(DEV)  ## change one sign of the code at a time, and see whether a test fails
+	cd tests && PYTHONPATH=../src ../$(BIN)/python -m support.mutants.run $(ROOMS) --sample $(SAMPLE) $(if $(SINCE),--since $(SINCE))
 
 licences: $(DEV)  ## check the licences of all locked packages
 	$(BIN)/python supply/packages.py licences

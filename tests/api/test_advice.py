@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import yaml
 
 import veil
 from support.cli import veil as command
@@ -134,8 +135,15 @@ def test_the_command_tells_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     told = json.loads(ran.out)
     assert "zip" in told["poor"] or "age" in told["poor"]
     assert told["alternatives"]
-    assert "What each keeps" in command("explore", "recipe.yaml").out
+    assert "How much of each column is kept" in command("explore", "recipe.yaml").out
     assert {each.name for each in tmp_path.iterdir()} == {"people.csv", "recipe.yaml"}
+    recipe = yaml.safe_load((tmp_path / "recipe.yaml").read_text())
+    for each in told["alternatives"]:
+        (tmp_path / "again.yaml").write_text(
+            json.dumps({**recipe, **each["recipe"], "output": "release.csv", "overwrite": True})
+        )
+        again = json.loads(command("anonymize", "again.yaml", "--json").out)
+        assert again["suppressed"] == each["suppressed"], each["what"]
 
 
 def test_several_tables_are_verified_by_what_is_tried(tmp_path: Path) -> None:

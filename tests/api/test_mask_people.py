@@ -163,7 +163,7 @@ def test_rows_of_one_patient_are_no_crowd() -> None:
     release = veil.mask(table, masking.Mondrian(["age", "sex"], KAnonymity(5)), person="who")
     delivered = Longitudinal(release.table.to_pylist(), owners(release, table), ["age", "sex"])
     assert min(len(group) for group in delivered.groups(all_rows=False)) >= 5
-    assert release.verification.findings[0].promise == "5-anonymity, in people"
+    assert release.verification.findings[0].promise == "5-anonymity, counting people"
     assert release.people == 20
 
 
@@ -267,7 +267,7 @@ def test_recipe_says_who(tmp_path: Path) -> None:
     )
     assert MaskingRecipe.read(tmp_path / "steps.yaml").person == "who"
     done = veil.run(tmp_path / "steps.yaml", progress=False)
-    assert done.verification.findings[0].promise == "4-anonymity in 'age', in people"
+    assert done.verification.findings[0].promise == "4-anonymity in 'age', counting people"
     assert pa.csv.read_csv(tmp_path / "masked.csv").column_names == ["age", "sex", "dx"]
 
 

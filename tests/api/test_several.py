@@ -435,7 +435,7 @@ def test_recipients_check_all_tables_together_by_their_certificate(tmp_path: Pat
     assert veil.verify(made.tables, made.outcome.source.asked).holds
     ran = run_cli("verify", str(tmp_path / "release"), "--certificate", str(certificate))
     assert ran.code == 0
-    assert "3-anonymity, in people who have the same rows" in ran.out
+    assert "3-anonymity, counting people with the same rows" in ran.out
 
 
 def planted(made: Any, table: str, column: str, value: Any) -> dict[str, pa.Table]:

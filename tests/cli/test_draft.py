@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from support.cli import veil
+from veil.hierarchies._dates import Dates
 from veil.recipe import Recipe
 from veil.synthetic import patients
 from veil.tables import read, write
@@ -54,3 +56,35 @@ def test_nothing_is_replaced_without_a_word() -> None:
     assert veil("identify", "patients.csv", "--save-recipe", "draft.yaml").code == 2
     assert veil("identify", "patients.csv", "--save-recipe", "patients.csv", "--overwrite").code == 2
     assert Path("draft.yaml").read_text() == "mine"
+
+
+def test_a_german_export_is_understood_from_one_suggestion_to_the_next(folder: Path) -> None:
+    """Title lines, cp1252, decimal commas, several spellings of missing values and of dates, several rows a patient."""
+    lines = ["Klinikum Köln, Auszug", "", "PatNr;Geburtsdatum;PLZ;Kosten;Gewicht;Tage;Aufnahme;Bemerkung"]
+    for i in range(240):
+        born, plz = f"{1 + i % 28:02}.{1 + i % 12:02}.{1940 + i % 50}", ["50667", "50668", "k.A."][i % 3]
+        cost = "k.A." if i % 40 == 7 else f"{1 + i % 9}.{100 + i},{i % 90 + 10}"
+        stay, weight = 999 if i % 50 == 3 else 1 + i % 20, f"{60 + i % 30},{i % 10}"
+        came = f"2024-03-{1 + i % 28:02}" if i % 30 == 5 else f"{1 + i % 28:02}.05.2024"
+        lines.append(
+            f"{1000 + i // 2};{born};{plz};{cost};{weight};{stay};{came};{'Tel. 0221 123456' if i % 9 == 0 else ''}"
+        )
+    (folder / "export.csv").write_text("\r\n".join(lines), encoding="cp1252")
+    ran = veil("identify", "export.csv")
+    assert "--format csv:encoding=cp1252" in ran.err
+    ran = veil("identify", "export.csv", "--format", "csv:encoding=cp1252")
+    assert "--format csv:encoding=cp1252,skip=2" in ran.err
+    ran = veil("identify", "export.csv", "--format", "csv:encoding=cp1252,skip=2")
+    (way,) = [line for line in ran.err.splitlines() if line.startswith("To read the file that way: ")]
+    format = shlex.split(way.partition("--format ")[2])[0]
+    ran = veil("identify", "export.csv", "--format", format, "--save-recipe", "draft.yaml")
+    assert "note" not in ran.err
+    recipe = Recipe.read("draft.yaml")
+    assert recipe.person == "PatNr"
+    assert isinstance(recipe.quasi_identifiers["Aufnahme"], Dates)
+    assert set(recipe.quasi_identifiers["Aufnahme"].format or ()) == {"%d.%m.%Y", "%Y-%m-%d"}
+    assert "Bemerkung" in recipe.identifying
+    table = read("export.csv", format=recipe.input_format).table
+    assert pa.types.is_decimal(table.schema.field("Kosten").type)
+    assert table["Tage"].null_count == 5
+    assert veil("anonymize", "draft.yaml", "-q").code == 0

@@ -120,7 +120,7 @@ def test_identify_shows_roles_and_a_command_that_runs(folder: Path) -> None:
     ran = veil("identify", "stays.csv")
     assert (ran.code, ran.err) == (0, "")
     told = flowing(ran.out)
-    assert "name name identifying name: column name matches 'name'" in told
+    assert "name name identifying column name matches 'name'" in told
     assert "sensitive column name matches 'diagnosis'" in told
     command = shlex.split(next(line for line in ran.out.splitlines() if line.startswith("veil anonymize")))
     assert "age=auto" in command

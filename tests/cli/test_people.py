@@ -27,7 +27,7 @@ def test_people_are_counted_and_shown(tmp_path: Path) -> None:
     places = ["--output", str(tmp_path / "out.csv"), "--save-recipe", str(tmp_path / "recipe.yaml")]
     done = veil("anonymize", str(tmp_path / "visits.csv"), *asked, "--suppression-limit", "0.2", *places)
     assert done.code == 0, done.err
-    assert "2-anonymity, in people" in done.out
+    assert "2-anonymity, counting people" in done.out
     shown = " ".join(done.out.split())
     assert "people 5" in shown
     assert "people who lose a row 1 (20.00%; limit 20.00%)" in shown
@@ -35,7 +35,7 @@ def test_people_are_counted_and_shown(tmp_path: Path) -> None:
     assert "person: patient" in (tmp_path / "recipe.yaml").read_text()
     checked = veil("verify", str(tmp_path / "out.csv"), "--recipe", str(tmp_path / "recipe.yaml"))
     assert checked.code == 3
-    assert "NOT CHECKED: 2-anonymity, in people" in checked.out
+    assert "NOT CHECKED: 2-anonymity, counting people" in checked.out
     found = veil("assess", str(tmp_path / "visits.csv"), "--qi", "age", "--person", "patient")
     assert "k = 1" in found.out
 

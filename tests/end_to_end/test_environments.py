@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -54,7 +55,7 @@ def start(place: Path, **environment: str | None) -> subprocess.Popen[str]:
 
 def told(running: subprocess.Popen[str]) -> tuple[str, str]:
     """Return what a process printed, and what it complained of; it must have ended well."""
-    out, err = running.communicate(timeout=300)
+    out, err = running.communicate(timeout=900)
     assert running.returncode == 0, err
     return out.strip(), err
 
@@ -73,9 +74,32 @@ def test_no_variable_changes_a_byte(
     assert told(start(tmp_path / "release.csv", **environment))[0] == expected
 
 
-@pytest.mark.skipif("VEIL_FUZZ" not in os.environ, reason="compiles everything four times; set VEIL_FUZZ")
+def test_an_installation_where_nothing_can_be_written(tmp_path: Path, expected: str) -> None:
+    """Neither beside the modules nor at home. What is a file can be no folder, for root either, who may write everywhere."""
+    package = shutil.copytree(
+        SOURCES / "veil", tmp_path / "site-packages" / "veil", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    for folder in {each.parent for each in package.rglob("*.py")}:
+        (folder / "__pycache__").touch()
+    home = tmp_path / "home"
+    home.touch()
+    before = sorted(package.rglob("*"))
+    out, err = told(
+        start(
+            tmp_path / "release.csv",
+            PYTHONPATH=os.pathsep.join([str(package.parent), PATHS]),
+            HOME=str(home),
+            XDG_CACHE_HOME=str(home / "cache"),
+            NUMBA_CACHE_DIR=None,
+        )
+    )
+    assert out == expected
+    assert err.count("NotKeptWarning: no folder can be written to") == 1
+    assert sorted(package.rglob("*")) == before
+
+
 def test_four_processes_that_compile_at_once(tmp_path: Path, expected: str) -> None:
-    """They share one empty folder for what is compiled."""
+    """They share one empty folder for what is compiled, and write into it under each other's hands."""
     cache = tmp_path / "cache"
     cache.mkdir()
     running = [start(tmp_path / f"{number}.csv", NUMBA_CACHE_DIR=str(cache)) for number in range(4)]
@@ -115,6 +139,6 @@ def test_a_process_forked_after_work(tmp_path: Path, expected: str) -> None:
         env={**os.environ, "PYTHONPATH": PATHS},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert ran.stdout.split() == [expected, expected], ran.stderr

@@ -59,6 +59,14 @@ def test_a_file_too_large_for_memory_is_for_an_engine(
     assert relation_of(path, format=Feather()) is None
 
 
+def test_duckdb_draws_no_bar_on_standard_output(tmp_path: Path) -> None:
+    """Where JSON for a pipeline goes."""
+    pq.write_table(pa.table({"age": [30]}), tmp_path / "small.parquet")
+    relation = opened(tmp_path / "small.parquet", engine="duckdb")
+    (drawn,) = relation.backend.con.execute("SELECT current_setting('enable_progress_bar')").fetchone()  # type: ignore[attr-defined]
+    assert drawn is False
+
+
 def test_an_ibis_table_is_taken_as_it_is(duckdb: Make) -> None:
     backend = ibis.duckdb.connect(duckdb("CREATE TABLE t AS SELECT 30 AS age").removeprefix("duckdb://"))
     relation = opened(backend.table("t"))

@@ -39,16 +39,16 @@ def test_other_columns_are_not_looked_at() -> None:
 @pytest.mark.parametrize(
     ("values", "note"),
     [
-        (["f", "m", "F"], "column 'x': 'F' and 'f' differ in case or blanks only, and count as different values"),
-        (["New  York", "new york"], "column 'x': 'New  York' and 'new york' differ in case or blanks only, and"),
-        (["f", " f", "F", "m", "M"], "column 'x': ' f' and 'F' and 'f' differ in case or blanks only, as others do, and"),
-        ([" 23", "24", "25 "], "column 'x' is read as text, as there are blanks around numbers, such as ' 23'"),
-        (["12", "13", *"abcd"], "column 'x' is text that nothing is known of: rare values are suppressed first"),
+        (["f", "m", "F"], "column 'x': 'F' and 'f' differ only in case or blanks, and count as different values"),
+        (["New  York", "new york"], "column 'x': 'New  York' and 'new york' differ only in case or blanks, and"),
+        (["f", " f", "F", "m", "M"], "column 'x': ' f' and 'F' and 'f' differ only in case or blanks, as do other values, and"),
+        ([" 23", "24", "25 "], "column 'x' is read as text because of blanks around its numbers, such as ' 23'"),
+        (["12", "13", *"abcd"], "column 'x' is text without a known structure: rare values are suppressed first"),
         ([f"{day}.12.20" for day in range(11, 20)], "column 'x' holds dates whose form is not clear (99.99.99)"),
-        ([f"{day}.12.2020" for day in range(11, 20)] + ["2020-12-10"], "column 'x' holds dates in several forms"),
-        ([*AGES, "?"], "column 'x' is read as text, as '?' is no number. If that means missing: --format 'csv:mis"),
-        ([*AGES, "?", "n/a"], "column 'x' is read as text, as '?' and 'n/a' are no numbers."),
-        ([*AGES, "1,2,3"], "column 'x' is read as text, as '1,2,3' is no number. Make it a missing value, or correct"),
+        ([f"{day}.12.2020" for day in range(11, 20)] + ["12/10/2020", "1/2/2020"], "column 'x' holds dates in several forms"),
+        ([*AGES, "?"], "column 'x' is read as text because '?' is not a number. If that means missing: --format '"),
+        ([*AGES, "?", "n/a"], "column 'x' is read as text because '?' and 'n/a' are not numbers."),
+        ([*AGES, "1,2,3"], "column 'x' is read as text because '1,2,3' is not a number. Make it a missing value, or correct"),
     ],
 )  # fmt: skip
 def test_odd_texts(values: list[str | None], note: str) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,3 +32,24 @@ def test_levels_are_those_of_every_record(ages, builder):
         assert all(labels[label] == records for label, records in level.bars)
     assert all(rows[row[0]] == row for row in found.rows)
     assert found.values == len(counts)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 8)), min_size=1, max_size=40),
+    st.sampled_from([h.intervals(5, 10), h.suppression()]),
+)
+def test_people_who_are_alone_are_counted_where_they_may_have_several_rows(rows, builder):
+    ages = list(dict.fromkeys(age for age, _ in rows))
+    counts = Counter(age for age, _ in rows)
+    pairs = sorted({(ages.index(age), who) for age, who in rows})
+    holders = tuple(np.array(each, np.int64) for each in zip(*pairs, strict=True))
+    values = pa.array(ages)
+    found = h.preview(builder, values, [counts[age] for age in ages], "age", holders)
+    built = builder.build(values, [counts[age] for age in ages], "age")
+    table = {row[0]: row for row in built.to_rows()}
+    for level, told in enumerate(found.levels):
+        by_label = defaultdict(set)
+        for age, who in rows:
+            by_label[table[str(age)][level]].add(who)
+        alone = set().union(*(each for each in by_label.values() if len(each) == 1))
+        assert told.singled_out == len(alone) / len({who for _, who in rows})

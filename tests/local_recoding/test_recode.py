@@ -775,7 +775,7 @@ def test_the_verifier_looks_at_every_cell() -> None:
     (promise,) = tampered(recoded, "S", 0, "cold")
     assert promise.startswith("2 records are generalized to A 0, G 0, Z 0, and")
     assert len(tampered(recoded, "A", 4, "40-49")) == 2  # a cell of its pass, and a class of one
-    gone = "2 records are suppressed, and else unchanged"
+    gone = "2 records are suppressed, and otherwise unchanged"
     assert tampered(recoded, "A", 1, "20-29") == ["2-anonymity", gone]
     assert tampered(recoded, "S", 1, "gout") == ["2-anonymity", gone]
 

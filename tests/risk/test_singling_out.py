@@ -41,9 +41,9 @@ def test_records_that_are_alone(rows, columns):
     for row in rows:
         people[tuple(row[at] for at in places)].add(row[2])
     by_person = singled_out(table, columns, person="who")
-    alone = sum(len(each) == 1 for each in people.values())
-    assert by_person.records == alone
-    assert by_person.share == alone / sum(map(len, people.values()))
+    alone = set().union(*(each for each in people.values() if len(each) == 1))
+    assert by_person.records == len(alone)
+    assert by_person.share == len(alone) / len({row[2] for row in rows})
 
 
 def test_a_column_that_is_not_there_is_refused():

@@ -199,7 +199,8 @@ class TestPandas:
             (np.array(["a", "b"], dtype=object), "object"),
             (pd.array(["a", "b"], dtype="string"), "string"),
             (pd.array([1, 2], dtype=pd.ArrowDtype(pa.int64())), "int64[pyarrow]"),
-            (pd.to_datetime(["2020-01-01", "2020-01-02"]).array, "datetime64[us]"),
+            (pd.to_datetime(["2020-01-01", "2020-01-02"]).as_unit("us").array, "datetime64[us]"),
+            (pd.to_datetime(["2020-01-01", "2020-01-02"]).as_unit("ns").array, "datetime64[ns]"),
         ],
         ids=lambda value: str(getattr(value, "dtype", "")),
     )

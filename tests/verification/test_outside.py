@@ -138,6 +138,13 @@ def test_dropped_records_leave_closeness_open_without_a_certificate() -> None:
     assert "0.1-closeness of 'illness'" in str(found).splitlines()[0]
 
 
+def test_closeness_is_judged_where_the_table_shows_every_record() -> None:
+    plan = Plan({"age": "suppression"}, TCloseness("illness", 0.1), sensitive=["illness"])
+    assert veil.verify(TABLE, plan).findings[0].verdict == "holds"
+    apart = TABLE.set_column(1, "illness", pa.array(["flu", "flu", "cold", "cold"]))
+    assert veil.verify(apart, plan).findings[0].verdict == "BROKEN"
+
+
 def test_presence_is_not_called_broken_for_want_of_the_population() -> None:
     release = veil.anonymize(
         TABLE,

@@ -16,7 +16,9 @@ from veil import AlphaKAnonymity, DistinctLDiversity, EntropyLDiversity, KAnonym
 from veil import hierarchies as h
 from veil.errors import VerificationError
 from veil.outcome.outcome import Outcome
+from veil.published.people import People
 from veil.verification.outcome import verified, verify_outcome
+from veil.verification.release import verify_whole
 
 VISITS = pa.table(
     {
@@ -49,9 +51,16 @@ def test_an_engine_that_counted_rows_would_be_found_out() -> None:
         outcome.prepared, table=VISITS.set_column(0, "who", [["a", "a", "a", "a", "c", "c", "d", "d"]])
     )
     found = broken(dataclasses.replace(outcome, prepared=prepared))
-    assert found == ["2-anonymity, in people: k = 1"]
-    with pytest.raises(VerificationError, match="2-anonymity, in people"):
+    assert found == ["2-anonymity, counting people: k = 1"]
+    with pytest.raises(VerificationError, match="2-anonymity, counting people"):
         verified(dataclasses.replace(outcome, prepared=prepared))
+
+
+def test_whoever_loses_all_rows_does_not_lose_some() -> None:
+    everybody = People(np.array([0, 0, 1, 2, 2], np.int32), all_rows=True)
+    for gone, partly in (("11000", 0), ("00000", 0), ("11111", 0), ("10000", 1), ("10110", 2), ("11110", 1)):
+        found = verify_whole(everybody, np.array([each == "1" for each in gone]))
+        assert (found.holds, found.measured) == (partly == 0, f"{partly} lose only some")
 
 
 def test_somebody_who_is_suppressed_in_part_is_found() -> None:
@@ -66,8 +75,8 @@ def test_somebody_who_is_suppressed_in_part_is_found() -> None:
         for name in table.column_names
     }
     found = broken(dataclasses.replace(outcome, table=pa.table(columns), hidden=hidden))
-    assert "whoever loses a row loses all rows: 1 lose only some" in found
-    assert "2-anonymity, in people who have the same rows: k = 1" in found
+    assert "people who lose a row lose all their rows: 1 lose only some" in found
+    assert "2-anonymity, counting people with the same rows: k = 1" in found
 
 
 def test_people_who_lose_a_row_are_counted() -> None:
@@ -94,11 +103,14 @@ def test_people_who_lose_a_row_are_counted() -> None:
     [
         (
             DistinctLDiversity("dx", 2),
-            "distinct 2-diversity of 'dx', in people: l = 1",
+            "distinct 2-diversity of 'dx', counting people: l = 1",
         ),  # all of them show flu
-        (AlphaKAnonymity("dx", 0.9, 1), "(0.9, 1)-anonymity of 'dx', in people: alpha = 1, k = 2"),
-        (TCloseness("dx", 0.5), "0.5-closeness of 'dx' (equal distance), in people: t = 1"),
-        (TCloseness("dx", 0.5, "ordered"), "0.5-closeness of 'dx' (ordered distance), in people: t = 0.57"),
+        (AlphaKAnonymity("dx", 0.9, 1), "(0.9, 1)-anonymity of 'dx', counting people: alpha = 1, k = 2"),
+        (TCloseness("dx", 0.5), "0.5-closeness of 'dx' (equal distance), counting people: t = 1"),
+        (
+            TCloseness("dx", 0.5, "ordered"),
+            "0.5-closeness of 'dx' (ordered distance), counting people: t = 0.57",
+        ),
         (EntropyLDiversity("dx", 1.1, "grassberger"), "somebody shows two values of 'dx'"),
     ],
 )

@@ -100,8 +100,8 @@ def test_every_promise_is_listed(release: Release) -> None:
         "holds: at most 2 records are suppressed (found: 2)",
         "holds: column 'age' is generalized to level 1 (found: every cell)",
         "holds: column 'zip' is generalized to level 1 (found: every cell)",
-        "holds: column 'visit' is blank where records are suppressed, and else unchanged (found: equal)",
-        "holds: column 'disease' is blank where records are suppressed, and else unchanged (found: equal)",
+        "holds: column 'visit' is blank where records are suppressed, and otherwise unchanged (found: equal)",
+        "holds: column 'disease' is blank where records are suppressed, and otherwise unchanged (found: equal)",
     ]
 
 
@@ -180,7 +180,7 @@ def flagged() -> Release:
 
 def test_a_flag_tells_missing_from_suppressed(flagged: Release) -> None:
     assert flagged.verification.holds
-    assert "column 'suppressed' tells which rows are suppressed (found: every row)" in str(
+    assert "column 'suppressed' shows which rows are suppressed (found: every row)" in str(
         flagged.verification
     )
     assert "at most 2 records are suppressed (found: 2)" in str(flagged.verification)
@@ -211,7 +211,7 @@ def test_not_a_number_equals_itself() -> None:
     for cells in ([1.5, None, None], [1.5, float("nan"), float("nan")], [float("nan"), float("nan"), None]):
         changed = with_column(after, "cost", [*cells, *costs.to_pylist()[3:]])
         assert broken(check(made, changed, original=before, plan=plan)) == [
-            "BROKEN: column 'cost' is blank where records are suppressed, and else unchanged (found: different)"
+            "BROKEN: column 'cost' is blank where records are suppressed, and otherwise unchanged (found: different)"
         ]
 
 
@@ -249,7 +249,7 @@ def test_a_suppressed_row_that_shows_a_value_forms_a_class(release: Release) -> 
 def test_a_changed_other_value(release: Release, column: str, value: Any) -> None:
     found = broken(check(release, with_cell(release.arrow, column, 1, value)))
     assert found == [
-        f"BROKEN: column {column!r} is blank where records are suppressed, and else unchanged (found: different)"
+        f"BROKEN: column {column!r} is blank where records are suppressed, and otherwise unchanged (found: different)"
     ]
 
 
@@ -258,7 +258,7 @@ def test_a_suppressed_row_that_shows_another_column(release: Release, column: st
     found = broken(check(release, with_cell(release.arrow, column, 6, value)))
     assert found == [
         "BROKEN: 3-anonymity (found: k = 1)",
-        f"BROKEN: column {column!r} is blank where records are suppressed, and else unchanged (found: 1 rows are not)",
+        f"BROKEN: column {column!r} is blank where records are suppressed, and otherwise unchanged (found: 1 row is not)",
     ]
 
 

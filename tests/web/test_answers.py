@@ -660,6 +660,16 @@ def test_a_person_with_several_rows_is_asked_about(client):
     )
 
 
+def test_levels_single_out_people_where_people_are_counted(client):
+    """Two visits of one patient do not hide that nobody else has that date."""
+    table = client.open("patient,born\n1,1950\n1,1950\n2,1960\n2,1960\n3,1960\n")
+    asked = {"table": table, "column": "born", "builder": "suppression"}
+    share = [client.post("/api/v1/hierarchies/preview", json=asked).json()["levels"][0]["singled_out"]]
+    client.change(person="patient", roles={"patient": "identifying"})
+    share.append(client.post("/api/v1/hierarchies/preview", json=asked).json()["levels"][0]["singled_out"])
+    assert share == [0, 1 / 3]
+
+
 def test_a_file_is_read_again_in_another_way(client):
     table = client.open("age;name\n1,5;x\n2,5;y\n")
     again = client.result(client.patch(f"/api/v1/tables/{table}/format", json={"decimal": ","}))["table"]
@@ -680,6 +690,16 @@ def test_a_file_that_was_not_understood_is_sent_with_how_to_read_it(client):
         "/api/v1/tables", content=content, headers={**headers, "Veil-Format": '{"separator": "x"}'}
     )
     assert wrong.status_code == 422
+
+
+def test_how_to_read_a_file_that_was_not_understood_is_proposed(client):
+    content = "Klinikum\nAufnahmen;;\n\nName;Kosten\nJörg;1.664,71\nKäthe;770,27\n".encode("cp1252")
+    told = client.post("/api/v1/tables/look", content=content).json()
+    assert told["lines"][4] == "Jörg;1.664,71"
+    headers = {"Veil-File-Name": "t.csv", "Veil-Format": json.dumps(told["format"])}
+    table = client.result(client.post("/api/v1/tables", content=content, headers=headers))["table"]
+    assert client.get(f"/api/v1/tables/{table}").json()["columns"] == ["Name", "Kosten"]
+    assert client.post("/api/v1/tables/look", content=b"x" * 200_000).status_code == 413
 
 
 def test_hierarchies_are_shared_with_python():

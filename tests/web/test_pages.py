@@ -301,6 +301,18 @@ def test_values_and_names_are_shown_as_text(person, tmp_path):
     assert person.page.evaluate("document.documentElement.scrollWidth") <= DESKTOP["width"]
 
 
+def test_a_messy_file_takes_one_more_click(person, tmp_path):
+    """Title lines, an old encoding and German numbers: proposed, shown, and read once somebody has said yes."""
+    rows = "".join(f"Jörg {i};{i % 70};1.{i:03d},50\n" for i in range(60))
+    (tmp_path / "t.csv").write_bytes(f"Klinikum\nStand;;\nName;Alter;Kosten\n{rows}".encode("cp1252"))
+    person.page.set_input_files("input[type=file]", tmp_path / "t.csv")
+    expect(person.page.get_by_label(person.say("table.encoding"))).to_have_value("cp1252")
+    expect(person.page.get_by_label(person.say("table.skip"))).to_have_value("2")
+    person.page.get_by_role("button", name=person.say("table.again")).click()
+    expect(person.page.get_by_role("cell", name="Jörg 0", exact=True)).to_be_visible()
+    expect(person.page.get_by_role("cell", name="1000.50", exact=True)).to_be_visible()
+
+
 def test_a_job_outlives_a_reload_and_a_lost_connection(person):
     person.plan()
     with person.page.expect_response(lambda answer: answer.url.endswith("/releases")):

@@ -211,6 +211,36 @@ def test_a_table_of_a_database_is_opened_by_its_address(client, tmp_path):
     assert "s3cret" not in str(wrong)
 
 
+def test_people_are_looked_for_in_all_rows_that_an_engine_holds(client, tmp_path):
+    """Of two rows of a person, hardly any two are among those that are shown."""
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as base:
+        base.execute(
+            "create table stays as select i // 2 as patient_id, i % 90 as age from range(400000) t(i)"
+        )
+    opened = client.result(
+        client.post("/api/v1/tables/from", json={"path": f"duckdb://{tmp_path}/clinic.duckdb#stays"})
+    )
+    told = client.get(f"/api/v1/tables/{opened['table']}/profile").json()["repeated"]
+    assert [(each["columns"], each["people"], each["rows"]) for each in told] == [
+        (["patient_id"], 200_000, 400_000)
+    ]
+
+
+def test_another_table_keeps_what_fits_it_and_asks_for_the_rest(client):
+    client.open("patient,age,wage\n1,30,5\n1,40,6\n2,50,7\n")
+    client.change(
+        person="patient",
+        roles={"patient": "identifying", "age": "quasi-identifying", "wage": "sensitive"},
+        models=[{"kind": "KAnonymity", "k": 2}, {"kind": "DistinctLDiversity", "attribute": "wage", "l": 2}],
+    )
+    client.open("age,diagnosis\n30,a\n40,b\n")
+    draft = client.get("/api/v1/plan").json()["draft"]
+    assert draft["roles"] == {"age": "quasi-identifying"}
+    assert draft["models"] == [{"kind": "KAnonymity", "k": 2}]
+    assert draft["person"] == "ask"
+
+
 def test_addresses_are_opened_only_where_paths_are_allowed():
     with workbench() as closed:
         client = Client(closed)

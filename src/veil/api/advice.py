@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from veil.base.html import html_table
 from veil.base.progress import ProgressLike, following
+from veil.base.spell import spell_value
 from veil.errors import NoSolutionError, PlanError, VeilError
 from veil.models.k_anonymity import KAnonymity
 from veil.outcome.measures import kept_by_column
 from veil.plan.several import Stacked
+from veil.recipe.parts import shorten
 
 if TYPE_CHECKING:
     from veil.api.release import Release
@@ -46,6 +48,8 @@ class Alternative:
         Number of suppressed records.
     transformation : dict
         Level of each quasi-identifier; empty where records have different ones.
+    recipe : dict
+        The fields by which a recipe asks for it.
     """
 
     what: str
@@ -54,6 +58,7 @@ class Alternative:
     kept: dict[str, float]
     suppressed: int
     transformation: dict[str, int]
+    recipe: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def kept_on_average(self) -> float:
@@ -114,7 +119,9 @@ class Advice:
             lines.append(f"Little is left of {', '.join(self.poor)}.")
         if self.costs:
             name, gain = next(iter(self.costs.items()))
-            lines.append(f"{name} costs most: without it, the others would keep {gain:.1%} more on average.")
+            lines.append(
+                f"{name} costs most: without it, the other columns would keep {gain:.1%} more on average."
+            )
         lines += ["  ".join(row) for row in self.rows()]
         return "\n".join(lines)
 
@@ -132,13 +139,13 @@ def advise(
     """Try out what would keep more, for as long as there is time."""
     if release.search is None:
         raise PlanError(
-            "advice is about the transformation of a search, and this release has none, or several. Ask the release "
+            "there is no advice for this release, as it was not made by one transformation of a search. Ask the release "
             "before local recoding"
         )
     if release.statement is not None:
         raise PlanError(
-            "the transformation of a SafePub release was chosen privately: whatever else was tried on the data would tell "
-            "of them"
+            "there is no advice for a SafePub release: its transformation was chosen privately, and trying others on the data "
+            "would reveal something about the data"
         )
     return _Advisor(release, time_limit, cancel or (lambda: False)).advise(progress)
 
@@ -186,9 +193,12 @@ class _Advisor:
         self.complete &= left
         return left
 
-    def _measured(self, what: str, how: str, made: Release, *, less: bool = False) -> Alternative:
+    def _measured(
+        self, what: str, how: str, made: Release, *, less: bool = False, recipe: dict[str, Any] | None = None
+    ) -> Alternative:
         levels = {} if made.search is None else made.transformation
-        return Alternative(what, how, less, kept_by_column(made.outcome), made.suppressed, levels)
+        kept = kept_by_column(made.outcome)
+        return Alternative(what, how, less, kept, made.suppressed, levels, recipe or {})
 
     # --- with the same promises ---------------------------------------------------------------------
 
@@ -241,7 +251,8 @@ class _Advisor:
         self.seen.add(key)
         made = self.search.apply(levels)
         if made.within_limit:
-            yield self._measured(what, f"release.search.apply({levels})", made)
+            recipe = {"minimum_levels": dict(levels), "maximum_levels": dict(levels)}
+            yield self._measured(what, f"release.search.apply({levels})", made, recipe=recipe)
 
     # --- with other parameters ------------------------------------------------------------------------
 
@@ -283,7 +294,7 @@ class _Advisor:
             return
         made = self._carried_out(changes)
         if made is not None:
-            yield self._measured(what, how, made, less=less)
+            yield self._measured(what, how, made, less=less, recipe=_in_a_recipe(changes))
 
     def _carried_out(self, changes: dict[str, Any]) -> Release | None:
         from veil.api.anonymize import anonymize_source
@@ -311,4 +322,17 @@ class _Advisor:
             made = self.release.local_recoding(time_limit=seconds, progress=False, cancel=self.cancelled)
         except VeilError:
             return  # of a model that cannot be recoded locally
-        yield self._measured("local recoding", "release.local_recoding()", made)
+        yield self._measured(
+            "local recoding", "release.local_recoding()", made, recipe={"local_recoding": "FastIterative"}
+        )
+
+
+def _in_a_recipe(changes: dict[str, Any]) -> dict[str, Any]:
+    """Spell what is different as the fields of a recipe."""
+
+    def spelled(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return [spelled(each) for each in value]
+        return shorten(spell_value(value)) if dataclasses.is_dataclass(value) else value
+
+    return {name: spelled(value) for name, value in changes.items()}

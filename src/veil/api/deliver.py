@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pyarrow as pa
 
-from veil.api.targets import Together, check_targets, goes_along
+from veil.api.targets import check_targets, goes_along
 from veil.base.progress import ProgressLike, following
 from veil.engines.database import Database, is_url
 from veil.engines.fetch import Fetched
@@ -23,6 +23,7 @@ from veil.recipe.places import is_folder
 from veil.tables import Csv, Source, output_format, write
 from veil.tables.arrow import only_used_categories
 from veil.tables.csv.writer import write_csv
+from veil.tables.together import Together
 from veil.tables.writing import file_name
 from veil.verification.delivered import check_frame
 from veil.verification.files import check_file
@@ -58,22 +59,31 @@ def key_of(outcome: Outcome) -> Any:
     return key if frame is None else frame.from_arrow(key, frozenset())
 
 
-def rows_beside(outcome: Outcome, rows: int) -> pa.Table:
-    """Return the first rows of the release, each column beside that of the same rows of the input."""
+def rows_beside(outcome: Outcome, rows: int) -> Any:
+    """Return the first rows of the release beside those of the input, as the kind of frame that came in.
+
+    A column whose cells are the same stands there once.
+    """
     if outcome.is_condensed:
         refuse_key()
     if outcome.tables or outcome.statement is not None:
-        raise PlanError(
-            "rows are put beside each other where one table was anonymized and each row stays one: ask `release.key`"
-        )
+        raise PlanError("`beside` shows one table whose rows stay rows; for this release, see `release.key`")
     places = outcome.origins[:rows]
     before, after = outcome.original.take(pa.array(places)), outcome.table.slice(0, rows)
     columns: dict[str, Any] = {"row": pa.array(places)}
     for name in dict.fromkeys([*before.column_names, *after.column_names]):
-        for when, table in (("before", before), ("after", after)):
-            if name in table.column_names:
-                columns[f"{name} {when}"] = table[name]
-    return pa.table(columns)
+        there = {
+            when: table[name]
+            for when, table in (("before", before), ("after", after))
+            if name in table.column_names
+        }
+        if len(there) == 2 and there["before"].to_pylist() == there["after"].to_pylist():
+            columns[name] = there["after"]
+            continue
+        for when, column in there.items():
+            columns[f"{name} {when}"] = column
+    made, frame = pa.table(columns), outcome.source.frame
+    return made if frame is None else frame.from_arrow(made, frozenset())
 
 
 def refuse_key() -> NoReturn:
@@ -131,9 +141,11 @@ def save(
             raise PlanError("there is nothing to keep apart: leave `apart` out")
         if key is not None:
             refuse_key()
-        if apart is not None:
-            write_apart(outcome, places_apart(outcome, Path(apart), target, overwrite=overwrite))
-        return outcome.source.write(outcome, target, overwrite=overwrite, progress=progress, **options)
+        places = [] if apart is None else places_apart(outcome, Path(apart), target, overwrite=overwrite)
+        with Together(overwrite=overwrite) as files:
+            make_apart(outcome, places, files)
+            options.setdefault("placing", files.placing)
+            return outcome.source.write(outcome, target, overwrite=overwrite, progress=progress, **options)
     if isinstance(outcome.source, Fetched) and (options or goes_to_engine(target)):
         return _save_fetched(outcome, outcome.source, target, apart, key, overwrite, progress, options)
     if options:
@@ -153,7 +165,7 @@ def save(
     check_targets(
         {"release": path, **{place.name: place for place in places}}, keep=kept, overwrite=overwrite
     )
-    with Together() as files:
+    with Together(overwrite=overwrite) as files:
         # What is apart first: a release whose key is lost cannot be undone.
         for place, table in zip(places, tables.values(), strict=True):
             with files.making(place, 0o600) as made, made.open("wb") as file:
@@ -190,8 +202,9 @@ def _save_fetched(
     places: list[Path] = []
     if apart is not None:
         places = places_apart(outcome, Path(apart), target, overwrite=overwrite)
-        write_apart(outcome, places)
-    with following(progress) as shown:
+    with following(progress) as shown, Together(overwrite=overwrite) as files:
+        make_apart(outcome, places, files)
+        options.setdefault("placing", files.placing)
         made = write_rows(
             outcome.table, source.relation, target, overwrite=overwrite, progress=shown, **options
         )
@@ -215,14 +228,8 @@ def _check_files_apart(outcome: Outcome, target: Path) -> None:
                 )
 
 
-def write_apart(outcome: Outcome, places: Sequence[Path]) -> None:
-    """Write what does not belong into the release to files that only their owner may read: all of them, or none."""
-    with Together() as files:
-        make_apart(outcome, places, files)
-
-
 def make_apart(outcome: Outcome, places: Sequence[Path], files: Together) -> None:
-    """Make the files of `write_apart` beside others that appear with them."""
+    """Make what does not belong into the release, in files that only their owner may read, beside others that appear with them."""
     for place, table in zip(places, outcome.apart.values() if places else (), strict=True):
         with files.making(place, 0o600) as made, made.open("wb") as file:
             write_csv(table, file, Csv())

@@ -12,21 +12,26 @@ import numpy as np
 import pyarrow as pa
 
 from veil.api.deliver import check_key, files_of, make_apart, places_apart
-from veil.api.journal import end_journal, lock_of, recover, write_journal
-from veil.api.targets import Together, check_targets, is_database
+from veil.api.targets import check_targets, is_database
 from veil.base.progress import ProgressLike, following
+from veil.base.signals import uninterrupted
+from veil.base.turns import file_lock
 from veil.engines.database import Database, is_url
 from veil.engines.fetch import Fetched
 from veil.engines.relation import Relation
-from veil.engines.write.files import remove
-from veil.engines.write.locks import take_place
+from veil.engines.write.locks import put_back, take_place
 from veil.errors import OutputError, PlanError, Say
 from veil.outcome.outcome import Outcome
 from veil.outcome.several import TableOut
 from veil.outcome.written import Written
 from veil.tables import Csv, output_format, write
 from veil.tables.csv.writer import write_csv
-from veil.tables.writing import file_name, not_written, sync
+from veil.tables.disk import not_written, remove, sync, sync_folder
+from veil.tables.journal import at_path, lock_of, recover
+from veil.tables.staging import Staging
+from veil.tables.staging import beside as staging_beside
+from veil.tables.together import Together
+from veil.tables.writing import file_name
 from veil.verification.delivered import check_frame
 from veil.verification.files import check_file
 
@@ -72,7 +77,7 @@ def save_tables(
         check_key(Path(key), Path(os.devnull) if isinstance(place, Database) else release_in(place))
         check_targets({"key": Path(key)}, keep=_files_read(outcome), overwrite=overwrite)
 
-    together = Together() if beside is None else contextlib.nullcontext(beside)
+    together = Together(overwrite=overwrite) if beside is None else contextlib.nullcontext(beside)
     with following(progress) as shown, together as files:
         shown.phase("writing the tables")
         make_apart(outcome, kept, files)
@@ -82,9 +87,7 @@ def save_tables(
             from veil.engines.write.several import write_tables  # which needs Ibis
 
             tables = {name: each.table for name, each in outcome.tables.items()}
-            write_tables(
-                place, tables, _relations(outcome), overwrite=overwrite, before_commit=files.put_in_place
-            )
+            write_tables(place, tables, _relations(outcome), overwrite=overwrite, beside=files)
         else:
             _write_folder(outcome, place, files, overwrite=overwrite)
     places = kept if key is None else [*kept, Path(key)]
@@ -129,19 +132,28 @@ def check_place(outcome: Outcome, place: Path | Database, *, overwrite: bool) ->
 
 
 def check_tables_target(
-    place: Path | Database, names: Sequence[str], relations: Sequence[Relation] = (), *, overwrite: bool
+    place: Path | Database,
+    names: Sequence[str],
+    relations: Sequence[Relation] = (),
+    *,
+    overwrite: bool,
+    beside: Sequence[Path] = (),
 ) -> None:
-    """Refuse a folder or a database that tables of some names cannot be written to; `relations` are what is read."""
+    """Refuse a folder or a database that tables of some names cannot be written to; `relations` are what is read.
+
+    Files `beside` them that a killed run has put in place without them are put back.
+    """
     if isinstance(place, Path):
         real = Path(os.path.realpath(place))
         if real.parent.is_dir() and os.access(real.parent, os.W_OK):
-            with lock_of(real, str(place)):
-                recover(real)
+            with file_lock(lock_of(real), str(place)):
+                _recover(real)
         _check_folder(place, overwrite=overwrite)
         return
     from veil.engines.write.several import check_database  # which needs Ibis
 
-    check_database(place, names, relations, overwrite=overwrite)
+    places = [Path(os.path.realpath(each)) for each in beside]
+    check_database(place, names, relations, overwrite=overwrite, beside=places)
 
 
 def release_in(folder: str | Path) -> Path:
@@ -187,32 +199,30 @@ def _write_folder(outcome: Outcome, folder: Path, files: Together, *, overwrite:
     left is put back or removed by the next one.
     """
     real = Path(os.path.realpath(folder))
-    staging = real.with_name(f".{real.name}.veil-new")
-    made = staging / real.name
-    with lock_of(real, str(folder)), _explained(folder):
-        recover(real)
+    with _explained(folder), file_lock(lock_of(real), str(folder)):
+        _recover(real)
         _check_folder(folder, overwrite=overwrite)
-        remove(staging)
-        staging.mkdir(mode=0o700)
+        staging = Staging(*staging_beside(real))
         try:
+            made = staging.files / real.name
             _make_tables(outcome, made)
             if real.exists():
                 made.chmod(real.stat().st_mode & 0o7777)
             sync(made)
-            write_journal(real, made, files)
-            files.put_in_place()
-            old = take_place(made, real, overwrite=overwrite)
-            files.keep()
-            with contextlib.suppress(OSError):  # in place it is, even where folders cannot be synced
-                sync(real.parent)
-            if old is not None:
-                remove(old)
-        except BaseException:
-            files.undo()
-            raise
+            with uninterrupted():
+                with files.placing(at_path(made, real)):
+                    old = take_place(made, real, overwrite=overwrite)
+                sync_folder(real.parent)
+                if old is not None:
+                    remove(old)
         finally:
-            end_journal(real)
-            remove(staging)
+            staging.remove()
+
+
+def _recover(real: Path) -> None:
+    """Undo or tidy up what a killed run has left; whoever calls holds the lock."""
+    put_back(real)
+    recover([real])
 
 
 def _make_tables(outcome: Outcome, folder: Path) -> None:

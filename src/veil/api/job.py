@@ -157,12 +157,22 @@ def check_job(job: Job, relation: Relation | None) -> None:
     """Refuse targets that cannot be written to, before hours are spent on what goes there."""
     targets, release = job.targets, None
     if isinstance(job.input, Mapping):
-        check_tables_target(place_of_tables(job.output), list(job.input), overwrite=job.overwrite)
+        check_tables_target(
+            place_of_tables(job.output),
+            list(job.input),
+            overwrite=job.overwrite,
+            beside=[path for what, path in targets.items() if what != "release"],
+        )
         release = targets.pop("release", None)
     elif relation is None:
         _check_format(Path(str(job.output)), job.format)
     else:
-        check_output(job.output, relation, overwrite=job.overwrite)
+        check_output(
+            job.output,
+            relation,
+            overwrite=job.overwrite,
+            beside=[path for what, path in targets.items() if what != "release"],
+        )
         release = targets.pop("release", None)
     check_targets(targets, keep=job.files_read, overwrite=job.overwrite)
     if job.report is not None:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from veil.api.job import table_of
 from veil.api.open import Engine, Place, find_relation
-from veil.api.targets import Together, check_ending, check_targets
+from veil.api.targets import check_ending, check_targets
 from veil.dp.accountant import Accountant
 from veil.dp.private_table import PrivateTable, private_table
 from veil.engines.questions import HeldByEngine
 from veil.errors import PlanError, Say
 from veil.recipe.private_table import PrivateTableRecipe
 from veil.tables import Format, output_format, read
+from veil.tables.together import Together
 from veil.tables.writing import write
 
 REPORTS = (".html", ".htm", ".pdf", ".json")
@@ -65,7 +66,7 @@ def publish_private_table(
         rho=recipe.rho,
         accountant=accountant,
     )
-    with Together() as files:
+    with Together(overwrite=overwrite or recipe.overwrite) as files:
         with files.making(target) as path:
             write(made.table, path)
         if about is not None:

@@ -18,7 +18,6 @@ from veil.published.table import Published
 from veil.risk.grouping import check_columns, published_of, table_of
 from veil.verification.release import verify_model
 
-
 TWICE = "the same promise is asked for twice"
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from veil.report import Plots, PrivateKey
     from veil.report.criteria import Guide
     from veil.risk.concerns.concern import Concern
+    from veil.risk.success import TriedAttacks
     from veil.utility import Utility
     from veil.utility.step import Step
 
@@ -88,8 +89,10 @@ class Release:
         """
         return keys_of(self.outcome) if self.outcome.tables else key_of(self.outcome)
 
-    def beside(self, rows: int = 5) -> pa.Table:
-        """Show a few rows of the release beside what they were, column by column: for your eyes alone.
+    def beside(self, rows: int = 5) -> Any:
+        """Show a few rows of the release beside what they were, as the kind of frame that came in: for your eyes only.
+
+        Columns whose cells are the same in these rows are shown once.
 
         >>> import pyarrow as pa, veil
         >>> people = pa.table({"age": [31, 32, 33, 34]})
@@ -311,6 +314,44 @@ class Release:
         """
         return risks_of(self.outcome, threshold, quasi_identifiers)
 
+    def attacks(
+        self,
+        *,
+        known: str | Iterable[str] | None = None,
+        secrets: str | Iterable[str] | None = None,
+        seed: int = 0,
+        progress: ProgressLike = None,
+        cancel: Callable[[], bool] | None = None,
+    ) -> TriedAttacks:
+        """Try attacks on a release that is made in the same way from half of the people, against the other half.
+
+        Somebody tries to single out, to link and to infer, with the people who are in it and with those who are not:
+        `veil.risk.try_attacks` says how. The transformation stays; records that break a promise among fewer people are
+        suppressed. Nothing of it is published, and no budget is spent.
+
+        Parameters
+        ----------
+        known
+            What the attacker knows, if not the quasi-identifiers.
+        secrets
+            What they want to learn, if not the sensitive columns.
+        seed
+            Which half.
+
+        >>> import veil
+        >>> from veil.synthetic import patients
+        >>> plan = {"age": "auto", "zip": "redaction"}
+        >>> made = veil.anonymize(patients(400), quasi_identifiers=plan, models=veil.KAnonymity(5), sensitive="diagnosis",
+        ...     others="drop", person=None, suppression_limit=0.1)
+        >>> made.attacks()["singling out"].is_seen
+        False
+        """
+        from veil.api.attack import attacks_on
+
+        return attacks_on(
+            self.outcome, known=known, secrets=secrets, seed=seed, progress=progress, cancel=cancel
+        )
+
     def utility(self, **options: Any) -> Utility:
         """What the release is still good for, compared with the input; the options are those of `veil.utility.compare`."""
         from veil.utility import utility_of
@@ -319,7 +360,7 @@ class Release:
 
     @property
     def concerns(self) -> tuple[Concern, ...]:
-        """What no model judges, each with the step that mends it; what nobody has acknowledged comes first."""
+        """What no model judges, each with the step that fixes it; what nobody has acknowledged comes first."""
         from veil.risk.concerns.look import concerns_of
 
         return concerns_of(self.outcome)
@@ -505,7 +546,7 @@ class Release:
             f"{self.classes} classes",
         ]
         if self.search is not None:
-            told += [f"score {self.score}", _optimality(self.search), str(self.transformation)]
+            told += [f"score {self.score:.6g}", _optimality(self.search), str(self.transformation)]
         elif outcome.plan is None:
             told[1] = f"{self.outcome.published.records} released"
             told.append(f"by {', '.join(type(each).__name__ for each in outcome.methods)}")

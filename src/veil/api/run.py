@@ -12,17 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from veil.api.anonymize import anonymize
-from veil.api.deliver import goes_to_engine, write_apart, write_key
+from veil.api.deliver import goes_to_engine, make_apart, write_key
 from veil.api.job import Job, check_job, settle, signing_key
 from veil.api.mask import mask
 from veil.api.open import Engine, condense_relation, find_relation, place_of, target_place
 from veil.api.policy import apply
 from veil.api.release import Release
-from veil.api.targets import (
-    Together,
-    check_target,
-    written_format,
-)
+from veil.api.targets import check_target, written_format
 from veil.base.progress import ProgressLike, following
 from veil.dp.accountant import Accountant
 from veil.engines.database import Database
@@ -37,6 +33,7 @@ from veil.recipe.document import document_text
 from veil.recipe.masking import MaskingRecipe, read_recipe
 from veil.recipe.policy import PolicyRecipe
 from veil.tables import Format, Source, read
+from veil.tables.together import Together
 from veil.tables.writing import file_name
 
 AnyPlace = str | os.PathLike[str] | Database
@@ -250,10 +247,8 @@ def _write(made: Release, job: Job, relation: Relation | None, progress: Progres
     The files are put in place in their order here: what turns pseudonyms back is safe before there are any.
     """
     apart = _apart_files(made, job)
-    with Together() as files:
-        if apart and job.apart is not None:
-            staged = files.staging_folder(job.apart)
-            write_apart(made.outcome, [staged / path.name for path in apart])
+    with Together(overwrite=job.overwrite) as files:
+        make_apart(made.outcome, apart, files)
         if job.key is not None and not isinstance(job.input, Mapping):
             with files.making(job.key, 0o600) as path:
                 write_key(made.outcome, path)
@@ -286,7 +281,7 @@ def _write(made: Release, job: Job, relation: Relation | None, progress: Progres
                 overwrite=job.overwrite,
                 format=written_format(job.output, relation),
                 progress=progress,
-                before_commit=files.put_in_place,
+                placing=files.placing,
             )
     return Done(made, relation, written, apart)
 

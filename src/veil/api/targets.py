@@ -1,25 +1,20 @@
-"""Where results go: may it be written there, and several files together or not at all."""
+"""Where results go, and whether they may be written there."""
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import os
 import re
-import shutil
-import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from veil.engines.database import Database, is_url
 from veil.engines.relation import Relation
 from veil.errors import MissingDependencyError, OutputError, Say
 from veil.recipe.places import is_folder
 from veil.tables import Format, output_format
-from veil.tables.writing import not_written, replaceable, sync
-
-# May it be written there
+from veil.tables.journal import recover
 
 
 def check_targets(targets: Mapping[str, Path], *, keep: Collection[Path], overwrite: bool) -> None:
@@ -44,6 +39,7 @@ def check_target(path: Path, *, overwrite: bool) -> None:
     """Refuse a path to which nothing can be written, or at which there is something already."""
     if is_database(path):  # which is not repeated, as it may hold a password
         raise OutputError("this goes into a file, not into a database. Give the path of one")
+    recover([Path(os.path.realpath(path))])
     folder = path.resolve().parent
     if path.is_dir():
         raise OutputError(f"{path}: is a directory. Give the path of a file in it")
@@ -95,8 +91,13 @@ def require(what: str, *modules: str, extra: str) -> None:
         )
 
 
-def check_output(output: str | Database, relation: Relation, *, overwrite: bool) -> None:
-    """Refuse a place that the engine cannot write to, before hours are spent on what goes there."""
+def check_output(
+    output: str | Database, relation: Relation, *, overwrite: bool, beside: Collection[Path] = ()
+) -> None:
+    """Refuse a place that the engine cannot write to, before hours are spent on what goes there.
+
+    Files `beside` it that a killed run has put in place without it are put back.
+    """
     from veil.engines.write.open import target_of
 
     if isinstance(output, Database):
@@ -108,7 +109,11 @@ def check_output(output: str | Database, relation: Relation, *, overwrite: bool)
     target = target_of(
         output, relation, token="", overwrite=overwrite, format=written_format(output, relation)
     )
+    places = [Path(os.path.realpath(each)) for each in beside]
+    if not isinstance(output, Database):
+        places.append(Path(os.path.realpath(output)))
     with target.explain_errors():
+        recover(places, target.has_taken_place)
         there = target.exists()
     if there and not overwrite and not _left_by_a_run(output):
         raise OutputError(
@@ -133,162 +138,3 @@ def written_format(output: str | Database, relation: Relation) -> Format | None:
     if path.is_dir() or not path.suffix:
         return None
     return output_format(path, None if relation.scan is None else relation.scan.format)
-
-
-# Together or not at all
-
-
-class _Staged(NamedTuple):
-    """A folder with files that are made: where they go, and for a single file its target, and the mode of what is there."""
-
-    folder: Path
-    where: Path
-    target: Path | None
-    mode: int | None
-
-
-class Together:
-    """Files that appear together or not at all: made in folders beside their targets, then renamed onto these.
-
-    Until `put_in_place`, nothing is to be seen of them. If a renaming fails or is interrupted, those before it are undone,
-    and what was replaced is back.
-
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with Together() as files:
-    ...         for name in ("release.csv", "report.html"):
-    ...             _ = files.staging_path(Path(folder, name)).write_text("done")
-    ...     sorted(each.name for each in Path(folder).iterdir())
-    ['release.csv', 'report.html']
-    """
-
-    def __init__(self) -> None:
-        self._staged: list[_Staged] = []
-        self._renamed: list[tuple[Path, Path, bool]] = []
-        self._is_done = False
-
-    def __enter__(self) -> Together:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                self.put_in_place()
-            else:
-                self.undo()
-        finally:
-            for each in self._staged:
-                shutil.rmtree(each.folder, ignore_errors=True)
-
-    @contextlib.contextmanager
-    def making(self, target: Path, mode: int | None = None) -> Iterator[Path]:
-        """Yield where to make a file, under its own name; errors are told about its target.
-
-        Without a mode, it has that of the file it replaces.
-        """
-        staged = self.staging_path(target, mode)
-        try:
-            yield staged
-        except OutputError as error:
-            words = [
-                each.replace(str(staged), str(target)) if isinstance(each, str) else each
-                for each in error.words
-            ]
-            raise OutputError(*words) from None
-        except OSError as error:
-            raise not_written(target, error) from error
-
-    def staging_path(self, target: Path, mode: int | None = None) -> Path:
-        """Return where to make a file, under its own name."""
-        real = Path(
-            os.path.realpath(target)
-        )  # behind a symbolic link, the file that it points to is replaced
-        with _explain_errors(target):
-            before = replaceable(target, real)
-        return self._folder(target, real.parent, real, before if mode is None else mode) / target.name
-
-    def staging_folder(self, target: Path) -> Path:
-        """Return where to make files, under their own names, that go into a folder that exists."""
-        return self._folder(target, Path(os.path.realpath(target)))
-
-    def _folder(self, target: Path, where: Path, real: Path | None = None, mode: int | None = None) -> Path:
-        with _explain_errors(target):
-            made = tempfile.mkdtemp(prefix=f".{target.name[:80]}.", suffix=".tmp", dir=where)
-        self._staged.append(_Staged(Path(made), where, real, mode))
-        return Path(made)
-
-    @property
-    def folders(self) -> list[Path]:
-        """Where the files are made."""
-        return [each.folder for each in self._staged]
-
-    @property
-    def moves(self) -> list[tuple[Path, Path, Path]]:
-        """What is about to be renamed: each file, where that goes which it replaces, and its target."""
-        return [(made, _before(made), target) for made, target, _ in self._moves()]
-
-    def _moves(self) -> list[tuple[Path, Path, int | None]]:
-        return [
-            (made, each.target or each.where / made.name, each.mode)
-            for each in self._staged
-            for made in sorted(each.folder.iterdir())
-        ]
-
-    def put_in_place(self) -> None:
-        """Rename all files onto their targets, in the order in which they were asked for."""
-        if self._is_done:
-            return
-        moves = self._moves()
-        try:
-            for made, target, mode in moves:
-                with _explain_errors(target):
-                    if mode is not None:
-                        made.chmod(mode)
-                    sync(made)
-            for made, target, _ in moves:
-                with _explain_errors(target):
-                    self._rename(made, target)
-        except BaseException:
-            self.undo()
-            raise
-        self._is_done = True
-        # All is in place. A file system that cannot sync directories is no reason to say otherwise.
-        for folder in {target.parent for _, target, _ in moves}:
-            with contextlib.suppress(OSError):
-                sync(folder)
-
-    def _rename(self, made: Path, target: Path) -> None:
-        before = _before(made)
-        self._renamed.append((target, before, target.exists()))
-        if target.exists():
-            try:
-                os.link(target, before)  # so that the target is never missing
-            except OSError:  # not every file system has links
-                os.replace(target, before)
-        os.replace(made, target)
-
-    def keep(self) -> None:
-        """Let files that are in place stay there, whatever happens from now on."""
-        self._renamed.clear()
-
-    def undo(self) -> None:
-        """Put back whatever has been replaced."""
-        while self._renamed:
-            target, before, was_there = self._renamed.pop()
-            with contextlib.suppress(OSError):
-                if not was_there:
-                    target.unlink(missing_ok=True)
-                elif before.exists():
-                    os.replace(before, target)
-
-
-def _before(made: Path) -> Path:
-    """Where that goes which a file replaces."""
-    return made.with_name(f"{made.name}.before")
-
-
-@contextlib.contextmanager
-def _explain_errors(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise not_written(target, error) from error

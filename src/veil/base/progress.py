@@ -25,6 +25,9 @@ class Progress:
     def advance(self, done: int, total: int, note: str = "") -> None:
         """Tell how far the current phase has got."""
 
+    def better(self, best: float | None, bound: float | None) -> None:
+        """Tell the best score that a search knows, and one that no transformation can beat."""
+
     def close(self) -> None:
         """Finish; nothing more will be told."""
 

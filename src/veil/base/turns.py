@@ -1,17 +1,21 @@
-"""Files that several processes change: they take turns."""
+"""Files that several processes change: they take turns, or one gives way."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from veil.base.signals import uninterrupted
 from veil.errors import OutputError
 
 PATIENCE = 30.0
 """Seconds to wait for another process; each holds a file for milliseconds."""
+
+_BUSY = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 
 
 @contextlib.contextmanager
@@ -28,7 +32,7 @@ def take_turn(file: Path, lost: str) -> Iterator[None]:
         raise OutputError(f"{file}: cannot be locked: {path.name}: {error.strerror}. {lost}") from None
     try:
         deadline = time.monotonic() + PATIENCE
-        while not _try_lock(descriptor):
+        while not _is_locked_now(descriptor):
             if time.monotonic() > deadline:
                 raise OutputError(f"{file}: another process does not let go of it. {lost}: try again")
             time.sleep(0.005)
@@ -37,16 +41,81 @@ def take_turn(file: Path, lost: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _try_lock(descriptor: int) -> bool:
+def _is_locked_now(descriptor: int) -> bool:
     try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(descriptor)
     except OSError:
         return False
     return True
+
+
+@contextlib.contextmanager
+def file_lock(path: Path, what: str, patience: float = 0) -> Iterator[None]:
+    """Hold a lock that the operating system lets go when this process ends, however it ends; its file is removed then."""
+    deadline = time.monotonic() + patience
+    descriptor = None
+    try:
+        while descriptor is None:
+            with uninterrupted():
+                descriptor = _take(path)
+            if descriptor is None:
+                if time.monotonic() >= deadline:
+                    raise busy(what)
+                time.sleep(0.01)
+        yield
+    finally:
+        if descriptor is not None:
+            with uninterrupted():
+                with contextlib.suppress(
+                    OSError
+                ):  # Windows removes no open file; then it stays, empty and unlocked
+                    path.unlink()
+                os.close(descriptor)
+
+
+def _take(path: Path) -> int | None:
+    """Return the descriptor of a lock that is held now; None if somebody else holds it."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            lock(descriptor)
+        except OSError as error:
+            os.close(descriptor)
+            if is_busy(error):
+                return None
+            raise
+        if is_at(descriptor, path):
+            return descriptor
+        os.close(descriptor)  # between opening and locking, another run has finished and removed the file
+
+
+def is_at(descriptor: int, path: Path) -> bool:
+    """Whether an open file still has its name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def lock(descriptor: int) -> None:
+    """Lock an open file, or say at once that somebody else has."""
+    if os.name == "nt":
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def is_busy(error: OSError) -> bool:
+    """Whether a file could not be locked because somebody else has locked it."""
+    return error.errno in _BUSY
+
+
+def busy(what: str) -> OutputError:
+    """Return the error for a target that another run is writing to."""
+    return OutputError(
+        f"{what}: another run is writing there. Wait until it has finished, or write to another place"
+    )

@@ -45,10 +45,15 @@ app.registered_commands.sort(key=lambda each: PANELS.index(str(each.rich_help_pa
 
 def main() -> None:
     """Run the command line."""
-    # A scheduler that loses patience gets the same clean end as a person who presses Ctrl-C.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    signal.signal(signal.SIGTERM, _end)
     startup.own_process = True
     app(prog_name="veil")
+
+
+def _end(number: int, _: object) -> None:
+    """Give a scheduler that loses patience the same clean end as a person who presses Ctrl-C."""
+    failures.stopped = 128 + number
+    sys.exit(failures.stopped)
 
 
 def _version(wanted: bool) -> None:
@@ -71,6 +76,6 @@ def veil(
     Start with [bold]veil demo[/bold].
 
     Exit codes: 0 done; 1 a broken promise; 2 wrong input; 3 a promise that could not be checked; 4 no solution;
-    70 a mistake in Veil; 130 Ctrl-C.
+    70 a mistake in Veil; 130 Ctrl-C; 143 ended by a scheduler.
     """
     failures.show_tracebacks = debug

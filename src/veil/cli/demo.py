@@ -55,8 +55,8 @@ def show_demo(folder: Path, rows: int, threads: int | None) -> None:
     try:
         _demo(folder, rows, threads)
     except KeyboardInterrupt:
-        failures.say(f"stopped; what is in {folder} so far is complete")
-        raise typer.Exit(failures.STOPPED) from None
+        failures.say_stopped(f"what is in {folder} so far is complete")
+        raise typer.Exit(failures.stopped) from None
 
 
 def _demo(folder: Path, rows: int, threads: int | None) -> None:

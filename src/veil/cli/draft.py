@@ -26,17 +26,24 @@ def draft(
     proposed: Sequence[Proposal],
     repeated: Sequence[Repeated],
     folder: Path,
+    *,
+    misread: Sequence[str] = (),
+    meant: Format | None = None,
 ) -> Iterator[str]:
-    """Tell the lines of a recipe that can be run as it is, and that asks to be read first. `folder` is where it will be."""
+    """Tell the lines of a recipe that can be run as it is, and that asks to be read first. `folder` is where it will be.
+
+    `misread` is what seems to be read otherwise than it is meant, and `meant` the format that would read it.
+    """
     yield "# A draft: roles and hierarchies are suggestions from names and values. Please review every line."
     path = os.path.relpath(file, folder)
-    spelled = spell_value(format) if format is not None else {}
-    yield _entry(
-        "input",
-        {"path": path, **{key: value for key, value in spelled.items() if key != "kind"}}
-        if spelled
-        else path,
-    )
+    yield _entry("input", _input(path, format))
+    for note in misread:
+        yield from _comment(f"Note: {note}.")
+    if meant is not None:
+        yield from _comment(
+            "If that is so, take this line instead, and draft the recipe again with that --format:"
+        )
+        yield from _comment(_entry("input", _input(path, meant)))
     yield _entry("output", f"release{''.join(file.suffixes[-2:])}")
     yield ""
     person = person_of(repeated)
@@ -70,13 +77,19 @@ def draft(
 _ROLES = {
     "identifying": "What names a person: removed.",
     "sensitive": "What an attacker must not learn. A model for it protects it, such as DistinctLDiversity.",
-    "insensitive": "Published as they are. Nothing was found that speaks against it, which is weak evidence.",
+    "insensitive": "Published as they are. Nothing was found against it, which is weak evidence.",
 }
+
+
+def _input(path: str, format: Format | None) -> Any:
+    spelled = spell_value(format) if format is not None else {}
+    given = {key: value for key, value in spelled.items() if key != "kind"}
+    return {"path": path, **given} if given else path
 
 
 def _hierarchy(table: pa.Table, proposal: Proposal) -> Any:
     """What is proposed for a column; for codes that are read as numbers, their digits count."""
-    if any(reason.startswith("zip:") for reason in proposal.reasons):
+    if "zip" in proposal.looks_like:
         return "redaction"
     values = pc.unique(table[proposal.column].combine_chunks())
     if pa.types.is_dictionary(values.type):

@@ -7,7 +7,14 @@ from contextlib import contextmanager
 
 import typer
 
-from veil.errors import NoSolutionError, VeilError, VerificationError, what_happened, without_passwords
+from veil.errors import (
+    ImpossibleError,
+    NoSolutionError,
+    VeilError,
+    VerificationError,
+    what_happened,
+    without_passwords,
+)
 
 BROKEN = 1
 """A promise does not hold."""
@@ -19,13 +26,16 @@ NOT_CHECKED = 3
 """No promise is broken, but not every one could be checked."""
 
 NO_SOLUTION = 4
-"""The plan is fine and the data can be read, but nothing keeps all promises."""
+"""The plan can be read, and so can the data, but no release keeps all promises."""
 
 UNEXPECTED = 70
 """A mistake in Veil itself (the number that sysexits.h gives it)."""
 
-STOPPED = 130
-"""Ctrl-C (the number that shells give it)."""
+stopped = 130
+"""Ctrl-C (the number that shells give it), or 143 if a scheduler has lost patience."""
+
+has_said_so = False
+"""Whether somebody who has stopped the command was told what is there."""
 
 show_tracebacks = False
 
@@ -50,10 +60,12 @@ def explain_errors() -> Iterator[None]:
             "there is not enough memory for this table. Use a machine with more, or fewer columns or rows"
         )
         raise typer.Exit(MISTAKEN) from None
-    except (Exception, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
         if is_stop(error):
-            say("stopped; nothing was written")
-            raise typer.Exit(STOPPED) from None
+            say_stopped()
+            raise typer.Exit(stopped) from None
+        if isinstance(error, SystemExit):
+            raise
         _apologize(error)
         raise typer.Exit(UNEXPECTED) from None
 
@@ -66,7 +78,7 @@ def code_of(error: BaseException) -> int:
         return _code(error)
     if isinstance(error, MemoryError):
         return MISTAKEN
-    return STOPPED if is_stop(error) else UNEXPECTED
+    return stopped if is_stop(error) else UNEXPECTED
 
 
 @contextmanager
@@ -81,17 +93,25 @@ def _telling_warnings() -> Iterator[None]:
 
 
 def _code(error: VeilError) -> int:
-    if isinstance(error, NoSolutionError):
+    if isinstance(error, NoSolutionError | ImpossibleError):
         return NO_SOLUTION
     return BROKEN if isinstance(error, VerificationError) else MISTAKEN
 
 
 def is_stop(error: BaseException) -> bool:
-    """Whether somebody has pressed Ctrl-C; DuckDB has a word of its own for it, and so have compiled kernels."""
+    """Whether somebody has stopped the command; DuckDB has a word of its own for it, and so have compiled kernels."""
     if isinstance(error, SystemError) and error.__cause__ is not None:
         error = error.__cause__
     interrupted = isinstance(error, RuntimeError) and str(error) == "Query interrupted"
-    return isinstance(error, KeyboardInterrupt) or interrupted
+    ended = isinstance(error, SystemExit) and error.code == stopped
+    return isinstance(error, KeyboardInterrupt) or interrupted or ended
+
+
+def say_stopped(there: str = "nothing was written") -> None:
+    """Tell somebody who has stopped the command what is there."""
+    global has_said_so
+    has_said_so = True
+    say(f"stopped; {there}")
 
 
 def complain(message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import shlex
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from veil.api.advice import Advice
     from veil.api.frontier import Frontier
-    from veil.risk import Identifier, Proposal, Repeated, RiskAnalysis
+    from veil.risk import Proposal, Repeated, RiskAnalysis
     from veil.utility import Utility
 
 _ROLES = {
@@ -31,20 +32,45 @@ _ROLES = {
 }
 
 
+_MOST_SHOWN = 5
+"""Columns of an alternative that fit beside each other on a terminal."""
+
+
 def advice(console: Console, found: Advice) -> None:
     """Show what a release lost most by, and what would keep more."""
     if found.poor:
         console.print(Text(show.printable(f"Little is left of {', '.join(found.poor)}.")))
     if found.costs:
         name, gain = next(iter(found.costs.items()))
-        told = f"{name} costs most: if it were given up, the others would keep {gain:.1%} more on average."
+        told = f"{name} costs most: if it were given up, the other columns would keep {gain:.1%} more on average."
         console.print(Text(show.printable(told)))
-    headings, rows = found.headings[:-1], [row[:-1] for row in found.rows()]
-    console.print(show.table("What each keeps", headings, rows, right=range(1, len(headings))))
-    for each in found.alternatives:
-        console.print(Text(show.printable(f"{each.what}: {each.how}")), soft_wrap=True)
+    kept = found.released.kept
+    shown = sorted(kept, key=kept.__getitem__)[:_MOST_SHOWN]
+    shown = [name for name in kept if name in shown]
+    rows = [
+        (
+            "" if not number else str(number),
+            each.what + (" (promises less)" if each.promises_less else ""),
+            f"{each.kept_on_average:.1%}",
+            *(f"{each.kept.get(name, 0.0):.0%}" for name in shown),
+            f"{each.suppressed:,}",
+        )
+        for number, each in enumerate((found.released, *found.alternatives))
+    ]
+    headings = ("", "release", "kept", *shown, "suppressed")
+    console.print(
+        show.table("How much of each column is kept", headings, rows, right=range(2, len(headings)))
+    )
+    if len(shown) < len(kept):
+        console.print(Text(f"Shown are the {len(shown)} columns that keep least; --json has all of them."))
+    console.print(Text("In the recipe, with `veil anonymize` afterwards:"))
+    for number, each in enumerate(found.alternatives, 1):
+        lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in each.recipe.items()]
+        console.print(Text(show.printable(f"{number}. {each.what}")), soft_wrap=True)
+        for line in lines:
+            console.print(Text(f"   {show.printable(line)}", style="cyan"), soft_wrap=True)
     if not found.complete:
-        console.print("There was no time for everything: --time-limit SECONDS")
+        console.print("There was not enough time to try everything: allow more with --time-limit SECONDS.")
 
 
 def risk(console: Console, found: RiskAnalysis, *, untouched: bool) -> None:
@@ -121,20 +147,16 @@ def _about(found: RiskAnalysis) -> list[tuple[str, str]]:
 
 def roles(
     console: Console,
-    found: Sequence[Identifier],
     proposed: Sequence[Proposal],
     repeated: Sequence[Repeated],
     file: Path,
     format: str | None,
 ) -> None:
     """Show what columns look like and which roles that speaks for, and how to go on."""
-    looks: dict[str, list[str]] = {}
-    for each in found:
-        looks.setdefault(each.column, []).append(each.category)
     rows = [
         (
             each.column,
-            ", ".join(dict.fromkeys(looks.get(each.column, ()))),
+            ", ".join(each.looks_like),
             Text(each.role, _ROLES[each.role]),
             "; ".join(each.reasons),
         )
@@ -152,7 +174,7 @@ def roles(
             )
         )
     if any(each.role == "quasi-identifying" for each in proposed):
-        codes = {column for column, categories in looks.items() if "zip" in categories}
+        codes = {each.column for each in proposed if "zip" in each.looks_like}
         console.print(Text("To go on, correct this command and run it; what is not named is dropped:"))
         console.print(
             Text(
@@ -162,7 +184,9 @@ def roles(
         )
     else:
         console.print(
-            Text("No column looks like what others know of a person. Name those that are: --qi COLUMN=auto")
+            Text(
+                "No column looks like something others could know about a person. Name those that are: --qi COLUMN=auto"
+            )
         )
 
 

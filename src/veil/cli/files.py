@@ -10,7 +10,7 @@ import typer
 
 from veil.api.targets import is_database
 from veil.cli import failures
-from veil.engines.write.writing import AGAIN
+from veil.engines.write.writing import AGAIN, COMPLETE
 from veil.errors import InputError
 
 
@@ -41,15 +41,18 @@ def honest_about(targets: Collection[Path]) -> Iterator[list[str]]:
     try:
         yield done
     except BaseException as error:
-        kept = [each for each in getattr(error, "__notes__", ()) if AGAIN in each]
-        if isinstance(error, SystemExit) and kept:  # a scheduler has lost patience
-            failures.say(f"stopped; {kept[0]}")
+        notes = getattr(error, "__notes__", ())
+        kept = [each for each in notes if AGAIN in each]
         if not failures.is_stop(error):
             raise
-        there = [str(path) for path, found in before.items() if _identity(path) != found] + done
-        told = f"{', '.join(there)} is complete" if there else "nothing was written"
-        failures.say(f"stopped; {kept[0] if kept else told}")
-        raise typer.Exit(failures.STOPPED) from None
+        there = [str(path) for path, found in before.items() if _identity(path) != found]
+        known = {Path(each).resolve() for each in there}
+        ended = [each.removesuffix(f" {COMPLETE}") for each in notes if each.endswith(COMPLETE)]
+        there += done or [each for each in ended if Path(each).resolve() not in known]
+        verb = "is" if len(there) == 1 else "are"
+        told = f"{', '.join(there)} {verb} complete" if there else "nothing was written"
+        failures.say_stopped(kept[0] if kept else told)
+        raise typer.Exit(failures.stopped) from None
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -97,10 +97,26 @@ def local_recoding(text: str) -> Any:
 def format(text: str) -> Any:
     """Read a file format.
 
-    >>> format("csv:separator=;,columns=age|sex").columns
-    ('age', 'sex')
+    >>> format("csv:separator=;,columns=age|sex").columns, format("csv:missing=|999").missing
+    (('age', 'sex'), ('', '999'))
     """
     return read(text, FORMATS, "--format")
+
+
+def spell_format(format: Any) -> str:
+    """Write a format as `format` reads it, without what goes without saying.
+
+    >>> from veil.tables import Csv
+    >>> spell_format(Csv(separator=";", decimal=",", missing=("", "k.A.")))
+    'csv:separator=;,missing=|k.A.,decimal=","'
+    """
+    given, usual = [], type(format)()
+    for field in dataclasses.fields(format):
+        value = getattr(format, field.name)
+        if field.name != "kind" and value != getattr(usual, field.name):
+            text = "|".join(value) if isinstance(value, tuple) else str(value)
+            given.append(f'{field.name}="{text}"' if "," in text else f"{field.name}={text}")
+    return f"{format.kind}:{','.join(given)}" if given else str(format.kind)
 
 
 def hierarchies(texts: Iterable[str]) -> dict[str, Any]:
@@ -329,12 +345,27 @@ def _parameter(cls: type[Any], name: str, text: str) -> Any:
     depth = _depth(cls, name)
     if depth > 1:
         return [[value_of(each) for each in _split(entry, "+")] for entry in _split(text, "|")]
-    return [value_of(each) for each in _split(text, "|")] if depth else value_of(text)
+    if not depth:
+        return value_of(text)
+    kinds = _kinds(cls, name)
+    listed = [_unquote(each) if kinds == {str} else value_of(each) for each in _split(text, "|")]
+    return listed[0] if len(listed) == 1 and str in get_args(_annotation(cls, name)) else listed
+
+
+def _annotation(cls: type[Any], parameter: str) -> Any:
+    return cls.__pydantic_fields__[parameter].annotation  # type: ignore[attr-defined]
+
+
+def _kinds(cls: type[Any], parameter: str) -> set[Any]:
+    """Return what the entries of a list may be: where they are texts, 999 is one, too."""
+    annotation = _annotation(cls, parameter)
+    lists = [each for each in (annotation, *get_args(annotation)) if get_origin(each) in (tuple, list)]
+    return {part for each in lists for part in get_args(each) if part is not ...}
 
 
 def _depth(cls: type[Any], parameter: str) -> int:
     """Return 0 for a parameter that is no list, 1 for a list, 2 for a list of lists."""
-    annotation = cls.__pydantic_fields__[parameter].annotation
+    annotation = _annotation(cls, parameter)
     lists = [each for each in (annotation, *get_args(annotation)) if get_origin(each) in (tuple, list)]
     inner = [
         get_args(part)[0] if get_origin(part) is Annotated else part

@@ -62,8 +62,8 @@ def mask_and_show(
     accountant = account_of(job.input, budget)
     with files.honest_about(job.targets.values()):
         done = carry_out(job, progress=False if quiet else None, accountant=accountant)
-    if not quiet:
-        _show(done, job)
+        if not quiet:
+            _show(done, job)
 
 
 def _show(done: Done, job: Job) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ import typer
 
 from veil.api.job import table_of
 from veil.api.open import Place, count_combinations, find_relation, place_of, read_into_memory
-from veil.api.targets import Together, check_ending, check_targets, require
+from veil.api.targets import check_ending, check_targets, require
 from veil.base.progress import following
 from veil.base.wording import plural
 from veil.cli import failures, figures, files, grammar, show
@@ -23,10 +24,11 @@ from veil.cli.places import check_options, warn_about_passwords
 from veil.engines.relation import Engine
 from veil.engines.settings import Settings
 from veil.errors import InputError, PlanError, VeilError, did_you_mean
-from veil.hierarchies.notes import notes_of_marks, notes_of_missing
 from veil.recipe import Recipe
 from veil.tables import Format, read
-from veil.tables.formats import format_of
+from veil.tables.formats import Csv, format_of
+from veil.tables.misread import find_misread
+from veil.tables.together import Together
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -266,15 +268,30 @@ def identify(
         "roles": [dataclasses.asdict(each) for each in proposed],
         "repeated": [dataclasses.asdict(each) for each in repeated],
     }
-    telling.tell(made, lambda console: figures.roles(console, found, proposed, repeated, file, format))
-    for note in (*notes_of_marks(table, source.format), *notes_of_missing(table, source.format)):
+    telling.tell(made, lambda console: figures.roles(console, proposed, repeated, file, format))
+    misread = find_misread(table, source.format)
+    for note in misread.notes:
         failures.say(f"note: {note}")
+    meant = None if misread.format is None else _only_told(misread.format, given)
+    if meant is not None:
+        failures.say(f"To read the file that way: --format {shlex.quote(grammar.spell_format(meant))}")
     if recipe is not None:
         with Together() as together, together.making(recipe) as path:
-            lines = draft(table, file, given, proposed, repeated, recipe.parent)
+            lines = draft(
+                table, file, given, proposed, repeated, recipe.parent, misread=misread.notes, meant=meant
+            )
             path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         if not telling.json:
             show.files(show.output(), [("draft of a recipe", recipe)])
+
+
+def _only_told(meant: Csv, given: Csv | None) -> Csv:
+    """Leave out of a format what was detected and need not be said."""
+    asked = given or Csv()
+    kept = {"encoding": asked.encoding, "time_separator": asked.time_separator}
+    if meant.separator != ";":
+        kept["separator"] = asked.separator
+    return dataclasses.replace(meant, **kept)  # type: ignore[arg-type]
 
 
 def utility(

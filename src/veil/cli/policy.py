@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from veil.cli import failures, grammar, show
+from veil.cli import failures, files, grammar, show
 from veil.cli.files import is_recipe
 from veil.errors import NOTHING, OutputError, PlanError, without_passwords
 from veil.policy.checks import check
@@ -121,12 +121,13 @@ def apply_and_show(
         about=grammar.about(about),
         acknowledge=acknowledge,
     )
-    done = carry_out(job, progress=False if quiet else None)
-    if not quiet:
-        console = show.output()
-        _print(str(done.release.account).splitlines())
-        show.concerns(console, done.release)
-        show.files(console, [*job.targets.items(), *(("apart", path) for path in done.apart)])
+    with files.honest_about(job.targets.values()):
+        done = carry_out(job, progress=False if quiet else None)
+        if not quiet:
+            console = show.output()
+            _print(str(done.release.account).splitlines())
+            show.concerns(console, done.release)
+            show.files(console, [*job.targets.items(), *(("apart", path) for path in done.apart)])
 
 
 def _check_only_places(recipe: Path, policies: Path | None, asked: dict[str, Any]) -> None:

@@ -94,8 +94,8 @@ def make_and_show(
             report=report,
             overwrite=overwrite,
         )
-    if not quiet:
-        _show(made, targets)
+        if not quiet:
+            _show(made, targets)
 
 
 def _account(place: Any, budget: Path | None) -> Accountant | None:

@@ -151,7 +151,7 @@ def concerns(console: Console, made: Release) -> None:
     open_ones = [each for each in found if not each.acknowledged]
     if open_ones:
         rows = [(Text(each.kind, "yellow"), each.statement, each.step) for each in open_ones]
-        console.print(table("Before you sign: no model judges this", ("", "found", "what mends it"), rows))
+        console.print(table("Before you sign: no model judges this", ("", "found", "how to fix it"), rows))
         keys = [f"--acknowledge {shlex.quote(each.key)}" for each in open_ones]
         console.print(Text("If it is known and accepted: " + printable(" ".join(keys))), soft_wrap=True)
     if len(open_ones) < len(found):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from veil.errors import InputError, PlanError
 from veil.tables import Format
+from veil.tables.staging import temporary_folder
 
 STREAM = "-"
 _ENDINGS = {"csv": ".csv", "parquet": ".parquet", "feather": ".feather", "excel": ".xlsx"}
@@ -59,5 +59,8 @@ def streams(format: Format | None, *texts: str | None) -> Iterator[Streams]:
     ending = ".csv" if format is None else _ENDINGS.get(format.kind.lower(), "")
     if not ending:
         raise PlanError(f"--format {format!r} cannot be read from a stream: name a file")
-    with tempfile.TemporaryDirectory(prefix="veil-") as folder:
-        yield Streams(Path(folder), ending)
+    folder = temporary_folder()
+    try:
+        yield Streams(folder.files, ending)
+    finally:
+        folder.remove()

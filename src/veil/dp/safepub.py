@@ -119,7 +119,7 @@ class SafePub(PrivacyModel):
         Amount,
         Field(
             description="accepted chance that the bound e^epsilon is exceeded: well below one over the number of people "
-            "that the table may hold, such as 1e-6 for 100,000. It is never taken from the table, of which it would tell"
+            "that the table may hold, such as 1e-6 for 100,000. It is never taken from the table, about which it would reveal something"
         ),
     ]
     search_epsilon: Annotated[
@@ -135,8 +135,8 @@ class SafePub(PrivacyModel):
     acquisition_sampling: Annotated[
         Amount | None,
         Field(
-            description="probability with which each person came into the table, if it is a random sample that nobody "
-            "knows: drawn for each person by itself. Needs `generalization`"
+            description="probability with which each person came into the table, if it is a random sample whose "
+            "members nobody knows: drawn independently for each person. Needs `generalization`"
         ),
     ] = Field(default=None, kw_only=True)
     rows_a_person: Annotated[

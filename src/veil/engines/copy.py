@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import shutil
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -69,13 +67,15 @@ def copy_rows(
     check_case(relation.name, names, "Rename one in a view, and give that")
     with contextlib.ExitStack() as undo:
         folder = relation.settings.private_folder()
-        undo.callback(shutil.rmtree, folder, ignore_errors=True)
-        backend = new_duckdb(Path(folder) / "rows.duckdb")
+        undo.callback(folder.remove)
+        backend = new_duckdb(folder.files / "rows.duckdb")
         undo.callback(relation.settings.apply(backend, folder))
         undo.callback(stop_queries, backend)
-        rows = _fill(backend, relation, names, progress or Progress(), folder)
+        rows = _fill(backend, relation, names, progress or Progress(), str(folder.folder))
         undo.pop_all()
-    note = f"{rows:,} rows of {relation.name} were brought over to {folder}, which is removed at the end"
+    note = (
+        f"{rows:,} rows of {relation.name} were brought over to {folder.folder}, which is removed at the end"
+    )
     return dataclasses.replace(
         relation, table=backend.table(_TABLE), backend=backend, origin=relation, note=note
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import tempfile
 import weakref
 from collections.abc import Callable
@@ -15,7 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from veil.base.declare import declared
+from veil.base.signals import uninterrupted
 from veil.errors import InputError, Say
+from veil.tables.staging import Staging, temporary_folder
 
 if TYPE_CHECKING:
     from ibis.backends import BaseBackend
@@ -66,7 +67,7 @@ class Settings:
             return available_memory() // 2
         return int(float(found[1]) * _UNITS[found[2]])
 
-    def apply(self, backend: BaseBackend, folder: str | None = None) -> Callable[[], object]:
+    def apply(self, backend: BaseBackend, folder: Staging | None = None) -> Callable[[], object]:
         """Set up a DuckDB connection that is ours, with a private folder.
 
         The connection is closed and the folder removed when nobody needs it any more, or by what is returned.
@@ -75,11 +76,13 @@ class Settings:
         end = weakref.finalize(backend, _close, backend.con, folder)
         options: dict[str, Any] = {
             "memory_limit": f"{max(self.bytes, 1 << 26)}B",
-            "temp_directory": folder,
+            "temp_directory": str(folder.files),
             # The order of the rows is nobody's business in a release, and keeping it costs memory.
             "preserve_insertion_order": False,
             # What is needed comes with the wheel; nothing is fetched from the network behind the user's back.
             "autoinstall_known_extensions": False,
+            # Its bar goes to standard output, where JSON and tables go.
+            "enable_progress_bar": False,
         }
         if self.threads is not None:
             options["threads"] = self.threads
@@ -87,10 +90,10 @@ class Settings:
             backend.settings[name] = value
         return end
 
-    def private_folder(self) -> str:
-        """Make a folder that only this user can open: rows about people go there."""
+    def private_folder(self) -> Staging:
+        """Make a folder that only this user can open: rows about people go there. Those of killed runs are removed."""
         try:
-            return tempfile.mkdtemp(prefix="veil-", dir=self.temporary)
+            return temporary_folder(self.temporary)
         except OSError as error:
             raise InputError(
                 f"{self.temporary or tempfile.gettempdir()}: no temporary files can be made there "
@@ -99,10 +102,11 @@ class Settings:
             ) from None
 
 
-def _close(connection: Any, folder: str) -> None:
-    with contextlib.suppress(Exception):  # somebody may have closed it before
-        connection.close()
-    shutil.rmtree(folder, ignore_errors=True)
+def _close(connection: Any, folder: Staging) -> None:
+    with uninterrupted(collecting=True):
+        with contextlib.suppress(Exception):  # somebody may have closed it before
+            connection.close()
+        folder.remove()
 
 
 def available_memory() -> int:

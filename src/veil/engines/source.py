@@ -65,7 +65,7 @@ class EngineSource(EngineHeld):
         return Texts(self.relation)
 
     def flag_of(self, outcome: Outcome) -> str | None:
-        """Name of the column that tells which rows are suppressed, if one is needed."""
+        """Name of the column that shows which rows are suppressed, if one is needed."""
         if outcome.flag is None:
             return None
         return free_flag(self.relation.table.columns)
@@ -215,7 +215,7 @@ def for_verifying(relation: Relation, plan: Plan) -> EngineSource:
 
 
 def of_release(relation: Relation, columns: Sequence[str], marker: str | None = "*") -> EngineSource:
-    """Condense a published table to some columns, and to what tells which rows are suppressed."""
+    """Condense a published table to some columns, and to what shows which rows are suppressed."""
     names = relation.table.columns
     flags = flags_among(names, columns)
     relation = replace(relation, table=relation.dialect.with_truth(relation.table, flags))

@@ -46,6 +46,7 @@ from veil.hierarchies._labels import Group as Group
 from veil.hierarchies._labels import Label as Label
 from veil.hierarchies._ordering import Ordering as Ordering
 from veil.hierarchies._ordering import ordering as ordering
+from veil.hierarchies._preview import Holders as Holders
 from veil.hierarchies._preview import Preview as Preview
 from veil.hierarchies._preview import preview as preview
 from veil.hierarchies._priority import Priority as Priority
@@ -99,6 +100,7 @@ if not TYPE_CHECKING:
         "Builds",
         "Group",
         "Hierarchy",
+        "Holders",
         "Interval",
         "Label",
         "Preview",

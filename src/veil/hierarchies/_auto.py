@@ -18,7 +18,7 @@ from veil.hierarchies._axis import positions
 from veil.hierarchies._basic import Suppression
 from veil.hierarchies._builders import Builder, Shown
 from veil.hierarchies._common import present
-from veil.hierarchies._dates import Dates, form_of
+from veil.hierarchies._dates import Dates, form_of, forms_of
 from veil.hierarchies._intervals import Intervals
 from veil.hierarchies._priority import Priority
 from veil.hierarchies._redaction import Redaction
@@ -45,8 +45,8 @@ class Auto(Builder):
        twice as wide on every further level.
     4. Text that is all ISO dates: as dates. So is text that is all dates of one other form (31.12.2020, 31/12/2020,
        12/31/2020 or 2020/12/31, each also with a time of day), unless a second form fits all of it too, as with days up to 12 only.
-    5. Text of which most looks like dates, but in several forms: suppression, as a part of such a text is the day of some
-       and the year of others.
+    5. Text that is all dates in several forms, each of which can be read in one way only: as dates. Text of which most looks
+       like dates, but cannot be read so: suppression, as a part of such a text is the day of some and the year of others.
     6. Text of equal length that is all digits, such as postal codes: redaction from the right.
     7. Text that is all numbers, written without leading zeros: as numbers.
     8. Text that looks like codes (at most 12 letters, digits and signs without spaces, most with a digit):
@@ -99,7 +99,10 @@ class Auto(Builder):
             days = ("day",) if "%H" in form else ()
             return Dates((*days, "month", "year", "decade"), format=form, root=True)
         if look_like_dates(texts):
-            return Suppression()
+            several = forms_of(texts)
+            if several is None:
+                return Suppression()
+            return Dates(("month", "year", "decade"), format=several, root=True)
         if len({len(text) for text in texts}) == 1 and all(text.isdigit() for text in texts):
             return Redaction()
         if all(map(_PLAIN_NUMBER.fullmatch, texts)):

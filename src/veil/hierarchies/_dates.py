@@ -81,7 +81,8 @@ class Dates(Builder):
     to the two ends of a year.
 
     What lies before `bottom` is coded `<bottom`, what lies at or after `top` is coded `>=top`. There is no
-    root unless `root=True`. Text is read as ISO dates, or by `format` as of `datetime.strptime`.
+    root unless `root=True`. Text is read as ISO dates, or by `format` as of `datetime.strptime`; where a column writes
+    dates in several ways, `format` lists them, and the first that fits is taken.
 
     >>> import numpy as np, pyarrow as pa
     >>> Dates(("month", "year")).build(pa.array([date(2020, 1, 31)]), np.ones(1), "born").to_rows()
@@ -97,7 +98,10 @@ class Dates(Builder):
     )
     bottom: Annotated[Moment | None, Field(description="earlier dates are coded")] = None
     top: Annotated[Moment | None, Field(description="dates from here on are coded")] = None
-    format: Annotated[str | None, Field(description="how text columns write dates")] = None
+    format: Annotated[
+        str | tuple[str, ...] | None,
+        Field(description="how text columns write dates; several ways as a list"),
+    ] = None
     root: Annotated[bool, Field(description="whether to add a last level `*`")] = False
     kind: Literal["dates"] = Field(default="dates", repr=False, kw_only=True)
 
@@ -184,11 +188,12 @@ class Dates(Builder):
 
     def _parse(self, text: str, column: str, texts: Sequence[str]) -> datetime:
         try:
-            if self.format is not None:
-                return datetime.strptime(text, self.format)
-            return datetime.fromisoformat(text).replace(tzinfo=None)
+            if self.format is None:
+                return datetime.fromisoformat(text).replace(tzinfo=None)
+            forms = (self.format,) if isinstance(self.format, str) else self.format
+            return datetime.strptime(text, next((form for form in forms if _fits(text, form)), forms[0]))
         except ValueError:
-            expected = self.format or "ISO 8601, such as 2020-01-31"
+            expected = "ISO 8601, such as 2020-01-31" if self.format is None else " or ".join(forms)
             ways: list[str | Say] = []
             for form in _fitting(texts) or ([] if self.format else ["%d.%m.%Y"]):
                 ways += [" or " if ways else ", or say how dates are written there: "]
@@ -212,7 +217,7 @@ def dates(
     weeks: Literal["iso", "us"] = "iso",
     bottom: datetime | date | None = None,
     top: datetime | date | None = None,
-    format: str | None = None,
+    format: str | Sequence[str] | None = None,
     root: bool = False,
 ) -> Dates:
     """Dates and times by units of the calendar, from fine to coarse; see `Dates` for units and options.
@@ -220,7 +225,8 @@ def dates(
     >>> dates("month", "year", "decade", root=True).units
     ('month', 'year', 'decade')
     """
-    return Dates(units, style, weeks, bottom, top, format, root)
+    forms = format if format is None or isinstance(format, str) else tuple(format)
+    return Dates(units, style, weeks, bottom, top, forms, root)
 
 
 _MANY = 1_000
@@ -241,6 +247,8 @@ _DAYS = {
     "%Y/%m/%d": r"[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}",
 }
 _TIMES = {"": "", " %H:%M": " [0-9]{1,2}:[0-9]{2}", " %H:%M:%S": " [0-9]{1,2}:[0-9]{2}:[0-9]{2}"}
+_ISO_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_SEVERAL = 4  # forms; more of them are no dates
 _FORMS = {
     day + time: re.compile(look + clock) for day, look in _DAYS.items() for time, clock in _TIMES.items()
 }
@@ -258,6 +266,27 @@ def form_of(texts: Sequence[str]) -> str | None:
     """
     fitting = _fitting(texts)
     return fitting[0] if texts and len(fitting) == 1 else None
+
+
+def forms_of(texts: Sequence[str]) -> tuple[str, ...] | None:
+    """The forms in which texts write dates, where there are several that cannot be taken for each other; else None.
+
+    >>> forms_of(["31.12.2020", "2020-12-30", "3.4.2021"]), forms_of(["31.12.2020", "3/4/2021"])
+    (('%d.%m.%Y', '%Y-%m-%d'), None)
+    """
+    alike: dict[str, list[str]] = {}
+    for text in texts:
+        shape = re.sub("[0-9]{3,}", "y", re.sub(r"\b[0-9]{1,2}\b", "d", text))
+        alike.setdefault(shape, []).append(text)
+    if not 1 < len(alike) <= _SEVERAL:
+        return None
+    forms = [
+        "%Y-%m-%d"
+        if all(_ISO_DAY.fullmatch(text) and _fits(text, "%Y-%m-%d") for text in same)
+        else form_of(same)
+        for same in alike.values()
+    ]
+    return None if None in forms else tuple(form for form in forms if form)
 
 
 def _fitting(texts: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from veil.errors import HierarchyError, OutputError
+from veil.tables import atomic
 
 SEPARATORS = (";", "\t", "|", ",")  # in order of preference: labels such as "[0, 4]" are full of commas
 
@@ -56,20 +57,13 @@ def read_rows(
 
 
 def write_rows(path: str | os.PathLike[str], rows: Sequence[Sequence[str | None]]) -> None:
-    """Write rows to a file, under another name first so that a half-written file is never seen."""
-    target = Path(path)
+    """Write rows to a file, whole or not at all."""
     lines = [";".join(_field(label, len(row) == 1) for label in row) + "\n" for row in rows]
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with open(partial, "w", encoding="utf-8", newline="") as file:
+        with atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
             file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, target)
-    except OSError as error:
-        raise OutputError(f"cannot write hierarchy to {os.fspath(path)!r}: {error.strerror}") from None
-    finally:
-        partial.unlink(missing_ok=True)
+    except OutputError as error:
+        raise OutputError("the hierarchy cannot be written: ", *error.words) from None
 
 
 def _field(label: str | None, alone: bool) -> str:

@@ -30,7 +30,7 @@ class Level:
     labels : int
         Labels that occur in the column.
     singled_out : float
-        Share of the records that are alone with their label.
+        Share of the records, or of the people, that are alone with their label.
     bars : tuple
         The most frequent labels with the number of their records; in the order of the values if all are there.
     """
@@ -54,10 +54,20 @@ class Preview:
         return asdict(self)
 
 
+Holders = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+"""Who has which value, each pair once: the place of the value among all values, and the number of the person."""
+
+
 def preview(
-    builder: Builder | Hierarchy, values: pa.Array, counts: npt.ArrayLike, column: str = ""
+    builder: Builder | Hierarchy,
+    values: pa.Array,
+    counts: npt.ArrayLike,
+    column: str = "",
+    holders: Holders | None = None,
 ) -> Preview:
     """Build a hierarchy for the different values of a column, and tell what it makes of them.
+
+    `holders` says who has which value, where people may have several rows: people are singled out then, not records.
 
     >>> from veil import hierarchies as h
     >>> found = preview(h.intervals(10), pa.array([23, 27, 34]), [1, 1, 2], "age")
@@ -77,8 +87,8 @@ def preview(
         # In the order of the hierarchy if all fit, and else the largest.
         told = used if used.size <= MOST_BARS else used[np.argsort(-sizes[used], kind="stable")][:MOST_BARS]
         bars = tuple((_shown(hierarchy.labels[level][code]), int(sizes[code])) for code in told)
-        alone = int(np.count_nonzero(sizes == 1))
-        levels.append(Level(name, int(used.size), alone / records, bars))
+        share = int(np.count_nonzero(sizes == 1)) / records if holders is None else _alone(at, *holders)
+        levels.append(Level(name, int(used.size), share, bars))
     present = np.unique(codes)
     shown = (
         present[np.unique(np.linspace(0, present.size - 1, MOST_ROWS).astype(np.int64))]
@@ -93,6 +103,17 @@ def preview(
         for code in shown
     )
     return Preview(tuple(levels), rows, int(present.size))
+
+
+def _alone(
+    labels: npt.NDArray[np.int32], places: npt.NDArray[np.int64], people: npt.NDArray[np.int64]
+) -> float:
+    """Return the share of the people who have a label that nobody else has."""
+    least = np.full(int(labels.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    greatest = np.full(least.size, -1)
+    np.minimum.at(least, labels[places], people)
+    np.maximum.at(greatest, labels[places], people)
+    return float(np.unique(least[least == greatest]).size / max(1, np.unique(people).size))
 
 
 def _shown(label: str | None) -> str:

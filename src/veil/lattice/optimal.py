@@ -131,6 +131,8 @@ class BranchAndBound:
             results = self.search.side_by_side(self._look, batch, visits)
             for box, result in zip(batch, results, strict=True):
                 self._take(box, result)
+            if self.is_whole:
+                self.search.bound = self.bound
             self.search.tell()
         return True
 

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from veil.base.exact import least_count
 from veil.base.progress import Progress, ProgressLike, following
+from veil.base.wording import plural
 from veil.classes.encoding import Levels
 from veil.classes.people import AllRows
 from veil.classes.voters import seen_by
@@ -109,7 +110,9 @@ def recode(
             shown.phase(f"recoding, pass {len(made.passes) + 1}")
             recoded = made.run(ask, threads, until - time.perf_counter(), asked)
             left = made.left
-            shown.advance(before - left, before, f"{left:,} records are still suppressed")
+            shown.advance(
+                before - left, before, f"{plural(left, 'record is', 'records are')} still suppressed"
+            )
             try:
                 ask = passes.send(recoded)
             except StopIteration:

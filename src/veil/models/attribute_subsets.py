@@ -32,7 +32,7 @@ _FEW = 1 << 20
 
 @declared(kind_of=PrivacyModel)
 class SubsetKAnonymity(PrivacyModel):
-    """Whoever knows some of a record's quasi-identifiers finds at least k records that share their values.
+    """Anyone who knows some of a record's quasi-identifiers finds at least k records that share their values.
 
     Which ones an attacker knows is any m of the quasi-identifiers (then also any fewer: they single out
     larger groups), or one of the sets that are listed. With m below the number of quasi-identifiers this is
@@ -115,7 +115,7 @@ class SubsetKAnonymity(PrivacyModel):
             if self.m is not None
             else " or ".join(" and ".join(map(repr, s)) for s in known)
         )
-        promise = f"{self.k}-anonymity for those who know {what} of the quasi-identifiers"
+        promise = f"{self.k}-anonymity against anyone who knows {what} of the quasi-identifiers"
         if not published.sizes.size:
             return Finding(promise, True, "no class")
         groups = _Groups(published)

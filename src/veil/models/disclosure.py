@@ -39,7 +39,7 @@ class DeltaDisclosure(PrivacyModel):
         Field(
             gt=0,
             allow_inf_nan=False,
-            description="bits that a class may tell, less is safer; 1 to 3 is usual",
+            description="bits that a class may reveal, less is safer; 1 to 3 is usual",
         ),
     ]
     kind: Literal["DeltaDisclosure"] = Field(default="DeltaDisclosure", repr=False, kw_only=True)

@@ -74,6 +74,10 @@ def search_best(
         note = f"{search.checks:,} transformations checked, {shown}"
         # Whichever end is nearer: all transformations decided, or the time is over.
         decided, over = search.decided / search.space.size, search.elapsed / seconds
+        progress.better(
+            None if search.best is None else search.best_score[0],
+            None if search.bound is None or math.isinf(search.bound[0]) else search.bound[0],
+        )
         progress.advance(round(1000 * min(1, max(decided, over))), 1000, note)
 
     search = Search(

@@ -146,7 +146,7 @@ def prepare(
         if smallest > voters.records:
             what = "records" if people is None else "people"
             raise ImpossibleError(
-                f"{model} needs classes of {smallest} {what}, but the table has only {voters.records}: "
+                f"{model} needs classes of {smallest:,} {what}, but the table has only {voters.records:,}: "
                 "no release with any information can fulfil it"
             )
     return Prepared(table, plan, sample, tuple(codes), minimum, maximum, subset, weights, people)

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from veil.risk.analysis import RiskAnalysis, analyze
     from veil.risk.attackers import Attack, Attackers, Marketer, attacker_risks
+    from veil.risk.attempts import try_attacks
     from veil.risk.before_and_after import risks_of
     from veil.risk.column_sets import AttributeRisk, attribute_risks
+    from veil.risk.combinations import Certain, Combination, certain_values, riskiest
     from veil.risk.concerns.concern import Concern
     from veil.risk.concerns.look import concerns_of
     from veil.risk.difference import Changed, Differencing, differencing
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from veil.risk.reidentification import Risk, sample_risk
     from veil.risk.singling_out import SingledOut, SinglingOut, singled_out
     from veil.risk.special_uniques import Suda, suda
+    from veil.risk.success import SuccessRate, TriedAttack, TriedAttacks
     from veil.risk.uniques import (
         Estimated,
         PopulationUniques,
@@ -41,8 +44,10 @@ __all__ = [
     "Attack",
     "Attackers",
     "AttributeRisk",
+    "Certain",
     "Changed",
     "ClassSizes",
+    "Combination",
     "Concern",
     "Differencing",
     "Estimated",
@@ -62,12 +67,16 @@ __all__ = [
     "SampleUniques",
     "SingledOut",
     "SinglingOut",
+    "SuccessRate",
     "Suda",
     "Transparency",
+    "TriedAttack",
+    "TriedAttacks",
     "WildcardRisk",
     "analyze",
     "attacker_risks",
     "attribute_risks",
+    "certain_values",
     "class_sizes",
     "concerns_of",
     "detect_identifiers",
@@ -81,12 +90,14 @@ __all__ = [
     "propose_roles",
     "risk_distribution",
     "risk_limits",
+    "riskiest",
     "risks_of",
     "sample_risk",
     "sample_uniques",
     "singled_out",
     "suda",
     "transparency",
+    "try_attacks",
     "wildcard_risk",
 ]
 
@@ -94,6 +105,7 @@ __all__ = [
 _HOMES = {
     "analysis": ("RiskAnalysis", "analyze"),
     "attackers": ("Attack", "Attackers", "Marketer", "attacker_risks"),
+    "attempts": ("try_attacks",),
     "column_sets": ("AttributeRisk", "attribute_risks"),
     "concerns.concern": ("Concern",),
     "concerns.look": ("concerns_of",),
@@ -108,8 +120,10 @@ _HOMES = {
     "identify.repeats": ("Repeated", "find_repeats"),
     "identify.roles": ("Proposal", "propose_roles"),
     "reidentification": ("Risk", "sample_risk"),
+    "combinations": ("Certain", "Combination", "certain_values", "riskiest"),
     "singling_out": ("SingledOut", "SinglingOut", "singled_out"),
     "special_uniques": ("Suda", "suda"),
+    "success": ("SuccessRate", "TriedAttack", "TriedAttacks"),
     "minimality": ("Transparency", "transparency"),
     "uniques": ("Estimated", "PopulationUniques", "SampleUniques", "population_uniques", "sample_uniques"),
     "wildcards": ("WildcardRisk", "wildcard_risk"),

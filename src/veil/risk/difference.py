@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from veil.base.wording import plural
 from veil.errors import ParameterError
 from veil.published.table import Published
 from veil.risk.overlap import see_release
@@ -56,7 +57,7 @@ class Differencing:
     def __str__(self) -> str:
         return (
             f"{len(self.exposed)} of {len(self.changed)} classes that differ do so by fewer than {self.m} records; "
-            f"{self.unmatched} classes are in one release only"
+            f"{plural(self.unmatched, 'class is', 'classes are')} in one release only"
         )
 
 

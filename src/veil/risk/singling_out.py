@@ -19,6 +19,7 @@ from veil.tables.columns import is_list
 class SingledOut:
     """Records that are alone with their values in some columns, and their share of all records.
 
+    Of people who may have several rows, these are people, of whom a row is like nobody else's.
     `distinction` is the number of different combinations for each record, `separation` the share of all pairs of records
     that these columns tell apart.
     """
@@ -30,15 +31,18 @@ class SingledOut:
     separation: float
 
     @classmethod
-    def of(cls, columns: tuple[str, ...], sizes: NDArray[np.int64]) -> SingledOut:
-        """Count by how many records have each combination."""
-        alone, records = int(np.count_nonzero(sizes == 1)), int(sizes.sum())
+    def of(
+        cls, columns: tuple[str, ...], sizes: NDArray[np.int64], people: tuple[int, int] | None = None
+    ) -> SingledOut:
+        """Count by how many records have each combination; `people` tells how many are singled out, and how many there are."""
+        records = int(sizes.sum())
+        alone, everybody = (int(np.count_nonzero(sizes == 1)), records) if people is None else people
         pairs = records * (records - 1)
         alike = int((sizes.astype(np.float64) * (sizes - 1)).sum())
         return cls(
             columns,
             alone,
-            alone / max(1, records),
+            alone / max(1, everybody),
             sizes.size / max(1, records),
             1 - alike / pairs if pairs else 0.0,
         )
@@ -47,7 +51,7 @@ class SingledOut:
 def singled_out(source: Any, columns: str | Iterable[str], *, person: str | None = None) -> SingledOut:
     """Count the records of a table, as it was collected, that are alone with their values in some columns.
 
-    With `person`, the column that tells people apart, these are people who share a combination of values with nobody else.
+    With `person`, the column that tells people apart, these are people of whom a row is like no row of anybody else.
 
     >>> import pyarrow as pa
     >>> singled_out(pa.table({"age": [20, 20, 30], "sex": ["f", "m", "f"]}), ["age"])
@@ -55,7 +59,10 @@ def singled_out(source: Any, columns: str | Iterable[str], *, person: str | None
     """
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     published = published_of(source, names, untouched=True, person=person).by_one_row()
-    return SingledOut.of(names, published.sizes)
+    if published.persons is None:
+        return SingledOut.of(names, published.sizes)
+    alone = published.persons.codes[published.sizes[published.classes] == 1]
+    return SingledOut.of(names, published.sizes, (np.unique(alone).size, published.persons.number))
 
 
 class SinglingOut:

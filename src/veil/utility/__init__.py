@@ -5,12 +5,13 @@ utility_of(release)                             # the same for a release
 veil.frontier(table, plan, over={"k": [2, 5, 10]})   # risk and utility of many releases, and the best of them
 
 Single measures read a `Comparison` of two tables: `quality_measures`, `summary_statistics`, `distribution`,
-`contingency`, `preservation`, `query_error`, `classification`, `regression`.
+`contingency`, `preservation`, `query_error`, `count_query`, `classification`, `regression`.
 """
 
 from veil.utility.attributes import AttributeQuality
 from veil.utility.classifiers import Classification, classification
 from veil.utility.comparison import Comparison
+from veil.utility.counts import CountAnswer, count_query
 from veil.utility.distributions import Contingency, Distribution, Frequencies, contingency, distribution
 from veil.utility.measure import Measured, aggregate
 from veil.utility.numbers_kept import ColumnPreservation, Preservation, preservation
@@ -30,6 +31,7 @@ __all__ = [
     "ColumnStatistics",
     "Comparison",
     "Contingency",
+    "CountAnswer",
     "Distribution",
     "Frequencies",
     "Measured",
@@ -44,6 +46,7 @@ __all__ = [
     "classification",
     "compare",
     "contingency",
+    "count_query",
     "distribution",
     "preservation",
     "quality_measures",

@@ -26,7 +26,7 @@ class Comparison:
 
     A record is suppressed if it is not in the released table, or if all its quasi-identifiers are blank there (the
     marker, or nothing where the marker cannot stand) and were not so before. If the released table has a column
-    that tells which rows are suppressed, as releases of Veil have where it is needed, that column decides.
+    that shows which rows are suppressed, as releases of Veil have where it is needed, that column decides.
 
     Attributes
     ----------

@@ -9,7 +9,7 @@ divided by the sampling fraction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,6 +24,9 @@ from veil.utility.distributions import domain_ranks
 
 _TRIES = 50
 """Queries that are drawn for each that is wanted, before fewer are accepted."""
+
+BOUNDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
+"""Relative errors by which queries are counted."""
 
 _HOPELESS = 5
 """The same, if not one of them fits."""
@@ -44,6 +47,9 @@ class QueryError:
         As they were asked for.
     mean, median, largest
         Of |answer - count| / max(count, sanity bound * records); None if there was no query.
+    histogram
+        Bounds in ascending order, each with the number of queries that are off by as much at most, and by more than the
+        bound before. The last bound is None: all others.
     """
 
     queries: int
@@ -54,10 +60,11 @@ class QueryError:
     mean: float | None
     median: float | None
     largest: float | None
+    histogram: tuple[tuple[float | None, int], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""
-        return asdict(self)
+        return {**asdict(self), "histogram": [list(each) for each in self.histogram]}
 
     def __str__(self) -> str:
         what = (
@@ -118,10 +125,14 @@ def query_error(
     chosen, counts = asked.draw(queries, predicates, selectivity, np.random.default_rng(seed))
     answers = asked.answers(chosen)
     errors = np.abs(answers - counts) / np.maximum(counts, sanity_bound * comparison.records)
-    found = (
-        (float(errors.mean()), float(np.median(errors)), float(errors.max())) if errors.size else (None,) * 3
+    mean, median, largest = (
+        float(each(errors)) if errors.size else None for each in (np.mean, np.median, np.max)
     )
-    return QueryError(len(chosen), predicates, (least, most), sanity_bound, seed, *found)
+    places = np.bincount(np.searchsorted(BOUNDS, errors), minlength=len(BOUNDS) + 1)
+    histogram = tuple(zip((*BOUNDS, None), places.tolist(), strict=True))
+    return QueryError(
+        len(chosen), predicates, (least, most), sanity_bound, seed, mean, median, largest, histogram
+    )
 
 
 class Asked:
@@ -190,6 +201,14 @@ class Asked:
     def answers(self, queries: Sequence[CountQuery]) -> Floats:
         """Estimate the counts from the released table."""
         return self._sum_counts(queries, released=True)
+
+    def count_inside(self, inside: Mapping[str, NDArray[np.bool_]], *, released: bool) -> float:
+        """Count the records whose values are some of the domain, in one of the tables."""
+        codes, count = self._collapse_columns(tuple(inside), released)
+        chances = count
+        for (name, values), code in zip(inside.items(), codes, strict=True):
+            chances = chances * (self.readers[name].chances(values) if released else values)[code]
+        return float(chances.sum())
 
     def _sum_counts(self, queries: Sequence[CountQuery], *, released: bool) -> Floats:
         found = np.zeros(len(queries))

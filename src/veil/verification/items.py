@@ -26,7 +26,7 @@ def verify_items(
         (each.separator for each in plan.models if isinstance(each, KMAnonymity) and each.attribute == name),
         ",",
     )
-    promise = f"sets of {name!r} show items that they had, or groups of these, and none of suppressed records"
+    promise = f"sets of {name!r} show only items they had, or groups of these, and none of suppressed records"
     shown = int(np.count_nonzero(~shows_nothing(after, plan.marker)[hidden]))
     if shown:
         return Finding(promise, False, f"{plural(shown, 'suppressed record')} shown")

@@ -88,9 +88,9 @@ def _judge_rows(published: Published, model: PrivacyModel) -> Finding:
     if not model.attribute_names and not model.compares_with and model.monotone_suppression:
         found = model.verify(published)
         if not found.holds:
-            return Finding(f"{found.promise}, in people", False, f"{found.measured}, even in rows")
+            return Finding(f"{found.promise}, counting people", False, f"{found.measured}, even in rows")
     found = _not_checked(published, model, "that takes whose row each row is, which the table does not tell")
-    return Finding.not_checked(f"{found.promise}, in people", found.measured)
+    return Finding.not_checked(f"{found.promise}, counting people", found.measured)
 
 
 def _with_baseline(published: Published, baseline: pa.Table, weights: list[int]) -> Published:

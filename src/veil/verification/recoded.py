@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pyarrow as pa
 
+from veil.base.wording import plural
 from veil.models import KAnonymity
 from veil.outcome.outcome import Outcome, Part
 from veil.published.finding import Finding, Verification
@@ -94,7 +95,7 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
         findings += [verify_whole(everybody, hidden)] if everybody.all_rows else []
         findings += [] if allowed is None else [verify_lost(everybody, hidden, allowed)]
     elif allowed is not None:
-        promise = f"at most {allowed} records are suppressed"
+        promise = f"at most {plural(allowed, 'record is', 'records are')} suppressed"
         findings.append(Finding(promise, hidden_records <= allowed, str(hidden_records)))
     return Verification(tuple(findings))
 
@@ -131,5 +132,7 @@ def _verify_cells(outcome: Outcome, part: Part, *, hidden: bool = False) -> Find
     broken = [str(finding) for finding in checked.findings if not finding.holds]
     spelled = ", ".join(f"{name} {level}" for name, level in levels.items())
     done = "suppressed" if hidden else f"generalized to {spelled}"
-    promise = f"{prepared.records(part.rows)} records are {done}, and else unchanged"
+    promise = (
+        f"{plural(prepared.records(part.rows), 'record is', 'records are')} {done}, and otherwise unchanged"
+    )
     return Finding(promise, not broken, "; ".join(broken) or "every cell")

@@ -47,7 +47,7 @@ def verify_model(published: Published, model: PrivacyModel, parts: Iterable[Publ
         for view in model.views
     ]
     found = next((each for each in views if not each.holds), views[0])
-    promise = f"{found.promise}, in people{' who have the same rows' if published.persons.all_rows else ''}"
+    promise = f"{found.promise}, counting people{' with the same rows' if published.persons.all_rows else ''}"
     holds, measured = found.holds, found.measured
     for name in model.attribute_names if "one value" in model.views else ():
         if number := published.undecided(name):
@@ -84,7 +84,9 @@ def _verify_pseudonyms(columns: Sequence[pa.ChunkedArray], name: str, marker: st
     ]
     strange = [value for value in values if not re.fullmatch("[0-9a-f]{16}", str(value))]
     told = plural(len(values), "pseudonym")
-    return Finding(promise, not strange, f"{len(strange)} values are none" if strange else told)
+    return Finding(
+        promise, not strange, f"{plural(len(strange), 'value is', 'values are')} none" if strange else told
+    )
 
 
 def verify_links(
@@ -172,7 +174,7 @@ def verify_release(
         findings.append(_verify_limit(published, hidden, plan))
     if flag is not None:
         wrong = int(np.count_nonzero(published.flags != hidden))
-        promise = f"column {flag!r} tells which rows are suppressed"
+        promise = f"column {flag!r} shows which rows are suppressed"
         findings.append(Finding(promise, wrong == 0, f"{wrong} rows differ" if wrong else "every row"))
     findings += [finding for found in of_columns for finding in found]
     if plan.microaggregated:
@@ -207,9 +209,15 @@ def _verify_kept(
     else:
         shown = sum(count for value, count in _counts(blank) if value != marker)
     same = _same(before.filter(pa.array(~hidden)), after.filter(pa.array(~hidden)))
-    measured = "equal" if same and not shown else f"{shown} rows are not" if shown else "different"
+    measured = (
+        "equal"
+        if same and not shown
+        else f"{plural(shown, 'row is', 'rows are')} not"
+        if shown
+        else "different"
+    )
     return Finding(
-        f"column {name!r} is blank where records are suppressed, and else unchanged",
+        f"column {name!r} is blank where records are suppressed, and otherwise unchanged",
         same and not shown,
         measured,
     )
@@ -351,7 +359,7 @@ def verify_lost(everybody: People, gone: NDArray[np.bool_], allowed: int) -> Fin
 def verify_whole(everybody: People, gone: NDArray[np.bool_]) -> Finding:
     """Check that nobody is suppressed in part: what is left would tell them from people who have the same rows."""
     partly = int(np.intersect1d(everybody.codes[gone], everybody.codes[~gone]).size)
-    return Finding("whoever loses a row loses all rows", partly == 0, f"{partly} lose only some")
+    return Finding("people who lose a row lose all their rows", partly == 0, f"{partly} lose only some")
 
 
 class _Column:

@@ -19,15 +19,21 @@ from veil.web.described import api_page
 from veil.web.guard import Guard
 from veil.web.problems import Refused, refuse, refuse_address, refuse_form
 from veil.web.routes import (
+    budgets,
     catalogue,
+    exploring,
+    handing_over,
     help,
     jobs,
     plan,
     projects,
     promises,
+    questions,
     releases,
+    risks,
     sessions,
     tables,
+    using,
     verify,
 )
 from veil.web.routes.base import REFUSALS
@@ -49,7 +55,21 @@ def create_app(workbench: Workbench) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.workbench = workbench
-    for each in (sessions, tables, catalogue, plan, projects, jobs, releases, promises, verify, help):
+    about_tables = (
+        sessions,
+        tables,
+        catalogue,
+        plan,
+        projects,
+        jobs,
+        questions,
+        budgets,
+        promises,
+        verify,
+        help,
+    )
+    about_releases = (releases, exploring, risks, using, handing_over)
+    for each in (*about_tables, *about_releases):
         app.include_router(each.router, prefix="/api/v1")
     for error in (Refused, VeilError, Exception):
         app.add_exception_handler(error, refuse)

@@ -12,10 +12,14 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
+from veil.base.progress import Progress
 from veil.web.problems import problem_of
 
 Result = TypeVar("Result")
 State = Literal["running", "done", "failed", "cancelled"]
+
+MOST_POINTS = 200
+"""Points of the curve of a search that are told; of more, every second one is left out."""
 
 SEARCHING = "searching"
 """The phase in which `cancel` is asked, and what was found so far is kept."""
@@ -33,6 +37,8 @@ class Job:
         self.kind = kind
         self.state: State = "running"
         self.phase, self.done, self.total, self.note = "", 0, 0, ""
+        self.curve: list[tuple[float, float | None, float | None]] = []
+        """Seconds, the best score known from then on, and the score that none can beat."""
         self.result: dict[str, Any] | None = None
         self.problem: dict[str, Any] | None = None
         self.version = 0
@@ -75,6 +81,18 @@ class Job:
         self.check()
         self.phase, self.done, self.total, self.note = phase, done, total, note
         self.version += 1
+
+    @property
+    def progress(self) -> Progress:
+        """Whom the library tells how far it has got."""
+        return _Telling(self)
+
+    def better(self, best: float | None, bound: float | None) -> None:
+        """Take in how good the best so far is, and how good any can be."""
+        if not self.curve or self.curve[-1][1:] != (best, bound):
+            if len(self.curve) >= MOST_POINTS:
+                self.curve = self.curve[::2]
+            self.curve = [*self.curve, (round(self.elapsed, 3), best, bound)]
 
     def check(self) -> None:
         """End the thread here if the job was stopped."""
@@ -126,6 +144,24 @@ class Job:
             "note": self.note,
             "elapsed": round(self.elapsed, 3),
             "stopped": self._stop.is_set(),
+            "curve": self.curve,
             "result": self.result,
             "problem": self.problem,
         }
+
+
+class _Telling(Progress):
+    """Hands what the library tells to a job."""
+
+    def __init__(self, job: Job) -> None:
+        self.job, self.name = job, ""
+
+    def phase(self, name: str) -> None:
+        self.name = name
+        self.job.tell(name, 0, 0, "")
+
+    def advance(self, done: int, total: int, note: str = "") -> None:
+        self.job.tell(self.name, done, total, note)
+
+    def better(self, best: float | None, bound: float | None) -> None:
+        self.job.better(best, bound)

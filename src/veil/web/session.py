@@ -21,13 +21,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import veil
+from veil.api.open import tallied
 from veil.api.release import Release
 from veil.dp.accountant import Accountant
 from veil.engines.relation import Relation
-from veil.hierarchies import uncovered
+from veil.hierarchies import Holders, uncovered
 from veil.plan.prepare import distinct_values
 from veil.risk import Proposal, Repeated, SingledOut, SinglingOut, find_repeats, propose_roles, singled_out
 from veil.tables import Csv, Format, Source
+from veil.tables.arrow import dictionary_encoded
 from veil.tables.mistakes import Mistakes, find_mistakes
 from veil.tables.profile import ColumnProfile
 from veil.web.draft import KEY_FILE, History
@@ -62,6 +64,7 @@ class OpenTable:
         self.beneath: Source | None = None
         """The source whose file this one is read from, too: the file stays as long as it does."""
         self._distinct: dict[str, tuple[pa.Array, NDArray[np.int64]]] = {}
+        self._holders: dict[tuple[str, str], Holders] = {}
         self._singled: dict[tuple[frozenset[str], str | None], SingledOut] = {}
         self._orders: dict[tuple[str, bool], NDArray[np.int64]] = {}
         self._uncovered: dict[str, tuple[str, tuple[str, ...]]] = {}
@@ -99,7 +102,8 @@ class OpenTable:
     @functools.cached_property
     def repeated(self) -> tuple[Repeated, ...]:
         """What tells that rows are about the same people."""
-        return find_repeats(self.arrow)
+        # Of all rows that an engine holds: among some of very many, hardly anybody is there twice.
+        return find_repeats(tallied(self.arrow if self.held is None else self.held))
 
     @functools.cached_property
     def _singling_out(self) -> SinglingOut:
@@ -123,6 +127,15 @@ class OpenTable:
         if self._uncovered.get(name, ("", ()))[0] != asked:
             self._uncovered[name] = asked, uncovered(builder, self.distinct(name)[0])
         return self._uncovered[name][1]
+
+    def holders(self, name: str, person: str) -> Holders:
+        """Tell who has which value of a column, each pair once."""
+        if (name, person) not in self._holders:
+            _, codes = dictionary_encoded(self.require(name))
+            _, people = dictionary_encoded(self.require(person))
+            width = int(people.max(initial=0)) + 1
+            self._holders[name, person] = np.divmod(np.unique(codes.astype(np.int64) * width + people), width)
+        return self._holders[name, person]
 
     def singled_out(self, columns: list[str], person: str | None) -> SingledOut:
         """Tell how many people some columns single out; each question is answered once."""
@@ -208,7 +221,16 @@ def _format_told(format: Format | None) -> dict[str, Any] | None:
     if isinstance(format, Csv):
         told |= {
             name: getattr(format, name)
-            for name in ("separator", "encoding", "decimal", "skip", "header", "missing", "types")
+            for name in (
+                "separator",
+                "encoding",
+                "decimal",
+                "thousands",
+                "skip",
+                "header",
+                "missing",
+                "types",
+            )
         }
     return told
 

@@ -288,7 +288,7 @@ def test_from_files_to_mysql(mysql: MySQL, tmp_path: Path) -> None:
 
 
 def test_a_release_is_verified_where_it_is(in_mysql: Holder, mysql: MySQL) -> None:
-    """MySQL has no truth values, and yet its flag tells which rows are suppressed."""
+    """MySQL has no truth values, and yet its flag shows which rows are suppressed."""
     mysql.execute("DROP TABLE IF EXISTS shown")
     in_mysql(with_nobody())
     release = veil.anonymize(mysql.url("people"), **plan(["age", "city"], **LEVELS))

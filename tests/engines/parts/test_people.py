@@ -195,9 +195,9 @@ def test_the_report_and_the_certificate_speak_of_people(in_duckdb: Holder, tmp_p
     made = veil.anonymize(in_duckdb(visits()), **plan(), parts=200)
     made.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert "4-anonymity, in people" in page
+    assert "4-anonymity, counting people" in page
     made.certificate(tmp_path / "certificate.json")
-    assert "4-anonymity, in people" in (tmp_path / "certificate.json").read_text()
+    assert "4-anonymity, counting people" in (tmp_path / "certificate.json").read_text()
 
 
 def test_a_person_with_very_many_rows_is_in_one_part(in_duckdb: Holder) -> None:

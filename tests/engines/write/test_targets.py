@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from veil import tables
+from veil.base.turns import file_lock
 from veil.engines.database import Database
 from veil.engines.dialects import dialect_of
 from veil.engines.relation import Relation, relation_of
@@ -426,7 +427,7 @@ def test_many_threads_hold_a_lock_one_after_the_other(tmp_path: Path) -> None:
         nonlocal inside, most, held
         for _ in range(200):
             try:
-                with exchange.file_lock(tmp_path / "lock", "it"):
+                with file_lock(tmp_path / "lock", "it"):
                     with guard:
                         inside += 1
                         held += 1

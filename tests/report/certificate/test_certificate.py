@@ -258,7 +258,7 @@ def test_other_columns_are_said_to_be_lacking(files: tuple[Path, Path]) -> None:
     assert not found.holds
 
 
-def test_another_dialect_is_not_called_fraud(tmp_path: Path) -> None:
+def test_whoever_gets_the_file_need_not_know_its_decimal_mark(tmp_path: Path) -> None:
     table = PEOPLE.append_column("pay", pa.array([1.5, 2.5, 3.5, 4.5, 5.5, 6.5]))
     write(table, tmp_path / "people.csv", format=Csv(separator=";", decimal=","))
     release = veil.anonymize(
@@ -270,10 +270,16 @@ def test_another_dialect_is_not_called_fraud(tmp_path: Path) -> None:
     )
     release.save(tmp_path / "release.csv")
     certificate = release.certificate(tmp_path / "certificate.json")
-    found = check_certificate(certificate, tmp_path / "release.csv")
-    assert "read as string: the file may only need to be read" in str(found)
+    assert veil.verify(tmp_path / "release.csv", certificate=certificate).holds
     again = read(tmp_path / "release.csv", format=Csv(separator=";", decimal=",")).table
     assert check_certificate(certificate, again).holds
+    text = (tmp_path / "release.csv").read_text()
+    (tmp_path / "release.csv").write_text(text.replace("4,5", "4,6"))
+    found = veil.verify(tmp_path / "release.csv", certificate=certificate)
+    assert found.broken
+    (tmp_path / "release.csv").write_text(text.replace("4,5", "about 4"))
+    found = veil.verify(tmp_path / "release.csv", certificate=certificate)
+    assert "read as string: the file may only need to be read" in str(found)
 
 
 @pytest.mark.parametrize(

@@ -252,4 +252,4 @@ def test_education_in_years_beside_education_is_told() -> None:
         models=KAnonymity(5),
         suppression_limit=0.05,
     )
-    assert [each.key for each in release.concerns] == ["tells another column: years, education"]
+    assert [each.key for each in release.concerns] == ["reveals another column: years, education"]

@@ -102,16 +102,16 @@ def of_towns(*names: str, **options: Any) -> Release:
 
 
 def test_a_town_tells_its_zip_code() -> None:
-    found = concern(of_towns("town", "bed"), "tells another column")
+    found = concern(of_towns("town", "bed"), "reveals another column")
     assert found is not None
-    assert found.key == "tells another column: town, zip"
+    assert found.key == "reveals another column: town, zip"
     assert found.statement == (
         "'town', which is published as it is, tells what should not be seen of 'zip' (100 %)."
     )
 
 
 def test_a_birth_date_tells_the_age_although_hardly_two_agree_in_it() -> None:
-    found = concern(of_towns("born"), "tells another column")
+    found = concern(of_towns("born"), "reveals another column")
     assert found is not None
     assert found.columns == ("born", "age")
 
@@ -119,17 +119,17 @@ def test_a_birth_date_tells_the_age_although_hardly_two_agree_in_it() -> None:
 def test_a_code_tells_the_group_that_a_model_hides() -> None:
     models = [KAnonymity(5), DistinctLDiversity("group", 2)]
     made = of_towns("group", "code", sensitive="group", insensitive="code", models=models)
-    found = concern(made, "tells another column")
+    found = concern(made, "reveals another column")
     assert found is not None
     assert found.columns == ("code", "group")
     # Two sensitive columns are both unknown to an attacker; the one without a model is another concern.
     both = of_towns("group", "code", sensitive=["group", "code"], insensitive=(), models=models)
-    assert concern(both, "tells another column") is None
+    assert concern(both, "reveals another column") is None
     assert concern(both, "no model") is not None
 
 
 def test_a_column_of_its_own_tells_nothing() -> None:
-    assert concern(of_towns("bed"), "tells another column") is None
+    assert concern(of_towns("bed"), "reveals another column") is None
 
 
 def test_what_is_published_as_it_was_is_not_hidden() -> None:
@@ -140,7 +140,7 @@ def test_what_is_published_as_it_was_is_not_hidden() -> None:
         models=KAnonymity(1),
     )
     assert made.transformation == {"zip": 0}
-    assert concern(made, "tells another column") is None
+    assert concern(made, "reveals another column") is None
 
 
 def test_a_removed_column_is_told_by_one_that_stays() -> None:
@@ -154,7 +154,7 @@ def test_a_removed_column_is_told_by_one_that_stays() -> None:
         models=KAnonymity(5),
         person=None,
     )
-    found = concern(made, "tells another column")
+    found = concern(made, "reveals another column")
     assert found is not None
     assert found.columns == ("number", "insured")
 
@@ -171,14 +171,14 @@ def test_of_large_tables_households_of_two_are_found() -> None:
     made = veil.anonymize(
         table, quasi_identifiers={"street": h.suppression()}, insensitive="household", models=KAnonymity(100)
     )
-    found = concern(made, "tells another column")
+    found = concern(made, "reveals another column")
     assert found is not None
     assert found.columns == ("household", "street")
 
 
 def test_masks_are_looked_at_as_well() -> None:
     made = veil.mask(towns().select(["age", "born", "bed"]), RankSwapping(["age"], p=20))
-    found = concern(made, "tells another column")
+    found = concern(made, "reveals another column")
     assert found is not None
     assert found.columns == ("born", "age")
 

@@ -290,8 +290,8 @@ def test_reasons_are_told():
     (proposal,) = propose_roles(pa.table({"Vorname": ["Anna", "Peter"]}))
     assert proposal.confidence == 1
     assert set(proposal.reasons) == {
-        "first name: column name matches 'vorname'",
-        "first name: 2 of 2 distinct values look like one",
+        "column name matches 'vorname'",
+        "2 of 2 distinct values look like first names",
     }
     (unknown,) = propose_roles(pa.table({"x": [1]}))
     assert (unknown.role, unknown.confidence) == ("insensitive", 0)

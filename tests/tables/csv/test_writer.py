@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import datetime as dt
 import os
 from decimal import Decimal
@@ -62,8 +63,8 @@ def test_own_dialects(tmp_path: Path) -> None:
     table = pa.table({"a": ["x;y", "NA", None, "it's"], "b": [1.5, None, 2.0, 3.0]})
     format = Csv(";", quote="'", missing=("NA", ""), decimal=",", encoding="utf-16")
     assert written(tmp_path, table, format) == "a;b\n'x;y';1,5\n'NA';\n;2\n'it''s';3\n"
-    assert written(tmp_path, table, Csv(",", missing=("NA",))) == 'a,b\nx;y,1.5\n"NA",NA\nNA,2\nit\'s,3\n'
-    assert written(tmp_path, table, Csv("|", header=False)) == "x;y|1.5\nNA|\n|2\nit's|3\n"
+    assert written(tmp_path, table, Csv(",", missing=("NA",))) == 'a,b\n"x;y",1.5\n"NA",NA\nNA,2\nit\'s,3\n'
+    assert written(tmp_path, table, Csv("|", header=False)) == '"x;y"|1.5\nNA|\n|2\nit\'s|3\n'
     assert written(tmp_path, table, Csv(";", quote=None, escape="\\")) == "a;b\nx\\;y;1.5\nNA;\n;2\nit's;3\n"
 
 
@@ -189,13 +190,22 @@ def test_detected_types_never_change_a_value(tmp_path: Path, fields: list[str]) 
     source = read(path)
     found = source.table["x"]
     write(source.table, tmp_path / "again.csv", format=source.format)
-    again = [line.rpartition(";")[0] for line in (tmp_path / "again.csv").read_text().splitlines()[1:]]
+    lines = (tmp_path / "again.csv").read_text().splitlines()[1:]
+    again = [first for first, _ in csv.reader(lines, delimiter=";")]
     if again == fields:
         return
     # Trailing zeros, and the notation of floats, are all that may differ.
     assert pa.types.is_floating(found.type) or pa.types.is_decimal(found.type)
     assert [Decimal(text or "0") for text in again] == [Decimal(text or "0") for text in fields]
     assert found.null_count == fields.count("")
+
+
+@pytest.mark.parametrize("sign", ["|", ";", "\t", ","])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_what_could_be_taken_for_the_separator_is_quoted(tmp_path: Path, sign: str, columns: int) -> None:
+    table = pa.table({f"c{number}": [sign, f"a{sign}b"] for number in range(columns)})
+    write(table, tmp_path / "t.csv")
+    assert read(tmp_path / "t.csv").table.equals(table)
 
 
 def test_many_rows_survive_the_chunks(tmp_path: Path) -> None:

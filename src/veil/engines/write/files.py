@@ -13,20 +13,21 @@ import gzip
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from veil.base.turns import file_lock
 from veil.engines.dialects import dialect_of
 from veil.engines.order import shuffled
 from veil.engines.scan.files import Files
-from veil.engines.write.locks import file_lock, put_back, take_place
+from veil.engines.write.locks import put_back, take_place
 from veil.engines.write.target import Target
 from veil.errors import OutputError
 from veil.tables.csv.writer import write_csv
+from veil.tables.disk import identity, remove, sync, sync_folder
 from veil.tables.formats import Csv, Format, Parquet, is_gzip, output_format
-from veil.tables.writing import sync
+from veil.tables.journal import Witness, at_path, lock_of
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -80,7 +81,7 @@ class FolderTarget(Target):
         self.folder = place.with_name(f".{place.name}.veil-{mark}")
         self.parts = self.folder / "parts"
         self.mixed = self.folder / "mixed"
-        self.ready = self.parts
+        self.ready = self.new = self.parts
         self.manifest = self.folder / "manifest.json"
         self.labels: list[str] = []
         self.state: dict[str, Any] = {}
@@ -91,7 +92,7 @@ class FolderTarget(Target):
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        with file_lock(self.place.with_name(f".{self.place.name}.veil-lock"), self.name):
+        with file_lock(lock_of(self.place), self.name):
             put_back(self.place)
             yield
 
@@ -103,11 +104,11 @@ class FolderTarget(Target):
         self._remove_others()
         found = self._read()
         # After an exchange that nobody has tidied up, the parts are those of the release that was replaced.
-        if found.get("key") != key or found.get("parts") != _identity(self.parts):
+        if found.get("key") != key or found.get("parts") != identity(self.parts):
             self.abandon()
             self.folder.mkdir(mode=0o700)
             self.parts.mkdir()
-            found = {"key": key, "parts": _identity(self.parts), "done": []}
+            found = {"key": key, "parts": identity(self.parts), "done": []}
         for part in self.parts.glob("*.tmp"):
             remove(part)
         remove(self.mixed)
@@ -158,17 +159,19 @@ class FolderTarget(Target):
     def staged_rows(self) -> ir.Table:
         return self.relation.dialect.read_parquet(self.ready, self.files())
 
-    def commit(self) -> None:
-        self._exchange_with(self.ready)
+    def prepare(self) -> None:
+        self.new = self.ready
 
-    def _exchange_with(self, new: Path) -> None:
+    def witness(self) -> Witness:
+        return at_path(self.new, self.place)
+
+    def commit(self) -> None:
         """Exchange, so that a later run can tell by the inode whether it happened."""
         self._check_replaceable()
-        self.state["committed"] = _identity(new)
+        self.state["committed"] = identity(self.new)
         self._save()
-        old = take_place(new, self.place, overwrite=self.overwrite)
-        with contextlib.suppress(OSError):  # in place it is, even where folders cannot be synced
-            sync(self.place.parent)
+        old = take_place(self.new, self.place, overwrite=self.overwrite)
+        sync_folder(self.place.parent)
         if old is not None and old != self.parts:
             remove(old)
         remove(self.folder)
@@ -176,7 +179,7 @@ class FolderTarget(Target):
     def is_finished(self, key: str) -> bool:
         found = self._read()
         committed = found.get("committed")
-        if found.get("key") != key or committed is None or committed != _identity(self.place):
+        if found.get("key") != key or committed is None or committed != identity(self.place):
             return False
         remove(self.folder)
         return True
@@ -229,8 +232,9 @@ class FileTarget(FolderTarget):
     def shuffle(self, rows: int) -> None:
         self._mix(None)
 
-    def commit(self) -> None:
-        joined = self.folder / "joined"
+    def prepare(self) -> None:
+        self.new = joined = self.folder / "joined"
+        remove(joined)  # of a run before, and maybe the same file as its only part
         with joined.open("wb") as file:  # made here for the permissions that the user's umask gives
             if isinstance(self.format, Csv):
                 self._join_csv(file, self.format)
@@ -239,7 +243,6 @@ class FileTarget(FolderTarget):
         if self.place.exists():
             joined.chmod(self.place.stat().st_mode & 0o7777)
         sync(joined)
-        self._exchange_with(joined)
 
     def _join_parquet(self, joined: Path) -> None:
         files = self.files()
@@ -275,21 +278,3 @@ class FileTarget(FolderTarget):
                         format = dataclasses.replace(format, header=False)
                     for batch in part.iter_batches(_BATCH):
                         write_csv(pa.Table.from_batches([batch]), file, format)
-
-
-def remove(path: Path) -> None:
-    """Remove a file or a folder with everything in it, if it is there."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
-
-
-def _identity(path: Path) -> list[int] | None:
-    """What a file or folder keeps when it is renamed."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    return [status.st_dev, status.st_ino]

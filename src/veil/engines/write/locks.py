@@ -1,4 +1,4 @@
-"""Steps on a file system that happen at once or not at all: taking a place, and holding a lock.
+"""Taking a place on a file system at once or not at all.
 
 A rename is atomic on every system that Python runs on; taking the place of a folder that is not empty is
 not, except on Linux, which can exchange two names in one step (renameat2). Elsewhere the old folder is moved
@@ -8,16 +8,12 @@ instant the old one lies beside the target under a name that ends in ``veil-old`
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import os
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-
-from veil.errors import OutputError
 
 _NOREPLACE, _EXCHANGE = 1, 2
 _AT_FDCWD = -100
@@ -98,48 +94,3 @@ def _renameat2(old: Path, new: Path, flags: int) -> bool:
     if code in _UNSUPPORTED:
         return False
     raise OSError(code, os.strerror(code), str(old), None, str(new))
-
-
-@contextlib.contextmanager
-def file_lock(path: Path, what: str) -> Iterator[None]:
-    """Hold a lock that the operating system lets go when this process ends, however it ends."""
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            _lock(descriptor)
-        except OSError as error:
-            os.close(descriptor)
-            if error.errno in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
-                raise busy(what) from None
-            raise
-        # Between opening and locking, another run may have finished and removed the file that we now hold.
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.sameopenfile(descriptor, path_descriptor := os.open(path, os.O_RDWR)):
-                os.close(path_descriptor)
-                break
-            os.close(path_descriptor)
-        os.close(descriptor)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):  # Windows removes no open file; then it stays, empty and unlocked
-            path.unlink()
-        os.close(descriptor)
-
-
-def _lock(descriptor: int) -> None:
-    if os.name == "nt":
-        import msvcrt
-
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-    else:
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def busy(what: str) -> OutputError:
-    """Return the error for a target that another run is writing to."""
-    return OutputError(
-        f"{what}: another run is writing there. Wait until it has finished, or write to another place"
-    )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from veil.base.signals import uninterrupted
 from veil.engines.database import Database
 from veil.engines.dialects import Dialect, dialect_of, import_ibis
 from veil.engines.failures import explain_errors
@@ -17,15 +20,27 @@ from veil.engines.write.rows import rows_as_texts
 from veil.engines.write.tables import TableTarget, backend_of
 from veil.errors import OutputError, Say
 from veil.tables.arrow import normalize
+from veil.tables.journal import Witness, recover
+from veil.tables.together import Together
 
 if TYPE_CHECKING:
     import ibis
 
+_MARKER = "veil_pending_"
+
 
 def check_database(
-    database: Database, names: Sequence[str], relations: Sequence[Relation], *, overwrite: bool
+    database: Database,
+    names: Sequence[str],
+    relations: Sequence[Relation],
+    *,
+    overwrite: bool,
+    beside: Sequence[Path] = (),
 ) -> None:
-    """Refuse a database that tables cannot be written to."""
+    """Refuse a database that tables cannot be written to.
+
+    Files `beside` them that a killed run has put in place without them are put back.
+    """
     if database.table is not None:
         raise OutputError(
             f"{database}: is one table, and several go there, each by its name. Leave #{database.table} out; for a schema, "
@@ -45,7 +60,15 @@ def check_database(
         return
     import_ibis()
     backend = backend_of(database, relations)
-    there = dialect_of(backend).tables(database.schema)
+    dialect = dialect_of(backend)
+    there = dialect.tables(database.schema)
+
+    def has_taken_place(witness: Witness) -> bool | None:
+        return witness["staged"] not in there if witness.get("database") == str(database) else None
+
+    for witness in recover(beside, has_taken_place):
+        if str(witness.get("staged")).startswith(_MARKER):
+            dialect.run(f"DROP TABLE {dialect.quote(database.schema, witness['staged'])}")
     for name in names:
         place = database.with_table(name, database.schema)
         for relation in relations:
@@ -65,12 +88,12 @@ def write_tables(
     relations: Sequence[Relation] = (),
     *,
     overwrite: bool = False,
-    before_commit: Callable[[], None] = lambda: None,
+    beside: Together | None = None,
 ) -> None:
     """Write tables to a database, each under its name, and read them again before anybody else can see them.
 
-    `relations` are the tables that were read, which are never written over. `before_commit` is called when all is well, at
-    the last moment before the tables appear.
+    `relations` are the tables that were read, which are never written over. Files `beside` them appear
+    with them.
     """
     with explain_errors(str(database), OutputError, database.secrets()):
         check_database(database, list(tables), relations, overwrite=overwrite)
@@ -80,17 +103,23 @@ def write_tables(
             _check_kinds(database.with_table(name, database.schema), dialect, table)
         there = set(dialect.tables(database.schema))
         dialect.remove_for_good()
-        with _all_or_none(dialect, database.schema) as staged:
+        with (
+            _marked(dialect, database.schema, beside) as marker,
+            _all_or_none(dialect, database.schema) as staged,
+        ):
             for name, table in tables.items():
                 staged[name] = f"veil_{secrets.token_hex(8)}"
                 _stage(dialect, database.schema, name, staged[name], table)
-            if not dialect.undoes_definitions:
-                before_commit()  # one statement puts all tables in place, and nothing takes it back
-            for statement in dialect.rename_all(staged, there, database.schema):
-                dialect.run(statement)
-            if dialect.undoes_definitions:
-                before_commit()
-        dialect.wipe(list(tables))
+            witness = {"database": str(database), "staged": marker or next(iter(staged.values()))}
+            with uninterrupted():
+                with nullcontext() if beside is None else beside.placing(witness):
+                    for statement in dialect.rename_all(staged, there, database.schema):
+                        dialect.run(statement)
+                    if marker is not None:
+                        dialect.run(f"DROP TABLE {dialect.quote(database.schema, marker)}")
+                    if dialect.undoes_definitions:
+                        dialect.run("COMMIT")
+                dialect.wipe(list(tables))
 
 
 @contextlib.contextmanager
@@ -109,8 +138,23 @@ def _all_or_none(dialect: Dialect, schema: str | None) -> Iterator[dict[str, str
             ):  # some have rolled back by themselves; a table may not be there yet
                 dialect.run(statement)
         raise
-    if dialect.undoes_definitions:
-        dialect.run("COMMIT")
+
+
+@contextlib.contextmanager
+def _marked(dialect: Dialect, schema: str | None, beside: Together | None) -> Iterator[str | None]:
+    """Make a table that is gone once the others are there, where files go with them and nothing else would tell."""
+    if beside is None or not beside.has_files or not dialect.undoes_definitions:
+        yield None
+        return
+    import ibis
+
+    marker = f"{_MARKER}{secrets.token_hex(8)}"
+    dialect.create(marker, ibis.schema({"n": "int64"}), schema)
+    try:
+        yield marker
+    finally:
+        with contextlib.suppress(Exception):
+            dialect.run(f"DROP TABLE IF EXISTS {dialect.quote(schema, marker)}")
 
 
 def _kinds(table: pa.Table) -> ibis.Schema:

@@ -20,15 +20,16 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from veil.base.turns import busy, file_lock
 from veil.engines.database import Database, connect
 from veil.engines.dialects import dialect_of
 from veil.engines.dialects.connections import within
 from veil.engines.dialects.quoting import text
 from veil.engines.order import shuffled
 from veil.engines.relation import Relation
-from veil.engines.write.locks import busy, file_lock
 from veil.engines.write.target import Target
 from veil.errors import InputError, OutputError
+from veil.tables.journal import Witness
 
 if TYPE_CHECKING:
     import ibis
@@ -215,6 +216,14 @@ class TableTarget(Target):
 
     def staged_rows(self) -> ir.Table:
         return self.dialect.table(self.temporary, self.kinds, self.schema)
+
+    def witness(self) -> Witness:
+        return {"database": self.name, "staged": self.temporary}
+
+    def has_taken_place(self, witness: Witness) -> bool | None:
+        if witness.get("database") != self.name:
+            return None
+        return witness["staged"] not in self.dialect.tables(self.schema)
 
     def commit(self) -> None:
         exists = self.exists()

@@ -4,6 +4,7 @@
     append   add a piece, so that it is there for good when the call returns, and only once
     shuffle  put all that was added in a random order, which rows of different pieces cannot have otherwise
     staged   the staged rows as a table of an engine, for checking
+    prepare  do what takes time before that
     commit   put the staged rows in the place of the target, in one step
     wipe     leave nothing of what was staged in the file that the release is in
     abandon  remove the staging place
@@ -22,7 +23,8 @@ from typing import TYPE_CHECKING
 
 from veil.engines.failures import explain_errors, is_interrupt, stop_queries
 from veil.errors import OutputError, VeilError
-from veil.tables.writing import WAYS_OUT
+from veil.tables.disk import WAYS_OUT
+from veil.tables.journal import Witness
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -73,6 +75,18 @@ class Target(ABC):
     @abstractmethod
     def staged_rows(self) -> ir.Table:
         """Return what has been added."""
+
+    def prepare(self) -> None:
+        """Do what takes time before the staged rows can take their place."""
+        return  # a table is renamed
+
+    @abstractmethod
+    def witness(self) -> Witness:
+        """What tells a later run whether the staged rows have taken their place."""
+
+    def has_taken_place(self, witness: Witness) -> bool | None:
+        """Whether rows of a run before have; None if they went somewhere else."""
+        return None
 
     @abstractmethod
     def commit(self) -> None:

@@ -16,9 +16,11 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from veil.base.progress import Progress
+from veil.base.signals import uninterrupted
 from veil.engines.database import Database
 from veil.engines.order import shuffled
 from veil.engines.pieces import chunks, fingerprint
@@ -28,12 +30,16 @@ from veil.engines.write.target import Target
 from veil.errors import InputError, OutputError, Say, VeilError
 from veil.outcome.written import Written
 from veil.tables.formats import Format
+from veil.tables.journal import Witness
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 AGAIN = "doing the same again goes on from there"
 """Ends a note about what a run that was stopped has left."""
+
+COMPLETE = "is complete"
+"""Ends a note about a release that was in place before the run was stopped."""
 
 
 def write(
@@ -49,14 +55,14 @@ def write(
     resume: bool = True,
     format: Format | None = None,
     progress: Progress | None = None,
-    before_commit: Callable[[], None] = lambda: None,
+    placing: Callable[[Witness], AbstractContextManager[None]] = lambda _: nullcontext(),
 ) -> Written:
     """Write what `transform` makes of a relation, after `check` has found it right.
 
     `transform` makes the rows to be written of the rows of any piece; `check` gets all of them, staged, and
     raises a `VeilError` to have them thrown away. With `shuffle` they are in a random order. `token` stands for what is done to the rows: a run before
-    with the same token, on the same unchanged source, is continued unless `resume` is false. `before_commit` is called
-    when all is well, at the last moment before the rows appear.
+    with the same token, on the same unchanged source, is continued unless `resume` is false. `placing` puts files in
+    place that go with the rows, at the last moment before these appear, and takes them back if they do not.
 
     >>> import ibis, pyarrow as pa, tempfile
     >>> from pathlib import Path
@@ -97,7 +103,7 @@ def write(
         resume=resume,
         format=format,
         progress=progress,
-        before_commit=before_commit,
+        placing=placing,
     )
 
 
@@ -123,7 +129,7 @@ def write_pieces(
     resume: bool = True,
     format: Format | None = None,
     progress: Progress | None = None,
-    before_commit: Callable[[], None] = lambda: None,
+    placing: Callable[[Witness], AbstractContextManager[None]] = lambda _: nullcontext(),
 ) -> Written:
     """Write pieces of any kind, as `write` does; `example` makes rows of their columns and types."""
     progress = progress or Progress()
@@ -167,10 +173,26 @@ def write_pieces(
             raise
         progress.phase("putting it in place")
         with place.explain_errors() if kept is None else _keeping(place, kept, len(pieces)):
-            before_commit()
-            place.commit()
-        place.wipe()
+            place.prepare()
+        with _complete(place) as reached, uninterrupted():
+            keeping = place.explain_errors() if kept is None else _keeping(place, kept, len(pieces))
+            with keeping, placing(place.witness()):
+                place.commit()
+            reached.append("in place")
+            place.wipe()
     return Written(place.name, len(pieces), continued)
+
+
+@contextlib.contextmanager
+def _complete(place: Target) -> Iterator[list[str]]:
+    """Say that all is there when somebody loses patience after the moment that was reached."""
+    reached: list[str] = []
+    try:
+        yield reached
+    except (KeyboardInterrupt, SystemExit) as error:
+        if reached:
+            error.add_note(f"{place.name} {COMPLETE}")
+        raise
 
 
 def _append(place: Target, pieces: list[Piece], done: set[str], progress: Progress) -> None:

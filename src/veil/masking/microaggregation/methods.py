@@ -114,7 +114,7 @@ class _Microaggregation(Method):
         found = verify_model(Published(masked, names, untouched=True, persons=persons), KAnonymity(self.k))
         shown = ", ".join(map(repr, names))
         alone = " alone" if len(names) < len(self.columns) else ""
-        whom = "" if persons is None else ", in people"
+        whom = "" if persons is None else ", counting people"
         return Finding(f"{self.k}-anonymity in {shown}{alone}{whom}", found.holds, found.measured)
 
     @abstractmethod

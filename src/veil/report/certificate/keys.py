@@ -87,14 +87,19 @@ class PrivateKey:
     @classmethod
     def read(cls, path: AnyKey, passphrase: str | None = None) -> PrivateKey:
         """Read a private key from its file; a passphrase that is not given is taken from VEIL_KEY_PASSPHRASE."""
-        serialization, ed25519 = _cryptography()
         content = _read(path)
         if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
             raise InputError(f"{path}: others can read this private key. Change that: chmod 600 {path}")
+        return cls.of_pem(content, passphrase or os.environ.get(PASSPHRASE), called=str(path))
+
+    @classmethod
+    def of_pem(cls, content: bytes, passphrase: str | None = None, *, called: str = "the key") -> PrivateKey:
+        """Take a private key as its file holds it; nothing is written anywhere."""
+        serialization, ed25519 = _cryptography()
         # A key without a passphrase is refused if one is given, and the other way round.
-        given = (passphrase or os.environ.get(PASSPHRASE) or "").encode() if is_locked(path) else None
+        given = (passphrase or "").encode() if _is_locked(content) else None
         if given == b"":
-            raise InputError(f"{path}: the key has a passphrase. Set {PASSPHRASE}, or give `passphrase`")
+            raise InputError(f"{called}: the key has a passphrase. Set {PASSPHRASE}, or give `passphrase`")
         found: Any = None
         wrong = ""
         try:
@@ -103,7 +108,7 @@ class PrivateKey:
             wrong = ", or the passphrase is another one" if given else ""
         if not isinstance(found, ed25519.Ed25519PrivateKey):
             raise InputError(
-                f"{path}: holds no private Ed25519 key{wrong}. `veil keys new` makes one"
+                f"{called}: holds no private Ed25519 key{wrong}. `veil keys new` makes one"
             ) from None
         return cls(found)
 
@@ -116,11 +121,8 @@ class PrivateKey:
         """Sign some content."""
         return base64.b64encode(self._key.sign(content)).decode()
 
-    def save(self, path: AnyKey, passphrase: str | None = None) -> Path:
-        """Write both halves to files: the private one to `path`, which nobody else can read, the public one beside it.
-
-        No file is ever replaced: what was signed with a key that is gone can be signed by nobody again.
-        """
+    def pem(self, passphrase: str | None = None) -> tuple[bytes, bytes]:
+        """Return both halves as files hold them: the private one, locked if there is a passphrase, and the public one."""
         serialization, _ = _cryptography()
         locked = (
             serialization.NoEncryption()
@@ -128,8 +130,17 @@ class PrivateKey:
             else serialization.BestAvailableEncryption(passphrase.encode())
         )
         pem, kinds = serialization.Encoding.PEM, serialization
-        private = self._key.private_bytes(pem, kinds.PrivateFormat.PKCS8, locked)
-        public = self._key.public_key().public_bytes(pem, kinds.PublicFormat.SubjectPublicKeyInfo)
+        return (
+            self._key.private_bytes(pem, kinds.PrivateFormat.PKCS8, locked),
+            self._key.public_key().public_bytes(pem, kinds.PublicFormat.SubjectPublicKeyInfo),
+        )
+
+    def save(self, path: AnyKey, passphrase: str | None = None) -> Path:
+        """Write both halves to files: the private one to `path`, which nobody else can read, the public one beside it.
+
+        No file is ever replaced: what was signed with a key that is gone can be signed by nobody again.
+        """
+        private, public = self.pem(passphrase)
         file, beside = Path(path), beside_key(path)
         for each in (file, beside):
             if each.exists():
@@ -150,7 +161,11 @@ def beside_key(path: AnyKey) -> Path:
 
 def is_locked(path: AnyKey) -> bool:
     """Whether a private key has a passphrase."""
-    return b"ENCRYPTED" in _read(path).partition(b"\n")[0]
+    return _is_locked(_read(path))
+
+
+def _is_locked(content: bytes) -> bool:
+    return b"ENCRYPTED" in content.partition(b"\n")[0]
 
 
 def private_key(given: PrivateKey | AnyKey) -> PrivateKey:

@@ -43,7 +43,7 @@ LEFT_OUT = (
     "the score, the risks and the utility compared with the input, and the SHA-256 of the input. "
     "The data holder gets them with report(…, for_the_data_holder=True)."
 )
-BESIDE_INPUT = "kept; by how much is not told, as that takes suppressed records"
+BESIDE_INPUT = "kept; by how much is not shown, as that would depend on suppressed records"
 EXACT = (
     "This report holds exact figures about the original records, which the promise of differential privacy does not "
     "cover. It is for the data holder alone: publish the table, not the report."

@@ -45,7 +45,7 @@ def alternatives(advice: dict[str, Any] | None) -> tuple[Block, ...]:
         Grid(headings, tuple(rows), right=tuple(range(2, len(headings)))),
         Text(
             "How much columns keep, from 0 % (nothing) to 100 % (all); suppressed records keep nothing. Each alternative was "
-            "verified like the release; release.advice() tells how to get it.",
+            "verified like the release; release.advice() says how to get it.",
             "note",
         ),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 MOST_ROWS = 60
@@ -122,6 +123,15 @@ def number(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+
+
+def day(moment: str) -> str:
+    """Write a moment as people do.
+
+    >>> day("2026-11-17T12:01:33+00:00")
+    '2026-11-17, 12:01 UTC'
+    """
+    return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d, %H:%M UTC")
 
 
 def list_names(names: Sequence[str], most: int = 20) -> str:

@@ -34,9 +34,9 @@ _CHOICES = {
 }
 
 _ORDERS = {
-    "random": "Rows left in a random order.",
-    "input": "Rows left in the order of the input, which tells what rows beside each other have in common, and who "
-    "stands at which place of a list in that order.",
+    "random": "Rows are in random order.",
+    "input": "Rows are in the order of the input, which reveals what neighbouring rows have in common, and who is "
+    "where in a list of the same order.",
 }
 
 
@@ -66,7 +66,7 @@ def sections(facts: dict[str, Any]) -> list[Section]:
         ("utility", "Utility before and after"): measured.utility(facts),
         ("distributions", "Distributions and dependencies"): measured.distributions(facts),
         ("search", "The search"): () if facts["space"] is None else measured.search(facts),
-        ("again", "How to do it again"): _again(facts),
+        ("again", "How to repeat it"): _again(facts),
         ("certificate", "Certificate"): _certificate(facts),
     }
     return [
@@ -91,15 +91,15 @@ def _concerns(facts: dict[str, Any]) -> tuple[Block, ...]:
         if rows:
             blocks += [
                 Heading(title),
-                Grid(("", "What was found", "What mends it"), cut(rows)),
+                Grid(("", "What was found", "How to fix it"), cut(rows)),
                 *note_on(rows),
             ]
     if open_ones := [each["key"] for each in found if not each["acknowledged"]]:
         key = open_ones[0]
         blocks.append(
             Text(
-                "What is known and accepted can be acknowledged, which this report and the certificate then tell. In "
-                f"Python: release.acknowledge({key!r}), in a recipe: acknowledge: [{key!r}], in a shell: "
+                "Concerns that are known and accepted can be acknowledged; this report and the certificate then say so. In "
+                f"Python: release.acknowledge({key!r}), in a recipe: acknowledge: [{key!r}], on the command line: "
                 f"--acknowledge {shlex.quote(key)}.",
                 "note",
             )
@@ -108,13 +108,13 @@ def _concerns(facts: dict[str, Any]) -> tuple[Block, ...]:
 
 
 _CONCERNS = (
-    "The guarantees are about what the plan calls quasi-identifying or sensitive, and about nothing else. This was found "
-    "beside them, and no guarantee covers it."
+    "The guarantees cover the columns that the plan calls quasi-identifying or sensitive, and nothing else. The following was "
+    "found as well, and no guarantee covers it."
 )
 _NO_CONCERN = (
-    "The guarantees are about what the plan calls quasi-identifying or sensitive, and about nothing else. Beside them, "
-    "nothing was found: no kept column that is nearly unique or tells another, no contact data or free text, no sensitive "
-    "column without a model, and the rows are in random order."
+    "The guarantees cover the columns that the plan calls quasi-identifying or sensitive, and nothing else. Apart from that, "
+    "nothing was found: no published column is nearly unique or reveals another, there are no contact data and no free text, "
+    "every sensitive column has a model, and the rows are in random order."
 )
 
 
@@ -155,7 +155,7 @@ def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
         rows.append(("Smallest group", number(found["smallest_class"])))
     for each in facts["output"]["apart"]:
         what = "kept secret" if each["secret"] else "released beside it"
-        rows.append((f"Table apart: {each['name']}", f"{plural(each['rows'], 'row')}, {what}"))
+        rows.append((f"Separate table: {each['name']}", f"{plural(each['rows'], 'row')}, {what}"))
     if "score" in found:
         score = found["score"] if isinstance(found["score"], list) else [found["score"]]
         kind = asked["quality"]["kind"]
@@ -256,7 +256,7 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
                 f"At most {percent(asked['suppression_limit'])} of the {_whom(asked)}; suppressed rows {kept}. "
                 f"{_ORDERS[asked['order']]} "
                 f"Of all transformations that keep the guarantees{_CHOICES[asked['choose_by']]}, the one with the least "
-                f"information loss was wanted, by the measure {asked['quality']['kind']}: {asked['quality']['definition']}"
+                f"information loss was sought, measured by {asked['quality']['kind']}: {asked['quality']['definition']}"
             )
         )
     names = {
@@ -273,7 +273,7 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
         blocks.append(
             Text(
                 f"A person may have several rows, and column {asked['person']!r} tells people apart: guarantees, limits "
-                f"and risks count people. Attackers are taken to know {asked['knows']} of a person."
+                f"and risks count people. Attackers are assumed to know {asked['knows']} of a person."
             )
         )
     if asked["subset"]:
@@ -317,7 +317,7 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
     if done["flag"]:
         blocks.append(
             Text(
-                f"A column {done['flag']!r} was added, because the cells alone would not tell which rows are suppressed."
+                f"A column {done['flag']!r} was added, because the cells alone would not show which rows are suppressed."
             )
         )
     if "parts" in done:
@@ -372,9 +372,7 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
     if facts["asked"]["steps"]:
         text = "Every method checks on its own output what it promises. What does not hold is never released."
         if not rows:
-            return (
-                Text("The methods promise no guarantee: they make an attack harder, and say by how much."),
-            )
+            return (Text("The methods give no guarantee: they make an attack harder, and say by how much."),)
     if facts["output"]["sha256"] is None:
         text += (
             " An engine holds the table. When it writes the release, what it has written is checked again, and put in "
@@ -385,8 +383,9 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
     told = [row for row in rows if row not in same] if len(same) > _MANY else rows
     blocks: list[Block] = [Text(text), Grid(("Promise", "Found", ""), cut(told)), *note_on(told)]
     if len(same) > _MANY:
-        folded = Grid(("Promise", "Found", ""), tuple(same))
-        blocks.append(Folded(f"{plural(len(same), 'column')} found unchanged", (folded,)))
+        names = [str(row[0]).removeprefix("column ").split(" is ", 1)[0] for row in same]
+        found = Text(Verbatim(", ".join(names)))
+        blocks.append(Folded(f"{plural(len(same), 'column')} found unchanged", (found,)))
     return tuple(blocks)
 
 
@@ -422,7 +421,7 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
         Heading("Recipe"),
         Text(
             "The plan as a recipe file. Where it lists original values (hierarchies written down value by value, "
-            "research subsets), they are withheld here, and their number stands in their place.",
+            "research subsets), they are withheld here and replaced by their number.",
             "note",
         ),
         Code(facts["recipe_text"]),
@@ -431,21 +430,21 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
 
 def _certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
     what = (
-        "check that it is this table, and verify the guarantees on it again:"
+        "check that they have the right table, and verify the guarantees on it again:"
         if facts["output"]["sha256"]
         else "verify the guarantees on it again. An engine holds the table, so there is no fingerprint of its content: "
-        "only the number of rows and the names of the columns tell whether it is this table."
+        "only the number of rows and the names of the columns show whether it is this table."
     )
     report, holder = facts.get("report") or "report.html", facts.get("certificate_file")
     made = "A certificate was written along with this report,"
     if holder is None and report.lower().endswith(".pdf"):
         holder = "certificate.json"
         made = (
-            'A PDF holds no certificate. In Python release.certificate("certificate.json"), in a shell the option '
-            "--certificate certificate.json writes one,"
+            'A PDF contains no certificate. Write one with release.certificate("certificate.json") or, on the command line, '
+            "with --certificate certificate.json,"
         )
     elif holder is None:
-        holder, made = report, "This report holds a certificate"
+        holder, made = report, "This report contains a certificate"
     table = facts.get("table_file") or ("release" if facts["tables"] else "release.csv")
     whole = "released tables" if facts["tables"] else "released table"
     return (
@@ -466,7 +465,7 @@ def _certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
             (
                 "It is signed. "
                 if "signature" in facts["certificate"]
-                else "It is not signed, so it does not tell who made it. "
+                else "It is not signed, so it does not prove who made it. "
             )
             + "Give recipients the certificate, not this report.",
             "note",

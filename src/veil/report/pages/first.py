@@ -69,13 +69,13 @@ def _promises(facts: dict[str, Any]) -> list[Block]:
     models, found = facts["asked"]["models"], facts["verification"]
     if facts["asked"]["steps"] and not found:
         return [
-            Text("The methods promise no guarantee: they make an attack harder, and say by how much.", "lead")
+            Text("The methods give no guarantee: they make an attack harder, and say by how much.", "lead")
         ]
     if not models:
         rows = [(each["promise"], verdict(each["holds"])) for each in found]
         return [
             Text(
-                "Masking makes attacks harder, and this report says by how much. It promises this, and nothing beyond it:"
+                "Masking makes attacks harder, and this report says by how much. It promises the following, and nothing else:"
             ),
             Grid(("Promise", ""), tuple(rows)),
         ]
@@ -93,41 +93,41 @@ def _promises(facts: dict[str, Any]) -> list[Block]:
 
 def in_plain_words(model: dict[str, Any], facts: dict[str, Any]) -> str:
     """Say what a model promises about this table, with its own columns and numbers; at least what it says of itself."""
-    given, who = model["given"], "person" if facts["asked"].get("person") is not None else "record"
+    given, who = model["given"], "people" if facts["asked"].get("person") is not None else "records"
     known = list_names(_known(facts), 12)
     said = {
-        "KAnonymity": f"Whoever knows all of {known} of somebody finds no {who} that they have to themselves: at least "
-        f"{given.get('k')} look the same.",
-        "DistinctLDiversity": f"Among those who look the same, at least {given.get('l')} different values of "
-        f"{given.get('attribute')} occur.",
-        "TCloseness": f"Among those who look the same, {given.get('attribute')} is spread nearly as in the whole table: "
-        f"at a distance of at most {given.get('t')}, from 0 (equally) to 1.",
-        "AlphaKAnonymity": f"At least {given.get('k')} look the same, and no value of {given.get('attribute')} is that of "
+        "KAnonymity": f"Anyone who knows {known} of a person finds at least {given.get('k')} {who} that look the same, and "
+        "cannot tell which is theirs.",
+        "DistinctLDiversity": f"Those who look the same have at least {given.get('l')} different values of "
+        f"{given.get('attribute')}.",
+        "TCloseness": f"Among those who look the same, {given.get('attribute')} is distributed almost as in the whole table: "
+        f"the distance is at most {given.get('t')}, on a scale from 0 (equal) to 1.",
+        "AlphaKAnonymity": f"At least {given.get('k')} look the same, and no value of {given.get('attribute')} belongs to "
         f"more than a share of {given.get('alpha')} of them.",
     }
     said["EntropyLDiversity"] = (
-        f"Among those who look the same, {given.get('attribute')} is as uncertain as {given.get('l')} values that are "
-        "equally frequent, or more."
+        f"Among those who look the same, {given.get('attribute')} is at least as uncertain as {given.get('l')} equally "
+        "frequent values."
     )
     return str(said.get(model["kind"], model["definition"]))
 
 
 _AIMS = {
     "record linkage": (
-        "Who looks for a person's record",
-        "knows {known} of somebody, and wants to find their record",
+        "Somebody looking for a person's record",
+        "knows {known} of a person and wants to find their record",
     ),
     "attribute linkage": (
-        "Who wants to learn a secret",
-        "knows {known} of somebody, and wants to learn {secret}",
+        "Somebody who wants to learn a secret",
+        "knows {known} of a person and wants to learn {secret}",
     ),
     "probabilistic": (
-        "Who wants to be surer than before",
+        "Somebody who wants to guess better than before",
         "wants to guess {secret} better than the whole table allows",
     ),
     "table linkage": (
-        "Who asks whether somebody is in it",
-        "knows {known} of somebody, and wants to know whether they are in the table",
+        "Somebody asking whether a person is in the table",
+        "knows {known} of a person and wants to know whether they are in the table",
     ),
 }
 _SAME = {"identity linkage": "record linkage"}
@@ -168,18 +168,18 @@ def _not_promised(facts: dict[str, Any]) -> list[str]:
         told.append(f"{plural(accepted, 'concern')} known and accepted: see “Before you sign”.")
     if "attribute linkage" not in aims:
         told.append(
-            "That nobody learns something about a person without finding their record: people who look the same may share a secret."
+            "That nobody can learn something about a person without finding their record: people who look the same may share a secret."
         )
     if "table linkage" not in aims:
-        told.append("That nobody finds out whether somebody is in the table.")
+        told.append("That nobody can find out whether a person is in the table.")
     if kept := asked["roles"].get("insensitive", []):
         told.append(
-            f"Anything about attackers who also know columns that are published as they are: {list_names(kept, 12)}."
+            f"Protection against attackers who also know columns that are published unchanged: {list_names(kept, 12)}."
         )
     if facts["statement"] is None:
-        told.append("Anything about this release together with other releases of the same people.")
+        told.append("Protection against combining this release with other releases about the same people.")
     else:
-        told.append("That several such releases of the same people cost nothing: their ε and δ add up.")
+        told.append("That further releases about the same people are free: their ε and δ add up.")
     return told
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from veil.report.pages.blocks import Section
+from veil.report.pages.blocks import Section, day
 from veil.report.pages.document import sections, title_of
 from veil.report.pages.language import Words
 from veil.report.pictures.by_name import scenes
@@ -49,7 +49,7 @@ def page(
         running=markupsafe.Markup(_for_style(words.of(title))),  # noqa: S704  (escaped for style sheets)
         sections=words.of_sections(chapters),
         language=words.language,
-        made=words.of(f"Made on {facts['date']} with Veil {facts['versions']['veil']}"),
+        made=words.of(f"Made on {day(facts['date'])} with Veil {facts['versions']['veil']}"),
         certificate=None if certificate is None else json_for_script(certificate),
     )
 

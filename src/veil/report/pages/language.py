@@ -1,7 +1,7 @@
 """The languages of a report. English is what the pages are written in; another language is a catalogue of its texts.
 
 A catalogue (`words/de.json`) holds each English text with its translation. A text with something in it that differs from
-report to report has a hole there: `{0}` is taken over as it is, but numbers are written as the language does; `{#0}` holds
+report to report has a hole there: `{0}` is taken over as it is, but numbers and the words between them are written as the language does; `{#0}` holds
 a number and nothing else, and what fills `{=0}` is translated itself. What no catalogue knows stays English, and what comes from a table or from whoever made the
 release (`Verbatim`) stays as it is. To add a language, add a file and its name to `About.language`.
 """
@@ -33,6 +33,8 @@ from veil.report.pictures.shapes import Label, Scene
 
 _HOLE = re.compile(r"\{([=#]?)(\d)\}")
 _FILLS = {"": "(.+?)", "=": "(.+?)", "#": r"([\d.,\s%<>≤–-]+)"}
+_MORE = re.compile(r" and ([0-9.,]+) more$")
+_JOIN = re.compile(r"(?<=') (and) (?=')|, (then) (?=[A-Z])")
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w.,]*\d)")
 
 
@@ -58,7 +60,7 @@ class Words:
         for pattern, holes, translation in patterns:
             if found := pattern.fullmatch(text):
                 filled = (
-                    self.of(each) if translated else self._numbers(each)
+                    self.of(each) if translated else self._joined(self._numbers(each))
                     for translated, each in zip(holes, found.groups(), strict=True)
                 )
                 return _fill(translation, list(filled))
@@ -67,6 +69,17 @@ class Words:
             if len(parts) > 1 and all(self.of(each) != each for each in parts):
                 return separator.join(map(self.of, parts))
         return text if any(map(str.isalpha, text)) else self._numbers(text)
+
+    def _joined(self, text: str) -> str:
+        """Put the words between the entries of a list into the language, and leave the entries as they are.
+
+        >>> Words("de")._joined("age, 'sex' and 'zip' and 3 more"), Words("de")._joined("Rounding, then Shuffling")
+        ("age, 'sex' und 'zip' und 3 weitere", 'Rounding, dann Shuffling')
+        """
+        text = _MORE.sub(lambda found: f" {self.of('and')} {found[1]} {self.of('more')}", text)
+        return _JOIN.sub(
+            lambda found: found[0].replace(found[1] or found[2], self.of(found[1] or found[2])), text
+        )
 
     def _numbers(self, text: str) -> str:
         """Write numbers as the language does: where English has a comma, German has a point, and the other way round."""

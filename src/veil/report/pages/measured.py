@@ -27,7 +27,7 @@ MOST_DRAWN = 24
 
 
 _SQUARED = (
-    "“–”: squared errors are withheld where they would tell of few values that neither the release nor the counts of the "
+    "“–”: squared errors are withheld where they could reveal a few values that neither the release nor the counts of the "
     "input show, here in {}."
 )
 
@@ -49,7 +49,7 @@ def risks(facts: dict[str, Any]) -> tuple[Block, ...]:
         ("SUDA: records with a minimal sample unique", lambda t: number(t["suda"]["records"])),
         ("SUDA: chance that a match with a unique is right (DIS)", lambda t: percent(t["suda"]["dis"])),
         ("Classes", lambda t: number(t["class_sizes"]["classes"])),
-        ("Records for each class, on average", lambda t: number(t["class_sizes"]["average"])),
+        ("Records per class, on average", lambda t: number(t["class_sizes"]["average"])),
         ("Smallest and largest class", lambda t: f"{number(t['class_sizes']['smallest'])} – {number(t['class_sizes']['largest'])}"),
     ]  # fmt: skip
     if after["population_uniques"] is not None:
@@ -105,7 +105,7 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
         Grid(headings, cut(rows), right=tuple(range(1, len(headings)))),
         *note_on(rows),
         Text(
-            "Distinction is the number of different values for each record, separation the share of all pairs of records "
+            "Distinction is the number of different values per record, separation the share of all pairs of records "
             "that differ.",
             "note",
         ),
@@ -342,11 +342,11 @@ def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:
     drawn = every[:MOST_DRAWN]
     text = "Only values that the release shows are named."
     if not facts["private"]:
-        text += " The input is counted by the same labels; what the release does not show is put together."
+        text += " The input is counted by the same labels; what the release does not show is counted as one."
         if any(each["withheld"] for each in drawn):
             text += (
                 " Where fewer than ten records are not shown, or nearly all of them have one label, the input is not drawn, "
-                "as the difference would tell the label; nor for columns published as they are if records are suppressed."
+                "as the difference would reveal the label; nor for columns published as they are if records are suppressed."
             )
     blocks: list[Block] = [Text(text)]
     plain = as_before(facts)
@@ -370,7 +370,7 @@ def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:
         blocks.append(
             Picture(
                 "correlations",
-                "Cramér's V, corrected for bias: 0 for independent columns, 1 if one tells the other",
+                "Cramér's V, corrected for bias: 0 for independent columns, 1 if one determines the other",
             )
         )
         if found["left_out"]:

@@ -55,7 +55,7 @@ def html_outcome(outcome: Outcome) -> str:
         f"<h4>Release: {head}</h4>"
         + html_table(("Column", "Treatment", "Level", "Name"), done, "What was done")
         + (html_table(("Promise", "Found", ""), promises, "Guarantees") if promises else "")
-        + (html_table(("Found", "What mends it"), concerns, "Before you sign") if concerns else "")
+        + (html_table(("Found", "How to fix it"), concerns, "Before you sign") if concerns else "")
         + html_table(("", ""), risks, "Risks of the released table")
         + html_table(shown.column_names, rows, f"First rows of {table.num_rows:,}")
     )

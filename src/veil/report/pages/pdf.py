@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from veil.report.pages.blocks import (
     Section,
     Signatures,
     Text,
+    day,
 )
 from veil.report.pages.document import sections, title_of
 from veil.report.pages.language import Words
@@ -52,7 +53,7 @@ def bind(
     _register(Path(matplotlib.get_data_path(), "fonts", "ttf"))
     page, title = _Page(facts, words), words.of(title)
     chapters = words.of_sections(chapters)
-    made_with = words.of(f"Made on {facts['date']} with Veil {facts['versions']['veil']}")
+    made_with = words.of(f"Made on {day(facts['date'])} with Veil {facts['versions']['veil']}")
     story: list[Any] = [
         Paragraph(_safe(title), page.styles["title"]),
         Paragraph(_safe(made_with), page.styles["note"]),
@@ -117,6 +118,16 @@ def _numbered(title: str) -> Any:
     return Numbered
 
 
+def _unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield blocks as paper has them, on which nothing can be folded."""
+    for block in blocks:
+        if isinstance(block, Folded):
+            yield Heading(block.title)
+            yield from _unfolded(block.blocks)
+        else:
+            yield block
+
+
 class _Page:
     """Turns blocks into what ReportLab lays out."""
 
@@ -160,11 +171,20 @@ class _Page:
         title = f'<a name="{section.key}"/>{at}&nbsp;&nbsp;{escape(section.title)}'
         made: list[Any] = [Paragraph(title, self.styles["h2"])]
         made[0].keepWithNext = True
-        for block in section.blocks:
+        blocks = list(_unfolded(section.blocks))
+        for block, below in zip(blocks, [*blocks[1:], None], strict=True):
             found = self.block(block)
+            if (
+                isinstance(block, Text)
+                and isinstance(below, Grid | Picture)
+                and getattr(made[-1], "keepWithNext", False)
+            ):
+                found[0].keepWithNext = True  # a heading and a line alone say nothing at the end of a page
             if isinstance(block, Picture):
                 # Headings stay with what they head; the layout does not see to that before pictures.
-                above = [made.pop()] if getattr(made[-1], "keepWithNext", False) else []
+                above: list[Any] = []
+                while made and getattr(made[-1], "keepWithNext", False):
+                    above.insert(0, made.pop())
                 found = [KeepTogether([*above, *found[:2]]), *found[2:]]
             made += found
         return made
@@ -192,7 +212,7 @@ class _Page:
                 for at in range(0, len(lines), 40)
             ]
         if isinstance(block, Folded):
-            return [each for part in (Heading(block.title), *block.blocks) for each in self.block(part)]
+            return [each for part in _unfolded([block]) for each in self.block(part)]
         return [self.signatures(block)]
 
     def dense(self, blocks: Sequence[Block], story: list[Any]) -> None:

@@ -40,7 +40,7 @@ def asked_and_met(account: dict[str, Any]) -> tuple[Block, ...]:
     blocks += [
         Heading("Digests"),
         Text(
-            "SHA-256 of what policies ask, without what they tell of a person; from the policy that was carried out to the "
+            "SHA-256 of what policies ask, without what they say about a person; from the policy that was carried out to the "
             "oldest one under it."
         ),
     ]

@@ -15,7 +15,7 @@ def what_happened(facts: dict[str, Any]) -> str:
     text += ", then ".join(step["kind"] for step in steps) + ". "
     promises = "; ".join(each["promise"] for each in facts["verification"])
     return text + (
-        f"The released table fulfils: {promises}." if promises else "The methods promise no guarantee."
+        f"The released table fulfils: {promises}." if promises else "The methods give no guarantee."
     )
 
 

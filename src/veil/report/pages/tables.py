@@ -11,8 +11,8 @@ def of_each(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Tell of each table what came in and what went out."""
     return (
         Text(
-            "These tables are about the same people, and were anonymized together. What an attacker is taken to know of a "
-            "person are the quasi-identifiers of all their rows in all tables; a person is suppressed in all tables or in none."
+            "These tables are about the same people, and were anonymized together. An attacker is assumed to know the "
+            "quasi-identifiers of all rows of a person in all tables; a person is suppressed in all tables or in none."
         ),
         Grid(
             ("Table", "Rows in the input", "Rows released", "Columns released", "SHA-256 of the content"),

@@ -11,7 +11,7 @@ Kind = Literal[
     "free text",
     "nearly unique",
     "unique with quasi-identifiers",
-    "tells another column",
+    "reveals another column",
     "aggregates of two",
     "row order",
     "several rows a person",

@@ -28,7 +28,7 @@ def telling_texts(view: View) -> list[Concern]:
             continue
         category, reason = found
         if category == "free text":
-            statement = f"{name!r} holds free text, in which anything about anybody may stand: {reason}."
+            statement = f"{name!r} holds free text, which may contain anything about anybody: {reason}."
             made.append(
                 Concern("free text", (name,), statement, f"Remove {name!r}, or make categories of it.")
             )

@@ -102,9 +102,9 @@ def _concern_about_column(name: str, told: dict[str, float]) -> Concern:
     listed = ", ".join(f"{each!r} ({percent(told[each])})" for each in names[:5])
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return Concern(
-        "tells another column",
+        "reveals another column",
         (name, *names),
-        f"{name!r}, which is published as it is, tells what should not be seen of {listed}{more}.",
+        f"{name!r} is published unchanged and reveals what is hidden of {listed}{more}.",
         f"Remove {name!r}, or make it a quasi-identifier.",
     )
 
@@ -118,15 +118,15 @@ def told_by_order(view: View) -> list[Concern]:
     names = tuple(sorted(told, key=lambda each: -told[each]))
     if names:
         listed = ", ".join(f"{each!r} ({percent(told[each])})" for each in names[:5])
-        what = f", which tells what should not be seen of {listed}"
+        what = f", which reveals what is hidden of {listed}"
     else:
-        what = ": whoever has a list in the same order can put both side by side"
+        what = ": anyone with a list in the same order can match the two row by row"
     return [
         Concern(
             "row order",
             names,
-            f"The rows stand in the order of the input{what}.",
-            'Leave the order to chance, which is the default: order="random".',
+            f"The rows are in the order of the input{what}.",
+            'Use a random order, which is the default: order="random".',
         )
     ]
 

@@ -45,7 +45,7 @@ def unique_columns(view: View) -> list[Concern]:
                     "nearly unique",
                     (name,),
                     f"{percent(share)} of the records have a value of {name!r} that no other record has, and no model "
-                    "looks at it.",
+                    "covers it.",
                     f"Remove {name!r}, or make it a quasi-identifier.",
                 )
             )
@@ -71,7 +71,7 @@ def unique_together(view: View, known: set[str]) -> list[Concern]:
                     "nearly unique",
                     each,
                     f"{percent(shares[each])} of the records have a combination of {quoted(each)} that no other record "
-                    "has, and no model looks at these.",
+                    "has, and no model covers them.",
                     f"Remove {each[0]!r}, or make them quasi-identifiers.",
                 )
             )
@@ -118,8 +118,8 @@ def unique_beside(view: View, known: set[str]) -> list[Concern]:
         Concern(
             "unique with quasi-identifiers",
             tuple(names),
-            f"Whoever knows {any_of}{quoted(names)} beside the quasi-identifiers as published singles out up to "
-            f"{percent(shares[names[0]])} of the records{for_one}, whatever the size of their classes.",
+            f"Anyone who knows {any_of}{quoted(names)} in addition to the published quasi-identifiers can single out up to "
+            f"{percent(shares[names[0]])} of the records{for_one}, however large their classes are.",
             f"Make {names[0]!r} a quasi-identifier, or remove it, unless nobody else can know it.",
         )
     ]

@@ -39,8 +39,8 @@ def without_model(view: View) -> list[Concern]:
         Concern(
             "no model",
             names,
-            f"{_are(names, 'sensitive')}, and no model of the plan speaks of {'it' if len(names) == 1 else 'them'}: a class "
-            "may have one value only, which whoever finds the class learns.",
+            f"{_are(names, 'sensitive')}, but no model of the plan covers {'it' if len(names) == 1 else 'them'}: all "
+            "records of a class may have the same value, and anyone who finds the class learns it.",
             f"Add a model for {quoted(names)}, such as {models}.",
         )
     ]
@@ -61,9 +61,9 @@ def not_looked_at(view: View) -> list[Concern]:
         Concern(
             "not looked at",
             names,
-            f"{_are(names, 'published by the engine as stored')}: Veil has read no value, so that nothing here is about "
+            f"{_are(names, 'published by the engine as stored')}: Veil has read no value of it, so nothing here is about "
             f"{'it' if len(names) == 1 else 'them'}.",
-            "Remove what nobody needs, and look at the rest with `veil risk` before you release it.",
+            "Remove what nobody needs, and examine the rest with `veil risk` before you release it.",
         )
     ]
 
@@ -81,7 +81,7 @@ def aggregates_of_two(view: View) -> list[Concern]:
             aggregated,
             f"{plural(pairs, 'class has', 'classes have')} two records, and the aggregate of {quoted(aggregated)} is that of "
             "both: each of the two people can compute the value of the other.",
-            "Ask for classes of three at least (k = 3), or generalize instead.",
+            "Ask for classes of at least three (k = 3), or generalize instead.",
         )
     ]
 
@@ -104,7 +104,7 @@ def emptied(view: View) -> list[Concern]:
         Concern(
             "emptied",
             tuple(names),
-            f"{quoted(names)} {'has' if len(names) == 1 else 'have'} one value or none in all rows that show anything.",
+            f"{quoted(names)} {'has' if len(names) == 1 else 'have'} a single value, or none, in all rows that are not suppressed.",
             f"Leave {'it' if len(names) == 1 else 'them'} out, or raise the suppression limit, so that less has to be "
             "generalized.",
         )
@@ -170,9 +170,9 @@ def several_rows(view: View) -> list[Concern]:
             Concern(
                 "several rows a person",
                 (name,),
-                f"By {name!r}, {view.records:,} rows are of {number:,} people: classes count rows, and where "
-                f"the smallest has {int(sizes.min()):,}, one has {fewest:,} of these people.",
-                f"Have people counted ({Say('person', name)}), or make one row of each person before you anonymize.",
+                f"Judging by {name!r}, {view.records:,} rows belong to {number:,} people: classes count rows, and while "
+                f"the smallest has {int(sizes.min()):,} of them, one has only {fewest:,} of these people.",
+                f"Count people instead ({Say('person', name)}), or turn the rows of each person into one before you anonymize.",
             )
         )
     return made

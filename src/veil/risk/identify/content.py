@@ -139,7 +139,7 @@ def texts_about_people(
 
     >>> some = pa.array(["anna huber", "+49 171 1234567", "none"])
     >>> texts_about_people(some, content_hits(some, pa.string(), date.today()), 0.5, different=3, records=3)
-    {'contact data': (0.6666666666666666, '67% of 3 different values name a person or a number or address of one')}
+    {'contact data': (0.6666666666666666, '67% of 3 different values contain a name, number or address of a person')}
     """
     made: dict[str, tuple[float, str]] = {}
     naming = np.logical_or.reduce([hits[each] for each in hits if each not in SHARED])
@@ -147,7 +147,7 @@ def texts_about_people(
     inside &= matching(values, r".*\S\s+\S.*")
     share = int(np.count_nonzero(naming | inside)) / len(values)
     if share > threshold or int(np.count_nonzero(inside)) > _INSIDE * len(values):
-        what = "name a person or a number or address of one"
+        what = "contain a name, number or address of a person"
         made["contact data"] = share, f"{share:.0%} of {different:,} different values {what}"
     long = int(np.count_nonzero(matching(values, _WORDS))) / len(values)
     if long > threshold and different >= max(_SENTENCES, _OWN_TEXT * records):

@@ -71,13 +71,43 @@ def detect_identifiers(
         by_name = match_name(name, COLUMN_NAMES)
         if is_person_number(name) is not None and (by_name is None or by_name[0] == "identifier"):
             found.append(
-                Identifier(name, "identifier", "name", 1.0, "column name matches what tells people apart")
+                Identifier(
+                    name,
+                    "identifier",
+                    "name",
+                    1.0,
+                    "the column name suggests a number that tells people apart",
+                )
             )
         elif by_name is not None:
             category, likeness, word = by_name
             found.append(Identifier(name, category, "name", likeness, f"column name matches {word!r}"))
         found += by_content(name, table[name], threshold, today or date.today(), marker)
     return tuple(found)
+
+
+_MANY = {
+    "identifier": "identifiers",
+    "name": "full names",
+    "first name": "first names",
+    "last name": "last names",
+    "address": "addresses",
+    "city": "names of cities",
+    "zip": "postal codes",
+    "state": "names of states",
+    "geography": "coordinates",
+    "date": "dates",
+    "age": "ages",
+    "phone": "phone numbers",
+    "email": "e-mail addresses",
+    "social security": "social security numbers",
+    "health plan": "health insurance numbers",
+    "account": "account numbers",
+    "vehicle": "vehicle numbers",
+    "device": "device addresses",
+    "url": "web addresses",
+    "ip address": "IP addresses",
+}
 
 
 # --- by name --------------------------------------------------------------------------------------
@@ -168,7 +198,7 @@ def by_content(
     for category, hits in looks.items():
         share = int(np.count_nonzero(hits)) / len(values)
         if share > threshold:
-            reason = f"{int(np.count_nonzero(hits)):,} of {len(values):,} distinct values look like one"
+            reason = f"{int(np.count_nonzero(hits)):,} of {len(values):,} distinct values look like {_MANY.get(category, category)}"
             if category == "zip" and (small := count_restricted(values)):
                 reason += f", {small:,} of them in US areas of 20,000 people or fewer"
             found.append(Identifier(name, category, "content", share, reason))

@@ -9,7 +9,9 @@ then promised more than holds, so that it has to be noticed. What is looked at, 
 - *Names, addresses and the like*, of which several people may have the same one: all of them that are identifying are
   taken together, and count as repeated where many more pairs of rows agree in them than would by chance, if each had been
   dealt out to the rows by itself. A single one counts if it is a number or address of a person or a full name.
-- *First names, last names, places, dates*, and what else people have in common by its name (occupation, diagnosis), are shared by many people. One alone, or places and dates alone, never count.
+- *First names, last names, places, dates*, and what else people have in common by its name (occupation, diagnosis), are
+  shared by many people. One alone, or places and dates alone, never count.
+- *Remarks and amounts* say nothing about whose row it is, and are left out.
 
 Missing values, and texts that stand for them, are no values.
 """
@@ -23,6 +25,7 @@ from datetime import date
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from veil.base.wording import plural
 from veil.errors import NOTHING, PlanError, Say
@@ -38,7 +41,7 @@ from veil.risk.identify.vocabulary import (
 from veil.tables.columns import is_text
 from veil.tables.tally import InMemory, Tallied, Tally
 
-_Kind = Literal["number", "name", "contact", "first name", "last name", "place", "date"]
+_Kind = Literal["number", "name", "contact", "first name", "last name", "place", "date", "remark"]
 
 _CONTACTS = frozenset(
     ("address", "phone", "fax", "email", "account", "vehicle", "device", "url", "ip address", "photo")
@@ -53,6 +56,8 @@ _WHAT = 2
 
 _LIKENESS = 0.5
 """How much of the name of a column has to say that it is an identifier: "record id", and not "occupation id"."""
+
+_AMOUNT = r"^-?[0-9]{1,3}(?:[., ']?[0-9]{3})*[.,][0-9]{1,2}$"
 
 _MUCH_MORE = 2
 """How many times as many pairs as by chance are too many."""
@@ -134,9 +139,10 @@ def find_repeats(source: Any, identifying: Iterable[str] | None = None) -> tuple
         for name, tally in tallies.items()
         if tally.different > _WHAT or is_person_number(name) is not None
     ]
-    found.append(_together({name: kind for name, kind in kinds.items() if kind != "number"}, table))
+    people = {name: kind for name, kind in kinds.items() if kind not in ("number", "remark")}
+    found.append(_together(people, table))
     there = [each for each in found if each is not None]
-    return tuple(sorted(there, key=lambda each: (len(each.columns), each.people)))
+    return tuple(sorted(there, key=lambda each: (len(each.columns), not _is_named(each), each.people)))
 
 
 def _called_so(columns: Iterable[str]) -> list[str]:
@@ -148,6 +154,11 @@ def _called_so(columns: Iterable[str]) -> list[str]:
 
 def _repeated(columns: tuple[str, ...], tally: Tally) -> Repeated | None:
     return Repeated(columns, tally.different, tally.rows, tally.most) if tally.pairs else None
+
+
+def _is_named(each: Repeated) -> bool:
+    """Whether one column is called like one that tells people apart: that comes first."""
+    return is_person_number(each.columns[0]) is not None
 
 
 def _is_called_number(name: str, table: Tallied) -> bool:
@@ -175,8 +186,19 @@ def _kind_of(name: str, table: Tallied) -> _Kind:
             return _of_category(category)
     if by_name is not None and by_name[0] == "name" and is_text(values.type):
         return "name"
+    if by_name is None and ({"contact data", "free text"} & set(looks) or _are_amounts(values)):
+        return "remark"
     shared = match_name(name, {"shared": QUASI_IDENTIFYING_NAMES | SENSITIVE_NAMES})
     return "place" if by_name is None and shared is not None else "number"
+
+
+def _are_amounts(values: pa.ChunkedArray) -> bool:
+    """Whether most values are numbers with fractions, in any spelling: several people may have to pay the same."""
+    if pa.types.is_floating(values.type) or pa.types.is_decimal(values.type):
+        return bool(pc.any(pc.not_equal(values, pc.floor(values))).as_py())
+    if not is_text(values.type) or not len(values):
+        return False
+    return 2 * int(pc.sum(pc.match_substring_regex(values, _AMOUNT)).as_py() or 0) > len(values)
 
 
 def _of_category(category: str) -> _Kind:

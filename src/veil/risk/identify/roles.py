@@ -1,4 +1,4 @@
-"""Proposals for the roles of columns, with the reasons; somebody who knows the data has to have the last word."""
+"""Proposals for the roles of columns, with the reasons; somebody who knows the data has to review them."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ _OWN_VALUE = 0.95
 
 _WEIGHT = re.compile(r"(?:^|[\W_])(?:\w*weights?|\w*gewichte?|wt|wgt)(?:$|[\W_])")
 _HEAVIEST = 400  # kilograms
+_ROUNDING = 1e-9  # what floats make of 78.3
 _MANY_RECORDS = 20
 """Records from which on that means something."""
 
@@ -39,12 +40,16 @@ _DIAGNOSIS = r"[a-z]\d\d(?:\.?\d{1,4}[a-z]?)?"
 
 @dataclass(frozen=True)
 class Proposal:
-    """A role for a column. `confidence` is that of the strongest reason, 0 if nothing speaks for any role."""
+    """A role for a column. `confidence` is that of the strongest reason, 0 if nothing points to any role.
+
+    `looks_like` are the kinds of identifiers that its name or its values look like.
+    """
 
     column: str
     role: Role
     confidence: float
     reasons: tuple[str, ...]
+    looks_like: tuple[str, ...] = ()
 
 
 class Proposals(tuple[Proposal, ...]):
@@ -62,11 +67,11 @@ def propose_roles(
 ) -> tuple[Proposal, ...]:
     """Propose a role for each column of a table.
 
-    Names, numbers and addresses of persons, texts in which these or anything else may stand, and columns in which nearly
-    every record has its own value, are identifying. Places, dates, ages and what else people know of each other are quasi-identifying, and so are
-    measurements and amounts that nearly every record has to itself; what people would not tell, such as diagnoses and
-    incomes, is sensitive. What is none of these is proposed as insensitive, with no confidence: nothing is known against
-    it. Parameters are those of `detect_identifiers`.
+    Names, numbers and addresses of people, free text, and columns in which nearly every record has a value of its own are
+    identifying. Places, dates, ages and whatever else people know about each other are quasi-identifying, and so are
+    measurements and amounts that are nearly all different; what people keep to themselves, such as diagnoses and incomes, is
+    sensitive. Everything else is proposed as insensitive, with confidence 0: nothing was found against it. Parameters are
+    those of `detect_identifiers`.
 
     >>> table = pa.table({"Name": ["Anna Huber"], "age": [34], "Diagnose": ["flu"], "x": [1]})
     >>> [(each.column, each.role) for each in propose_roles(table)]
@@ -93,7 +98,7 @@ def _propose_role(
         unknown: Role = "identifying"
         if _has_fractions(values):
             unknown = "quasi-identifying"
-            told += ", as measurements and amounts do: sensitive if nobody else can know them"
+            told += ", as is usual for measurements and amounts: sensitive if nobody else can know them"
         role = max(evidence, key=lambda each: evidence[each][0], default=unknown)
         confidence, reasons = evidence.get(role, (own, []))
         evidence[role] = confidence, [*reasons, told]
@@ -106,7 +111,12 @@ def _propose_role(
         )
     best = max(evidence, key=lambda each: evidence[each][0])
     confidence, reasons = evidence[best]
-    return Proposal(name, best, confidence, tuple(reasons))
+    looks = dict.fromkeys(each.category for each in found if not _is_any_small_number(each))
+    return Proposal(name, best, confidence, tuple(reasons), tuple(looks))
+
+
+def _is_any_small_number(found: Identifier) -> bool:
+    return found.category == "age" and found.test == "content"
 
 
 def name_is_weight(name: str) -> bool:
@@ -123,7 +133,8 @@ def _is_survey_weight(values: pa.Array) -> bool:
     if not _has_fractions(values):
         return False
     numbers = values.drop_null().cast(pa.float64())
-    fine = pc.any(pc.not_equal(pc.round(numbers, 3), numbers)).as_py()
+    rest = pc.abs(pc.subtract(pc.round(numbers, 3), numbers))
+    fine = pc.any(pc.greater(rest, _ROUNDING)).as_py()
     return bool(pc.min(numbers).as_py() > 0 and (fine or pc.max(numbers).as_py() > _HEAVIEST))
 
 
@@ -144,10 +155,10 @@ def _evidence(
         "sensitive": [],
     }
     for each in found:
-        if each.category == "age" and each.test == "content":
-            continue  # as every small number looks like one
+        if _is_any_small_number(each):
+            continue
         role: Role = "quasi-identifying" if each.category in SHARED else "identifying"
-        spoken[role].append((each.confidence, f"{each.category}: {each.reason}"))
+        spoken[role].append((each.confidence, each.reason))
     for role, words in _KNOWN.items():
         likely = match_name(name, {role: words})
         if likely is not None:
@@ -158,7 +169,10 @@ def _evidence(
         reason = f"{codes:.0%} of {len(values):,} distinct values look like diagnosis codes"
         spoken["sensitive"].append((codes, reason))
     return {
-        role: (max(reasons)[0], [reason for _, reason in sorted(reasons, key=lambda each: -each[0])])
+        role: (
+            max(reasons)[0],
+            list(dict.fromkeys(reason for _, reason in sorted(reasons, key=lambda each: -each[0]))),
+        )
         for role, reasons in spoken.items()
         if reasons
     }

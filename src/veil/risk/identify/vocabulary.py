@@ -139,7 +139,7 @@ COLUMN_NAMES: dict[str, frozenset[str]] = {
         employee id, employee number, case number, case id, record id, record number, user id, username, login, uuid, guid,
         pseudonym, serial number, kennung, kennzahl, kennziffer, personennummer, personalnummer, patientennummer,
         patienten id, probanden id, probandennummer, kundennummer, kunden id, mitarbeiternummer, mitgliedsnummer,
-        fallnummer, fall id, vorgangsnummer, aktenzeichen, benutzername, laufende nummer, matrikelnummer
+        fallnummer, fall id, fall nr, nr, lfd nr, vorgangsnummer, aktenzeichen, benutzername, laufende nummer, matrikelnummer
         """),
     "name": _lines("""
         name, full name, fullname, patient name, person name, customer name, contact name, maiden name, nickname, signature,
@@ -224,12 +224,12 @@ QUASI_IDENTIFYING_NAMES = _lines("""
     sex, gender, race, ethnicity, ethnic group, ethnic origin, skin color, marital status, marital, civil status, education,
     education level, schooling, degree, occupation, profession, job, job title, employment, employment status, work, workclass,
     work class, employer, industry, nationality, citizenship, country, native country, country of birth, birth country, language,
-    mother tongue, household size, family size, number of children, children, height, weight, body height, eye color, hair color,
+    mother tongue, household size, household, hh size, hhsize, family size, number of children, children, height, weight, body height, eye color, hair color,
     insurance, insurance type, school, university, department, rank, migration background, military service,
     geschlecht, ethnie, ethnische herkunft, herkunft, hautfarbe, familienstand, bildung, bildungsgrad, schulabschluss,
     schulbildung, abschluss, ausbildung, beruf, taetigkeit, berufsgruppe, arbeitgeber, branche, beschaeftigung,
     erwerbsstatus, nationalitaet, staatsangehoerigkeit, staatsbuergerschaft, land, geburtsland, herkunftsland, sprache,
-    muttersprache, haushaltsgroesse, kinder, kinderzahl, anzahl kinder, groesse, koerpergroesse, gewicht, koerpergewicht,
+    muttersprache, haushaltsgroesse, hh groesse, kinder, kinderzahl, anzahl kinder, groesse, koerpergroesse, gewicht, koerpergewicht,
     augenfarbe, haarfarbe, versicherung, versicherungsart, schule, hochschule, abteilung, dienstgrad, migrationshintergrund
     """)
 """What columns are called that others may know of a person."""
@@ -260,16 +260,20 @@ _PEOPLE = "|".join(
         """)
     )
 )
+_SHORT = "pat|pt|prob|proband|subj|usubj|cust|emp|empl|kd|kund|mitgl|vers|tn|schuel|stud|pers|versich"
+"""Abbreviations of these, which mean a person only with one of the following behind them."""
 _NUMBER = "id|ids|no|nr|num|number|numbers|nummer|key|code|kennung|identifier|ident|pseudonym|hash|uid|uuid|guid|ref"
-_PERSON_NUMBER = re.compile(rf"(?:{_PEOPLE})s?(?:{_NUMBER})|p?id|pseudonym|matrikelnummer|username|login")
+_PERSON_NUMBER = re.compile(
+    rf"(?:{_PEOPLE}|{_SHORT})s?(?:{_NUMBER})|p?id|pseudonym|matrikelnummer|username|login"
+)
 _PERSON = re.compile(rf"(?:{_PEOPLE})")
 
 
 def is_person_number(column: str) -> Literal["number", "word"] | None:
     """Tell whether a column is called like one that tells people apart, as a number or by the word for a person.
 
-    >>> is_person_number("Patient_ID"), is_person_number("patient"), is_person_number("patient_age")
-    ('number', 'word', None)
+    >>> [is_person_number(name) for name in ("Patient_ID", "PatNr", "patient", "patient_age", "pat")]
+    ['number', 'number', 'word', None, None]
     """
     letters = re.sub(r"[^a-z]", "", plain(column))
     numbers = (COLUMN_NAMES[each] for each in ("social security", "medical record", "health plan"))

@@ -115,13 +115,17 @@ def sample_of(data: bytes, path: Path) -> tuple[str, bool]:
         raise wrong_encoding(data, error, "utf-8", path) from None
 
 
+_MOST = 0.5
+"""Share of the records that have to look like the first one, if that names the columns."""
+
+
 def detect_separator(sample: str, whole: bool, format: Csv) -> str:
     r"""Return the separator under which most records have as many fields as the first one.
 
     >>> detect_separator('name;weight\n"Doe; Jane";61,5\n', True, Csv())
     ';'
     """
-    best, score = ",", (0.0, 0.0, 0)
+    best, score = ",", (0.0, 0.0, 0, 0)
     for rank, separator in enumerate(reversed(SEPARATORS)):
         if separator in (format.quote, format.escape):
             continue
@@ -132,9 +136,12 @@ def detect_separator(sample: str, whole: bool, format: Csv) -> str:
         wide, share = Counter(width for width in widths if width > 1), 0.0
         if widths and widths[0] > 1:
             share = wide[widths[0]] / len(widths)
-        usual = wide.most_common(1)[0][1] / len(widths) if wide else 0.0
-        if (share, usual) > (0.0, 0.0) and (share, usual, rank) > score:
-            best, score = separator, (share, usual, rank)
+        width, often = wide.most_common(1)[0] if wide else (0, 0)
+        usual = often / len(widths) if widths else 0.0
+        # A title above the table may hold any sign: of that, the records below know nothing.
+        rated = (share, usual, 0, rank) if share >= _MOST else (0.0, usual, width, rank)
+        if (share, usual) > (0.0, 0.0) and rated > score:
+            best, score = separator, rated
     return best
 
 

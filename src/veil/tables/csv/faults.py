@@ -57,13 +57,17 @@ def _first_fault(text: str, width: int | None, format: Csv, path: Path) -> Input
 
 def _ragged_error(found: int, line: int, width: int, title: bool, format: Csv, path: Path) -> InputError:
     expected = f"the header has {width}" if format.header else f"{width} are expected"
+    # What was said about the file already has to be said again.
+    told = {} if (format.encoding or "utf-8") in ("utf-8", "utf8") else {"encoding": format.encoding}
     skip: Words = (
-        (". If the lines above are a title, say ", Say("format", "Csv", skip=line - 1)) if title else ()
+        (". If the lines above are a title, say ", Say("format", "Csv", **told, skip=line - 1))
+        if title
+        else ()
     )
     return InputError(
         f"{path}, line {line}: {found} {'field' if found == 1 else 'fields'}, where {expected} (separator "
         f"{format.separator!r}). Correct the line, quote fields that hold the separator, or say another separator, "
         "for example ",
-        Say("format", "Csv", separator=";"),
+        Say("format", "Csv", **told, separator="," if format.separator == ";" else ";"),
         *skip,
     )

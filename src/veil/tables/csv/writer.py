@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.errors import OutputError, Say
+from veil.tables.csv.dialect import SEPARATORS
 from veil.tables.csv.text import spell
 from veil.tables.formats import Csv
 from veil.tables.formulas import heed_formulas
@@ -86,6 +87,9 @@ def _field(column: pa.ChunkedArray, name: str, separator: str, missing: str, for
 def _quote_values(text: pa.ChunkedArray, where: str, separator: str, format: Csv) -> pa.ChunkedArray:
     """Quote or escape the values that would not be read back as they are."""
     marks = [mark for mark in (separator, format.quote, format.escape) if mark is not None]
+    if format.quote is not None:
+        # Whoever reads the file may guess at any of these; a decimal comma stands in every row.
+        marks += [mark for mark in SEPARATORS if mark != format.decimal]
     # \ufeff, because at the start of a file it would be taken for a byte order mark.
     special = f"[{re.escape(''.join(marks))}\r\n\0]|^\ufeff"
     ambiguous = pa.array(["", *format.missing] if format.quote is not None else [], pa.string())

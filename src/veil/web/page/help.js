@@ -3,7 +3,7 @@
 import { attempt, get, post, state, update } from "./server.js";
 import { html, t, useEffect, useRef, useState } from "./parts.js";
 
-const KEYS = [["Alt+1 … 9", "key.steps"], ["Ctrl+Z", "key.undo"], ["Ctrl+Shift+Z", "key.redo"], ["F6", "key.f6"], ["Esc", "key.esc"], ["?", "key.help"], ["/", "key.find"], ["I Q S N D", "key.roles"], ["Shift+↑ ↓", "key.select"]];
+const KEYS = [["Alt+1 … 9", "key.steps"], ["Ctrl+Z", "key.undo"], ["Ctrl+Shift+Z", "key.redo"], ["F6", "key.f6"], ["Esc", "key.esc"], ["?", "key.help"], ["/", "key.find"], ["I Q S N D", "key.roles"], ["Shift+↑ ↓", "key.select"], ["T", "key.table"]];
 
 const link = (page, anchor = "") => `#help:${page}:${anchor}`;
 

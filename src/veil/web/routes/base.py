@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from veil.web.jobs import Job
 from veil.web.problems import MEDIA_TYPE
@@ -41,6 +41,9 @@ class JobTold(BaseModel):
     note: str
     elapsed: float
     stopped: bool
+    curve: list[tuple[float, float | None, float | None]] = Field(
+        description="of a search: seconds, the best score from then on, and the score that none can beat"
+    )
     result: dict[str, Any] | None
     problem: dict[str, Any] | None
 

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from veil.base.keys import read_key
 from veil.errors import ParameterError, VeilError
-from veil.hierarchies import Categories, Proposed, preview
+from veil.hierarchies import Categories, Preview, Proposed, preview
 from veil.hierarchies import proposals as suggest
 from veil.models import KAnonymity
 from veil.plan.plan import ASK, Plan
@@ -233,17 +233,34 @@ def show(asked: Asked, session: InSession) -> dict[str, Any]:
     """Tell what a hierarchy makes of a column, level by level; values that it does not cover are named, and left out."""
     table, builder = session.table(asked.table), _builder(asked)
     open_ = table.uncovered(asked.column, builder)
-    made = preview(builder, *_covered(table, asked.column, open_), asked.column)
+    made = _previewed(table, asked.column, builder, open_, session.history.draft.person)
     spelled = checked_recipe(_recipe(asked.column, asked.builder)).spell()["quasi_identifiers"][asked.column]
     return {"builder": spelled, **made.to_dict(), "uncovered": list(open_[:MOST_NAMED]), "number": len(open_)}
 
 
-def _covered(table: OpenTable, column: str, uncovered: Collection[str]) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Return the values of a column that a hierarchy covers, and how often each occurs; all if that is none of them."""
+def _previewed(
+    table: OpenTable, column: str, builder: Any, uncovered: Collection[str], person: str | None
+) -> Preview:
+    values, counts, kept = _covered(table, column, uncovered)
+    holders = None if person in (None, ASK, column) else table.holders(column, person)
+    if holders is not None:
+        there = kept[holders[0]]
+        holders = (np.cumsum(kept) - 1)[holders[0][there]], holders[1][there]
+    return preview(builder, values, counts, column, holders)
+
+
+def _covered(
+    table: OpenTable, column: str, uncovered: Collection[str]
+) -> tuple[pa.Array, NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the values of a column that a hierarchy covers, how often each occurs, and which of all values they are.
+
+    They are all of them if it covers none.
+    """
     values, counts = table.distinct(column)
     named = set(uncovered)
-    kept = np.array([each not in named for each in canonical_text(values)], np.bool_)
-    return (values.filter(pa.array(kept)), counts[kept]) if named and kept.any() else (values, counts)
+    kept = np.array([each not in named for each in canonical_text(values)] if named else True, np.bool_)
+    kept = np.broadcast_to(kept if kept.any() else np.True_, len(values))
+    return values.filter(pa.array(kept)), counts[kept], kept
 
 
 def _recipe(column: str, builder: Any) -> dict[str, Any]:
@@ -262,7 +279,7 @@ def coverage(asked: Asked, session: InSession) -> dict[str, Any]:
     """Tell how many levels a hierarchy has for a column, and which values it does not cover."""
     table, builder = session.table(asked.table), _builder(asked)
     open_ = table.uncovered(asked.column, builder)
-    values, counts = _covered(table, asked.column, open_)
+    values, counts, _ = _covered(table, asked.column, open_)
     levels = builder.build(values, counts, asked.column).height + 1 if len(values) else 0
     return {
         "levels": levels,

@@ -19,6 +19,7 @@ from veil.recipe import Project
 from veil.recipe.project import ARX_SUFFIX, SUFFIX
 from veil.synthetic import patients
 from veil.tables import Csv, Excel, Format, read
+from veil.tables.csv.proposal import decoded, propose_format
 from veil.tables.formats import TypeName, format_of
 from veil.web.jobs import Job
 from veil.web.problems import Refused
@@ -41,6 +42,7 @@ class HowToRead(Body):
     skip: Annotated[int, Field(ge=0, le=10_000)] = 0
     header: bool = True
     decimal: Literal[".", ","] = "."
+    thousands: Literal[".", ",", "'", " "] | None = None
     missing: Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=50)] = Field(
         default_factory=lambda: [""]
     )
@@ -58,6 +60,7 @@ class HowToRead(Body):
                 skip=self.skip,
                 header=self.header,
                 decimal=self.decimal,
+                thousands=self.thousands,
                 missing=tuple(self.missing),
                 types=self.types,
             )
@@ -88,6 +91,30 @@ def _how(text: str) -> HowToRead:
         return HowToRead.model_validate_json(text)
     except ValidationError as error:
         raise ParameterError(explain(error)) from None
+
+
+LOOK = 1 << 17
+LINES = 20
+
+
+@router.post("/look")
+async def look(request: Request) -> dict[str, Any]:
+    """Propose how to read a CSV file that was not understood: its first bytes as the body, at most 128 KiB.
+
+    Answers with a format, as for `format`, and with the first lines as they would be read.
+    """
+    the_session(request)
+    head = b""
+    async for piece in request.stream():
+        head += piece
+        if len(head) > LOOK:
+            raise Refused(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"send the first {LOOK:,} bytes of the file, no more"
+            )
+    found = propose_format(head)
+    names = ("separator", "encoding", "skip", "decimal", "thousands")
+    lines = [line[:1000] for line in decoded(head, found.encoding).splitlines()[:LINES]]
+    return {"format": {name: getattr(found, name) for name in names}, "lines": lines}
 
 
 @router.post("/example", status_code=HTTPStatus.ACCEPTED)
@@ -172,15 +199,15 @@ def _about(session: Session, table: OpenTable) -> dict[str, Any]:
     there, draft = set(table.arrow.column_names), session.history.draft
     decided = [*draft.roles, *draft.hierarchies, *draft.levels, *draft.treatments]
     gone: dict[str, None] = {name: None for name in decided if name not in there}
-    unlinked = {name: None for name, to in draft.linked.items() if not {name, to} <= there}
-    named = {
-        what: None
-        for what in ("weights", "household", "response")
-        if getattr(draft, what) is not None and getattr(draft, what) not in there
-    }
-    person = {} if draft.person in (ASK, None) or draft.person in there else {"person": ASK}
-    parts = dict.fromkeys(("roles", "hierarchies", "levels", "treatments"), gone)
-    return {"table": table.id, **parts, "linked": unlinked, **named, **person}
+    made: dict[str, Any] = {"table": table.id}
+    made |= dict.fromkeys(("roles", "hierarchies", "levels", "treatments"), gone)
+    made["linked"] = {name: None for name, to in draft.linked.items() if not {name, to} <= there}
+    for what in ("weights", "household", "response"):
+        if getattr(draft, what) not in there:
+            made[what] = None
+    if draft.person not in there and gone:  # who the rows of another table are about is asked anew
+        made["person"] = ASK
+    return made | {"models": [each for each in draft.models if each.get("attribute") in {None, *there}]}
 
 
 @router.get("/{id}")

@@ -1,7 +1,8 @@
 // Explore: understand the alternatives and take another one, with reasons.
 
-import { attempt, change, loadRelease, post, run, running, state, stop } from "../server.js";
-import { Heading, html, NotYet, number, percent, Running, Scrolling, t, useEffect, useRef, useState } from "../parts.js";
+import { attempt, change, get, loadRelease, post, run, running, state, stop, update } from "../server.js";
+import { go, Heading, html, NotYet, number, percent, Running, Scrolling, t, useEffect, useState } from "../parts.js";
+import { asLevels, inWords, MapOf } from "./map.js";
 
 /** What each choice costs: a row a column, a cell a level. */
 function Prices({ fixed, setFixed }) {
@@ -60,11 +61,11 @@ function Take({ levels }) {
 const spell = (levels) => Object.entries(levels).map(([name, level]) => `${name} ${level}`).join(", ");
 
 /** Keep the transformation that was taken, with a note; take it up again, or lay two beside each other. */
-function Pins() {
+function Pins({ pins }) {
   const [note, setNote] = useState("");
   const [known, setKnown] = useState(new Map());
-  const { id, search, records, suppressed } = state.release;
-  const pins = state.plan.draft.pins.filter((pin) => Object.keys(search.transformation).every((name) => Object.hasOwn(pin.levels, name)));
+  const [pair, setPair] = useState([]);
+  const { id, search, records } = state.release;
   const put = (words, made) => attempt(() => change(words, { pins: made }));
   const pin = () => { put(t("pins.added"), [...state.plan.draft.pins, { levels: search.transformation, note }]); setNote(""); };
   useEffect(() => {
@@ -79,72 +80,37 @@ function Pins() {
     })();
     return () => { wanted = false; };
   }, [id, JSON.stringify(pins)]);
+  const letter = (at) => String.fromCharCode(65 + at);
+  const choose = (at, on) => setPair(on ? [...pair, at].slice(-2).sort() : pair.filter((each) => each !== at));
+  const compare = (step) =>
+    attempt(async () => {
+      const compared = [];
+      for (const at of pair) {
+        const { release } = await run(`/releases/${id}/apply`, { levels: pins[at].levels });
+        compared.push({ label: `${letter(at)}${pins[at].note ? ` · ${pins[at].note}` : ""}`, release: await get(`/releases/${release}`) });
+      }
+      update({ compared, release: compared[0].release });
+      go(step);
+    });
   return html`<section class="card pins"><h2>${t("pins")}</h2><p class="quiet">${t("pins.about")}</p>
     <p class="row"><label>${t("pins.note")} <input value=${note} onInput=${(event) => setNote(event.target.value)} maxlength="500" size="36" /></label><button onClick=${pin}>${t("pins.add")}</button></p>
-    ${pins.length ? html`<${Scrolling} label=${t("pins")}><table class="plain"><thead><tr><th scope="col">${t("pins.note")}</th><th scope="col">${t("search.levels")}</th><th scope="col">${t("explore.loss")}</th><th scope="col">${t("bar.suppressed")}</th><th scope="col">${t("explore.state")}</th><td></td></tr></thead>
+    ${pins.length ? html`<${Scrolling} label=${t("pins")}><table class="plain"><thead><tr><th scope="col">${t("compare")}</th><th scope="col">${t("pins.note")}</th><th scope="col">${t("search.levels")}</th><th scope="col">${t("explore.loss")}</th><th scope="col">${t("bar.suppressed")}</th><th scope="col">${t("explore.state")}</th><td></td></tr></thead>
       <tbody>${pins.map((each, at) => {
         const node = known.get(JSON.stringify(each.levels));
-        return html`<tr><th scope="row">${String.fromCharCode(65 + at)} · ${each.note || "–"}</th><td>${spell(each.levels)}</td><td>${node ? number(node.score ?? node.bound, 4) : "…"}</td><td>${node ? percent(node.suppressed / Math.max(1, records)) : "…"}</td>
+        return html`<tr><td><label><input type="checkbox" checked=${pair.includes(at)} onChange=${(event) => choose(at, event.target.checked)} /> ${letter(at)}</label></td><th scope="row">${each.note || "–"}</th><td>${spell(each.levels)}</td><td>${node ? number(node.score ?? node.bound, 4) : "…"}</td><td>${node ? percent(node.suppressed / Math.max(1, records)) : "…"}</td>
           <td>${node ? `${node.state === "anonymous" ? "✓" : "✗"} ${t(`node.${node.state}`)}` : ""}</td>
-          <td class="row"><${Take} levels=${each.levels} /><button class="icon" aria-label=${`${t("remove")} ${each.note}`} onClick=${() => put(t("pins.removed"), state.plan.draft.pins.filter((one) => one !== each))}>×</button></td></tr>`;
-      })}</tbody></table><//>` : null}</section>`;
+          <td class="row"><${Take} levels=${each.levels} /><button class="icon" aria-label=${`${t("remove")} ${letter(at)} ${each.note}`} onClick=${() => { setPair([]); put(t("pins.removed"), state.plan.draft.pins.filter((one) => one !== each)); }}>×</button></td></tr>`;
+      })}</tbody></table><//>
+    <p class="row">${pair.length === 2 ? html`<span>${t("compare.pair", { a: letter(pair[0]), b: letter(pair[1]) })}</span>
+      ${["risk", "use"].map((step) => html`<button disabled=${running("apply").length > 0} onClick=${() => compare(step)}>${t(`step.${step}`)}</button>`)}` : html`<span class="quiet">${t("compare.choose")}</span>`}</p>` : null}</section>`;
 }
 
-/** The list as a file, made in the page: nobody else is told. */
-function saveList(nodes) {
-  const columns = Object.keys(state.release.search.transformation);
-  const cell = (text) => `"${String(text ?? "").replaceAll('"', '""').replace(/^([=+\-@])/, "'$1")}"`;
-  const lines = [[...columns, "state", "score", "bound", "suppressed"], ...nodes.map((each) => [...each.levels, each.state, each.score, each.bound, each.suppressed])];
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([lines.map((line) => line.map(cell).join(",")).join("\n") + "\n"], { type: "text/csv" }));
-  link.download = "transformations.csv";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-}
-
-/** Loss against suppressed records: every transformation that was evaluated. The table beside says the same. */
-function Map_({ nodes, records }) {
-  const canvas = useRef();
-  const [only, setOnly] = useState("");
-  const [at, setAt] = useState({ column: "", level: 0 });
-  const names = Object.keys(state.release.search.transformation);
-  const scored = nodes.filter((each) => each.evaluated && each.score !== null);
-  const listed = scored.filter((each) => (!only || each.state === only) && (!at.column || each.levels[names.indexOf(at.column)] === at.level));
-  useEffect(() => {
-    const draw = canvas.current?.getContext("2d");
-    if (!draw || !scored.length) return;
-    const style = getComputedStyle(document.documentElement);
-    const [low, high] = [Math.min(...scored.map((each) => each.score)), Math.max(...scored.map((each) => each.score))];
-    const most = Math.max(1, ...scored.map((each) => each.suppressed));
-    draw.clearRect(0, 0, 640, 260);
-    draw.font = "12px system-ui";
-    draw.fillStyle = style.getPropertyValue("--quiet");
-    draw.fillText(t("explore.suppressed"), 4, 14);
-    draw.fillText(t("explore.loss"), 600 - draw.measureText(t("explore.loss")).width, 254);
-    for (const each of scored) {
-      const x = 30 + (570 * (each.score - low)) / (high - low || 1);
-      const y = 230 - (200 * each.suppressed) / most;
-      draw.fillStyle = style.getPropertyValue(each.state === "anonymous" ? "--good" : "--bad");
-      draw.beginPath();
-      if (each.state === "anonymous") draw.arc(x, y, 3, 0, 7);
-      else draw.rect(x - 2, y - 2, 4, 4);
-      draw.fill();
-    }
-    const best = state.release.search;
-    draw.strokeStyle = style.getPropertyValue("--ink");
-    draw.lineWidth = 2;
-    draw.strokeRect(30 + (570 * (best.score - low)) / (high - low || 1) - 6, 230 - (200 * state.release.suppressed) / most - 6, 12, 12);
-  }, [nodes, state.release.id]);
-  return html`<section class="card"><h2>${t("explore.map")}</h2>
-    <canvas ref=${canvas} width="640" height="260" role="img" aria-label=${t("explore.map.said", { number: number(scored.length) })}></canvas>
-    <p class="quiet">${t("explore.map.about")}</p>
-    <details><summary>${t("explore.list")}</summary>
-      <p class="row"><label>${t("explore.state")} <select value=${only} onChange=${(event) => setOnly(event.target.value)}><option value="">${t("explore.all")}</option>${["anonymous", "not anonymous"].map((each) => html`<option value=${each}>${t(`node.${each}`)}</option>`)}</select></label>
-        <label>${t("roles.column")} <select value=${at.column} onChange=${(event) => setAt({ column: event.target.value, level: 0 })}><option value="">${t("explore.all")}</option>${names.map((each) => html`<option value=${each}>${each}</option>`)}</select></label>
-        ${at.column ? html`<label>${t("search.level")} <select value=${at.level} onChange=${(event) => setAt({ ...at, level: Number(event.target.value) })}>${state.release.search.levels[at.column].map((name, level) => html`<option value=${level}>${level} · ${name}</option>`)}</select></label>` : null}
-        <button onClick=${() => saveList(listed)}>${t("explore.csv")}</button></p><${Scrolling} label=${t("explore.list")}><table class="plain">
-      <thead><tr><th scope="col">${t("search.levels")}</th><th scope="col">${t("explore.loss")}</th><th scope="col">${t("bar.suppressed")}</th><th scope="col">${t("explore.state")}</th></tr></thead>
-      <tbody>${listed.slice(0, 200).map((each) => html`<tr><td>${each.levels.join(", ")}</td><td>${number(each.score, 4)}</td><td>${number(each.suppressed)} (${percent(each.suppressed / records)})</td><td>${each.state === "anonymous" ? "✓" : "✗"} ${t(`node.${each.state}`)}</td></tr>`)}</tbody></table><//></details></section>`;
+/** A transformation that was chosen on the map or in the list: to be taken, or pinned. */
+function Chosen({ node }) {
+  if (!node) return null;
+  const levels = asLevels(node);
+  return html`<p class="card compared"><span><b>${t("explore.chosen.now")}</b> ${inWords(node.levels)} · ${t("explore.loss")} ${number(node.score ?? node.bound, 4)} · ${node.state === "anonymous" ? "✓" : "✗"} ${t(`node.${node.state}`)}</span>
+    <span class="row">${node.state === "anonymous" ? html`<${Take} levels=${levels} />` : null}<button onClick=${() => attempt(() => change(t("pins.added"), { pins: [...state.plan.draft.pins, { levels, note: "" }] }))}>${t("pins.one")}</button></span></p>`;
 }
 
 /** The neighbours of the transformation that was taken: one level more or less, column by column. */
@@ -165,30 +131,34 @@ function Neighbours({ around }) {
 
 export default function Explore({ needs }) {
   const [fixed, setFixed] = useState(new Map());
-  const [nodes, setNodes] = useState([]);
+  const [nodes, setNodes] = useState({ nodes: [], counts: {} });
+  const [chosen, setChosen] = useState(null);
   const [around, setAround] = useState({ of: null, nodes: [] });
   const id = state.release?.id;
   const searched = Boolean(state.release?.search);
   useEffect(() => {
     let wanted = true;
+    setChosen(null);
     if (id && searched) {
       attempt(async () => {
         const near = await post(`/releases/${id}/nodes/evaluate`, { levels: {} });
         if (wanted) setAround({ of: id, nodes: near.nodes });
-        const all = await post(`/releases/${id}/nodes`, { limit: 2000 });
-        if (wanted) setNodes(all.nodes);
+        const [kept, broken] = await Promise.all(["anonymous", "not anonymous"].map((each) => post(`/releases/${id}/nodes`, { state: each, limit: 2000 })));
+        if (wanted) setNodes({ nodes: [...kept.nodes, ...broken.nodes], counts: kept.counts });
       });
     }
     return () => { wanted = false; };
   }, [id]);
   if (needs) return html`<${Heading}>${t("step.explore")}<//><${NotYet} step="search">${t("release.none")}<//>`;
   if (!searched) return html`<${Heading}>${t("step.explore")}<//><p class="card">${t(state.release.steps?.length ? "explore.masked" : "explore.local")}</p>`;
+  const names = Object.keys(state.release.search.transformation);
+  const pins = state.plan.draft.pins.filter((pin) => names.every((name) => Object.hasOwn(pin.levels, name)));
   return html`<${Heading} intro=${t("intro.explore")}>${t("step.explore")}<//>
     ${state.release.outdated ? html`<p class="problem">⟳ ${t("outdated")}</p>` : null}
     ${state.release.search.is_optimum ? null : html`<p class="card">${t("search.other")}</p>`}
     <${Running} job=${running("apply")[0]} onStop=${stop} />
     <${Prices} key=${id} fixed=${fixed} setFixed=${setFixed} />
     ${around.of === id ? html`<${Neighbours} around=${around.nodes} />` : null}
-    <${Pins} />
-    <${Map_} nodes=${nodes} records=${Math.max(1, state.release.records)} />`;
+    <${Pins} key=${`pins ${id}`} pins=${pins} />
+    <${MapOf} key=${`map ${id}`} nodes=${nodes.nodes} counts=${nodes.counts} records=${Math.max(1, state.release.records)} pins=${pins.map((pin) => names.map((name) => pin.levels[name]))} chosen=${chosen} onChoose=${setChosen}><${Chosen} node=${chosen} /><//>`;
 }

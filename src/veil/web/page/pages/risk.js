@@ -2,97 +2,140 @@
 
 import { attempt, run, running, state, stop } from "../server.js";
 import { Gauge, Heading, html, NotYet, number, percent, Running, Scrolling, t, useEffect, useState } from "../parts.js";
+import { Attacks, Riskiest } from "./attacks.js";
+import { Compared, How, listed, shownReleases, tableName } from "./beside.js";
 
-function Line({ name, before, after, limit, onLimit }) {
-  const beyond = limit !== undefined && after > limit;
+/** A share as a bar, with the threshold as a handle on it that can be drawn. */
+function Handle({ share, limit, onLimit, label }) {
+  return html`<span class=${`gauge handled ${share > limit ? "beyond" : ""}`}><i style=${{ width: `${Math.min(100, 100 * share)}%` }}></i>
+    <input type="range" min="1" max="100" step="1" value=${Math.round(100 * limit)} aria-label=${label} onChange=${(event) => onLimit(Number(event.target.value) / 100)} /></span>`;
+}
+
+/** One figure: what it says in a sentence, before and after, against a threshold; and how it is computed. */
+function Line({ name, words = {}, before, after, limit, onLimit, code }) {
+  const beyond = limit !== undefined && after.some((share) => share > limit);
+  const title = t(`risk.${name}`, words);
   return html`<tr class=${beyond ? "beyond" : ""}>
-    <th scope="row">${t(`risk.${name}`)}<p class="quiet">${t(`risk.about.${name}`)}</p></th>
-    <td><${Gauge} share=${before} label=${t("before")} /> ${percent(before)}</td>
-    <td><${Gauge} share=${after} limit=${limit} label=${t("after")} /> ${percent(after)}</td>
-    <td>${limit === undefined ? "–" : html`<label><span class="hidden">${t("risk.threshold")} ${t(`risk.${name}`)}</span>≤ <input type="number" min="1" max="100" step="1" value=${Math.round(100 * limit)} onChange=${(event) => onLimit(Number(event.target.value) / 100)} /> %</label>
+    <th scope="row">${title}<p class="quiet">${t(`risk.about.${name}`, words)}</p><${How} name=${name} code=${code} /></th>
+    <td><${Gauge} share=${before} label=${t("before")} /> <span>${percent(before)}${once(name, before)}</span></td>
+    ${after.map((share, at) => html`<td>${limit === undefined || at ? html`<${Gauge} share=${share} limit=${limit} label=${t("after")} />` : html`<${Handle} share=${share} limit=${limit} onLimit=${onLimit} label=${`${t("risk.threshold")} ${title}`} />`} <span>${percent(share)}${once(name, share)}</span></td>`)}
+    <td>${limit === undefined ? "–" : html`<label><span class="hidden">${t("risk.threshold")} ${title}, ${t("risk.percent")}</span>≤ <input type="number" min="1" max="100" step="1" value=${Math.round(100 * limit)} onChange=${(event) => onLimit(Number(event.target.value) / 100)} /> %</label>
       <span>${beyond ? `✗ ${t("risk.beyond")}` : `✓ ${t("risk.within")}`}</span>`}</td>
   </tr>`;
 }
 
-/** How large the classes are, as bars that lie beside each other. */
-function Sizes({ before, after }) {
-  const steps = [[1, 1], [2, 4], [5, 9], [10, 19], [20, 49], [50, Infinity]];
+/** "One in five", where a share is the chance to pick the right person. */
+const once = (name, share) => (["highest", "journalist"].includes(name) && share > 0 ? ` (${t("risk.once", { number: number(1 / share, 1) })})` : "");
+
+/** A table that lays before and after, or before and two releases, beside each other. */
+function Beside({ caption, first, shown, rows, about, how, code }) {
+  return html`<section class="card"><${Scrolling} label=${caption}><table class="plain"><caption>${caption}</caption>
+    <thead><tr><th scope="col">${first}</th><th scope="col">${t("before")}</th>${shown.map((each) => html`<th scope="col">${each.label}</th>`)}</tr></thead>
+    <tbody>${rows.map(([name, ...cells]) => html`<tr><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table><//>
+    ${about ? html`<p class="quiet">${about}</p>` : null}<${How} name=${how} code=${code} /></section>`;
+}
+
+const STEPS = [[1, 1], [2, 4], [5, 9], [10, 19], [20, 49], [50, Infinity]];
+
+function sizeRows(all) {
   const share = (sizes, [low, high]) =>
-    sizes.histogram.filter(([size]) => size >= low && size <= high).reduce((sum, [size, number_]) => sum + size * number_, 0) / Math.max(1, sizes.records);
-  return html`<table class="plain"><caption>${t("risk.sizes")}</caption>
-    <thead><tr><th scope="col">${t("risk.size")}</th><th scope="col">${t("before")}</th><th scope="col">${t("after")}</th></tr></thead>
-    <tbody>${steps.map((range) => html`<tr><th scope="row">${range[0] === range[1] ? t("risk.alone") : range[1] === Infinity ? `≥ ${range[0]}` : `${range[0]} – ${range[1]}`}</th>
-      ${[before, after].map((sizes) => html`<td><${Gauge} share=${share(sizes, range)} label=${t("risk.records")} /> ${percent(share(sizes, range))}</td>`)}</tr>`)}</tbody></table>`;
+    sizes.histogram.filter(([size]) => size >= low && size <= high).reduce((sum, [size, times]) => sum + size * times, 0) / Math.max(1, sizes.records);
+  return STEPS.map((range) => [
+    range[0] === range[1] ? t("risk.alone") : range[1] === Infinity ? `≥ ${range[0]}` : `${range[0]} – ${range[1]}`,
+    ...all.map((each) => html`<${Gauge} share=${share(each.class_sizes, range)} label=${t("risk.records")} /> ${percent(share(each.class_sizes, range))}`),
+  ]);
+}
+
+function columnRows(all) {
+  const most = all[0].attributes.filter((each) => each.columns.length <= 2).sort((a, b) => b.distinction - a.distinction).slice(0, 8);
+  return most.map((each) => [each.columns.join(" + "), ...all.map((one) => { const same = one.attributes.find((other) => other.columns.join("\n") === each.columns.join("\n")); return same ? percent(same.distinction) : "–"; })]);
 }
 
 /** People who are singled out by few columns, and which columns do it; values are not shown. */
-function Special({ before, after }) {
-  const names = Object.keys(before.attribute_contributions ?? {}).sort((a, b) => before.attribute_contributions[b] - before.attribute_contributions[a]);
-  return html`<section class="card"><table class="plain"><caption>${t("risk.suda")}</caption>
-    <thead><tr><th scope="col">${t("roles.column")}</th><th scope="col">${t("before")}</th><th scope="col">${t("after")}</th></tr></thead>
-    <tbody><tr><th scope="row">${t("risk.suda.records")}</th><td>${number(before.records)}</td><td>${number(after.records)}</td></tr>
-    ${names.map((name) => html`<tr><th scope="row">${name}</th><td>${percent(before.attribute_contributions[name] / 100)}</td><td>${after.records ? percent(after.attribute_contributions[name] / 100) : "–"}</td></tr>`)}</tbody></table>
-    <p class="quiet">${t("risk.suda.about")}</p></section>`;
+function specialRows(all) {
+  const before = all[0].suda.attribute_contributions ?? {};
+  const names = Object.keys(before).sort((a, b) => before[b] - before[a]);
+  return [[t("risk.suda.records"), ...all.map((each) => number(each.suda?.records ?? 0))],
+    ...names.map((name) => [name, ...all.map((each) => (each.suda?.records ? percent(each.suda.attribute_contributions[name]) : "–"))])];
 }
 
-/** An attack that is really tried: each person of the input is looked for in the release. */
-function Attack() {
-  const [found, setFound] = useState(null);
-  const id = state.release.id;
-  useEffect(() => setFound(null), [id]);
-  if (state.release.engine) return null;
-  const go = () => attempt(async () => setFound((await run(`/releases/${id}/attack`, {})).linkage));
-  return html`<section class="card attack"><h2>${t("risk.attack")}</h2><p class="quiet">${t("risk.attack.about")}</p>
-    <${Running} job=${running("attack")[0]} onStop=${stop} />
-    ${found
-      ? html`<ul class="figures"><li>${t("risk.attack.forward")} <b>${percent(found.forward)}</b></li><li>${t("risk.attack.backward")} <b>${percent(found.backward)}</b></li></ul>
-          <p class="quiet">${t("risk.attack.looked", { number: number(found.looked_up), all: number(found.records) })}</p>`
-      : html`<button onClick=${go} disabled=${running("attack").length > 0}>${t("risk.attack.go")}</button>`}</section>`;
+const MODELS = ["zayatz", "snb", "pitman", "dankar"];
+
+function populationRows(all) {
+  return MODELS.map((model) => [
+    html`${t(`risk.model.${model}`)}<p class="quiet">${t(`risk.assumes.${model}`)}</p>`,
+    ...all.map((each) => { const found = each.population_uniques; return !found ? "–" : found[model].available ? `${percent(found[model].share)}${model === "dankar" ? ` (${t(`risk.model.${found.chosen}`)})` : ""}` : t("risk.model.none"); }),
+  ]);
 }
+
+function individualRows(all) {
+  const at = (each, ...path) => path.reduce((found, name) => found?.[name], each.individual);
+  const rows = [["expected", (x) => number(x, 1)], ["rate", percent], ["highest", percent], ["at_risk", percent]].map(([name, write]) => [t(`risk.individual.${name}`), ...all.map((each) => write(at(each, name)))]);
+  if (all[0].individual.household) rows.push([t("risk.individual.households"), ...all.map((each) => number(at(each, "household", "households"), 1))], [t("risk.individual.household"), ...all.map((each) => percent(at(each, "household", "highest")))]);
+  return rows;
+}
+
+/** Who the table stands for: the people it was drawn from, the weight of each record, and who lives together. */
+function About({ about, setAbout }) {
+  const pick = (name) => html`<label>${t(`risk.${name}`)} <select value=${about[name]} onChange=${(event) => setAbout({ ...about, [name]: event.target.value })}><option value="">${t("risk.none")}</option>${(state.table?.columns ?? []).map((each) => html`<option value=${each}>${each}</option>`)}</select></label>`;
+  return html`<p class="row"><label>${t("risk.population")} <input value=${about.population} list="regions" placeholder=${t("risk.population.none")} onChange=${(event) => setAbout({ ...about, population: event.target.value.trim() })} /></label>
+    <datalist id="regions">${["EUROPE", "USA", "GERMANY", "FRANCE", "UK", "CANADA"].map((each) => html`<option value=${each}></option>`)}</datalist>
+    ${state.release.engine || state.release.people !== null ? null : html`${pick("weights")}${pick("household")}`}</p>`;
+}
+
+/** The columns that the plan says to hold weights and households, if it does. */
+const start = () => ({ population: "", weights: state.plan?.draft.weights ?? "", household: state.plan?.draft.household ?? "" });
 
 export default function Risk({ needs }) {
   const [found, setFound] = useState(null);
-  const [population, setPopulation] = useState("");
-  const [limits, setLimits] = useState({ highest: 0.2, at_risk: 0.05, average: 0.05 });
-  const id = state.release?.id;
+  const [about, setAbout] = useState(start);
+  const [limits, setLimits] = useState({ highest: 0.2, journalist: 0.2, at_risk: 0.05, average: 0.05 });
+  const shown = needs ? [] : shownReleases();
+  const ids = shown.map((each) => each.release.id).join(" ");
+  const asked = { threshold: limits.highest, population: about.population === "" ? null : /^\d+$/.test(about.population) ? Number(about.population) : about.population, weights: about.weights || null, household: about.household || null };
   useEffect(() => {
     let wanted = true;
     setFound(null);
-    if (id) attempt(async () => { const told = await run(`/releases/${id}/risk`, { threshold: limits.highest, weights: state.plan.draft.weights, household: state.plan.draft.household, population: population === "" ? null : /^\d+$/.test(population) ? Number(population) : population }); if (wanted) setFound(told); });
+    if (ids) attempt(async () => {
+      const told = [];
+      for (const id of ids.split(" ")) told.push(await run(`/releases/${id}/risk`, asked));
+      if (wanted) setFound({ ids, told });
+    });
     return () => { wanted = false; };
-  }, [id, limits.highest, population]);
+  }, [ids, JSON.stringify(asked)]);
   if (needs) return html`<${Heading}>${t("step.risk")}<//><${NotYet} step="search">${t("release.none")}<//>`;
   const set = (name) => (value) => value > 0 && value <= 1 && setLimits({ ...limits, [name]: value });
-  const before = found?.before.attackers, after = found?.after.attackers;
-  const most = (analysis) => analysis.attributes.filter((each) => each.columns.length <= 2).sort((a, b) => b.distinction - a.distinction).slice(0, 8);
+  const all = found?.ids === ids ? [found.told[0].before, ...found.told.map((each) => each.after)] : null;
+  const quasi = all?.[0].quasi_identifiers ?? [];
+  const options = `threshold=${limits.highest}${asked.population === null ? "" : `, population=${JSON.stringify(asked.population)}`}`;
+  const code = (...last) => [`before = veil.risk.analyze(${tableName()}, ${listed(quasi)}, untouched=True, ${options})`, `after = veil.risk.analyze(release, ${options})`, ...last.map((each) => `print(before.${each}, after.${each})`)];
+  const line = (name, path, read, words) => html`<${Line} name=${name} words=${words} before=${read(all[0])} after=${all.slice(1).map(read)} limit=${limits[name]} onLimit=${set(name)} code=${code(path)} />`;
   return html`<${Heading} intro=${t("intro.risk")}>${t("step.risk")}<//>
     ${state.release.outdated ? html`<p class="problem">⟳ ${t("outdated")}</p>` : null}
-    <p class="row"><label>${t("risk.population")} <input value=${population} list="regions" placeholder=${t("risk.population.none")} onChange=${(event) => setPopulation(event.target.value.trim())} /></label>
-      <datalist id="regions">${["EUROPE", "USA", "GERMANY", "FRANCE", "UK", "CANADA"].map((each) => html`<option value=${each}></option>`)}</datalist></p>
+    <${Compared} /><${About} about=${about} setAbout=${setAbout} />
     <${Running} job=${running("risk")[0]} onStop=${stop} />
-    ${found
+    ${all
       ? html`<section class="card"><${Scrolling} label=${t("step.risk")}><table class="risks">
-          <thead><tr><td></td><th scope="col">${t("before")}</th><th scope="col">${t("after")}</th><th scope="col">${t("risk.threshold")}</th></tr></thead>
+          <thead><tr><td></td><th scope="col">${t("before")}</th>${shown.map((each) => html`<th scope="col">${each.label}</th>`)}<th scope="col">${t("risk.threshold")}</th></tr></thead>
           <tbody>
-            <${Line} name="highest" before=${before.prosecutor.highest} after=${after.prosecutor.highest} limit=${limits.highest} onLimit=${set("highest")} />
-            <${Line} name="at_risk" before=${before.prosecutor.at_risk} after=${after.prosecutor.at_risk} limit=${limits.at_risk} onLimit=${set("at_risk")} />
-            <${Line} name="average" before=${before.marketer.success_rate} after=${after.marketer.success_rate} limit=${limits.average} onLimit=${set("average")} />
-            <${Line} name="unique" before=${found.before.sample_uniques.share} after=${found.after.sample_uniques.share} />
+            ${line("highest", "attackers.prosecutor.highest", (each) => each.attackers.prosecutor.highest)}
+            ${line("journalist", "attackers.journalist.highest", (each) => each.attackers.journalist.highest)}
+            ${line("average", "attackers.marketer.success_rate", (each) => each.attackers.marketer.success_rate)}
+            ${line("at_risk", "attackers.prosecutor.at_risk", (each) => each.attackers.prosecutor.at_risk)}
+            ${line("unique", "sample_uniques.share", (each) => each.sample_uniques.share)}
+            ${found.told[0].certain.map((each, at) => html`<${Line} name="certain" words=${{ column: each.column }} before=${each.before} after=${found.told.map((one) => one.certain[at].after)} code=${[`print(veil.risk.certain_values(${tableName()}, ${listed(quasi)}, ${JSON.stringify(each.column)}, untouched=True))`, `print(veil.risk.certain_values(release, None, ${JSON.stringify(each.column)}))`]} />`)}
           </tbody></table><//>
-          <p class="quiet">${t("risk.suppressed", { number: number(found.after.class_sizes.suppressed) })}</p></section>
+          <p class="quiet">${t("risk.suppressed", { number: all.slice(1).map((each) => number(each.class_sizes.suppressed)).join(", ") })}</p></section>
         <div class="sides equal">
-          <section class="card"><${Sizes} before=${found.before.class_sizes} after=${found.after.class_sizes} /></section>
-          <section class="card"><table class="plain"><caption>${t("risk.columns")}</caption>
-            <thead><tr><th scope="col">${t("roles.column")}</th><th scope="col">${t("before")}</th><th scope="col">${t("after")}</th></tr></thead>
-            <tbody>${most(found.before).map((each) => {
-              const now = found.after.attributes.find((one) => one.columns.join("\n") === each.columns.join("\n"));
-              return html`<tr><th scope="row">${each.columns.join(" + ")}</th><td>${percent(each.distinction)}</td><td>${now ? percent(now.distinction) : "–"}</td></tr>`;
-            })}</tbody></table><p class="quiet">${t("risk.distinction")}</p></section>
+          <${Beside} caption=${t("risk.sizes")} first=${t("risk.size")} shown=${shown} rows=${sizeRows(all)} how="sizes" code=${code("class_sizes")} />
+          <${Beside} caption=${t("risk.columns")} first=${t("roles.column")} shown=${shown} rows=${columnRows(all)} about=${t("risk.distinction")} how="columns" code=${code("attributes")} />
         </div>
-        ${found.after.population_uniques ? html`<section class="card"><table class="plain"><caption>${t("risk.unique.population")}</caption>
-          <thead><tr><th scope="col">${t("risk.model")}</th><th scope="col">${t("before")}</th><th scope="col">${t("after")}</th></tr></thead>
-          <tbody>${["zayatz", "snb", "pitman", "dankar"].map((model) => html`<tr><th scope="row">${model}</th>${[found.before, found.after].map((each) => html`<td>${percent(each.population_uniques?.[model]?.share ?? null)}</td>`)}</tr>`)}</tbody></table>
-          <p class="quiet">${t("risk.unique.about")}</p></section>` : null}
-        <div class="sides equal">${found.before.suda ? html`<${Special} before=${found.before.suda} after=${found.after.suda ?? { records: 0, attribute_contributions: {} }} />` : null}<${Attack} /></div>`
+        ${shown.map((each) => html`<${Attacks} key=${each.release.id} label=${shown.length > 1 ? each.label : ""} release=${each.release} />`)}
+        <${Riskiest} key=${`riskiest ${ids}`} release=${shown[0].release} />
+        <div class="sides equal">
+          <${Beside} caption=${t("risk.suda")} first=${t("roles.column")} shown=${shown} rows=${specialRows(all)} about=${t("risk.suda.about")} how="suda" code=${code("suda.attribute_contributions")} />
+          ${all[1].population_uniques ? html`<${Beside} caption=${t("risk.unique.population")} first=${t("risk.model")} shown=${shown} rows=${populationRows(all)} about=${t("risk.unique.about")} how="population" code=${code("population_uniques")} />` : html`<p class="card quiet">${t("risk.population.ask")}</p>`}
+          ${all[0].individual ? html`<${Beside} caption=${t("risk.individual")} first=${t("risk.figure")} shown=${shown} rows=${individualRows(all)} about=${t("risk.individual.about")} how="individual" code=${[`print(veil.risk.individual_risk(${tableName()}, ${listed(quasi)}, ${[["weights", asked.weights], ["household", asked.household]].filter(([, value]) => value).map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(", ")}, untouched=True).to_dict())`]} />` : null}
+        </div>`
       : null}`;
 }

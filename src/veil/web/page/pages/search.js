@@ -13,19 +13,32 @@ function Sentence() {
     ${t("search.seen", { number: number(search.evaluated), size: number(search.size) })}</p>`;
 }
 
-/** Quality over time, as a small picture with a text that says the same. */
-function Curve({ curve }) {
-  if (curve.length < 2) return null;
-  const end = curve.at(-1)[0] || 1;
-  const most = Math.max(...curve.map(([, , score]) => score)) || 1;
-  const points = curve.map(([seconds, , score], index) => {
-    const x = (seconds / end) * 296 + 2;
-    const y = 78 - (score / most) * 70;
-    const before = index ? 78 - (curve[index - 1][2] / most) * 70 : y;
-    return `${x.toFixed(1)},${before.toFixed(1)} ${x.toFixed(1)},${y.toFixed(1)}`;
-  });
-  return html`<figure><svg class="curve" viewBox="0 0 300 80" role="img" aria-label=${t("search.curve", { first: number(curve[0][2], 3), last: number(curve.at(-1)[2], 3), seconds: number(end, 2) })}><polyline points=${points.join(" ")} /></svg>
-    <figcaption class="quiet">${t("search.curve", { first: number(curve[0][2], 3), last: number(curve.at(-1)[2], 3), seconds: number(end, 2) })}</figcaption></figure>`;
+/** Quality over time, with the proven bound as the lower line; a text says the same. */
+function Curve({ curve, live }) {
+  const known = curve.filter(([, best]) => best !== null);
+  if (!known.length) return null;
+  const begin = curve[0][0], end = Math.max(curve.at(-1)[0], begin + 0.001);
+  const scores = curve.flatMap(([, best, bound]) => [best, bound]).filter((each) => each !== null);
+  const most = Math.max(...scores) || 1, least = Math.min(...scores, most * 0.9);
+  const x = (seconds) => 40 + ((seconds - begin) / (end - begin)) * 340;
+  const y = (score) => 104 - ((score - least) / (most - least || 1)) * 90;
+  const steps = (at) => curve.filter((each) => each[at] !== null).flatMap((each, index, all) => [...(index ? [[each[0], all[index - 1][at]]] : []), [each[0], each[at]]]).concat([[end, curve.findLast((each) => each[at] !== null)?.[at]]]).filter((each) => each[1] !== undefined);
+  const line = (at) => steps(at).map(([seconds, score]) => `${x(seconds).toFixed(1)},${y(score).toFixed(1)}`).join(" ");
+  const last = known.at(-1), bound = curve.at(-1)[2] ?? null;
+  const said = t(bound === null ? "search.curve" : "search.curve.bound", { first: number(known[0][1], 3), last: number(last[1], 3), seconds: number(end - begin, 2), bound: number(bound, 3) });
+  return html`<figure class="quality"><svg class="curve" viewBox="0 0 390 124" role="img" aria-label=${said}>
+      <text x="36" y="18" text-anchor="end">${number(most, 2)}</text><text x="36" y="108" text-anchor="end">${number(least, 2)}</text><text x="380" y="120" text-anchor="end">${number(end - begin, 2)} s</text>
+      <polyline class="lower" points=${line(2)} /><polyline points=${line(1)} /></svg>
+    <figcaption class="quiet">${said}${live && bound !== null && last[1] > 0 ? ` ${t("search.atmost", { gap: percent(Math.max(0, 1 - bound / last[1])) })}` : ""}</figcaption></figure>`;
+}
+
+/** The curve of the search that made a release: with its bound, if this page has seen it. */
+const curveOf = (release) => [...state.jobs.values()].find((job) => job.result?.release === release.id && job.curve?.length)?.curve ?? release.search.curve.map(([seconds, , score]) => [seconds, score, null]);
+
+/** A search while it runs. */
+function Live({ job }) {
+  if (!job?.curve?.length) return null;
+  return html`<${Curve} curve=${[...job.curve, [job.elapsed, ...job.curve.at(-1).slice(1)]]} live=${true} />`;
 }
 
 function Levels() {
@@ -128,6 +141,7 @@ const LOCAL = ["FastIterative", "Iterative", "SinglePass"];
 export default function Search() {
   const [problem, setProblem] = useState(null);
   const [ways, setWays] = useState(null);
+  const [none, setNone] = useState(false);
   useEffect(() => { catalogue("strategies"); }, []);
   const missing = (state.plan?.missing ?? []).filter((each) => each.step !== "search");
   if (missing.length || (state.plan?.problem && state.plan.draft.way === "search")) {
@@ -140,11 +154,13 @@ export default function Search() {
   const anonymize = async () => {
     setProblem(null);
     setWays(null);
+    setNone(false);
     try {
       const { release } = await run("/releases", {});
       await loadRelease(release);
     } catch (error) {
       setProblem(error.problem?.type === "Cancelled" ? t("search.nothing") : error.message);
+      setNone(error.problem?.type === "NoSolutionError");
       if (error.problem?.type === "NoSolutionError") await run("/releases/relax", {}).then((told) => setWays(told.relaxations), () => {});
     }
   };
@@ -164,12 +180,14 @@ export default function Search() {
         <option value="auto">${t("search.auto")}</option>
         ${(state.catalogues.strategies ?? []).filter((each) => each.kind !== "Auto").map((each) => html`<option value=${each.kind} title=${each.definition}>${each.kind}</option>`)}</select></label>
       <label>${t("search.limit")} <input type="number" min="1" max="86400" value=${draft.time_limit ?? ""} placeholder="30" onChange=${(event) => set(`${t("search.limit")} ${event.target.value}`, { time_limit: event.target.value ? Number(event.target.value) : null })} /> s</label>
+      ${draft.time_limit === null && typeof draft.strategy === "object" && draft.strategy.kind === "Optimal" ? html`<span class="quiet">${t("search.unlimited")}</span>` : null}
       <label>${t("search.locally")} <select value=${draft.local_recoding?.kind ?? ""} onChange=${(event) => set(t("search.locally"), { local_recoding: event.target.value ? { kind: event.target.value } : null })}>
         <option value="">${t("search.locally.no")}</option>${LOCAL.map((each) => html`<option value=${each}>${t(`search.locally.${each}`)}</option>`)}</select></label>`}
     </p>`}
     <${Problem} message=${draft.way === "masks" ? state.plan.problem : null} />
     <p class="row"><button class="primary" disabled=${Boolean(job) || (draft.way === "masks" && (!draft.masks.length || state.plan.problem))} onClick=${anonymize}>${t(draft.way === "masks" ? "search.mask" : "search.go")}</button></p>
-    <${Running} job=${job} onStop=${stop} /></section>
+    <${Running} job=${job} onStop=${stop} /><${Live} job=${job} /></section>
+    ${problem && none ? html`<p class="card bad verdict"><b>${t("search.none")}</b></p>` : null}
     <${Problem} message=${problem} />
     <${Running} job=${running("relax")[0]} onStop=${stop} />
     <${Relax} ways=${ways} onTake=${take} />
@@ -187,7 +205,7 @@ export default function Search() {
               <li>${t("search.classes")} <b>${number(state.release.classes)}</b></li>
               <li>${t("bar.highest")} <b>${percent(state.release.risk.after.highest)}</b></li>
             </ul>
-            ${state.release.search ? html`<${Curve} curve=${state.release.search.curve} />` : null}
+            ${state.release.search ? html`<${Curve} curve=${curveOf(state.release)} />` : null}
           </div></div>
           <p class="row"><button class="primary" onClick=${() => go("release")}>${t("next")} ${t("step.release")}</button>
             <button onClick=${() => go("explore")}>${t("step.explore")}</button> <button onClick=${() => go("risk")}>${t("step.risk")}</button> <button onClick=${() => go("use")}>${t("step.use")}</button></p>

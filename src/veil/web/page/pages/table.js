@@ -27,8 +27,8 @@ const example = () =>
     await opened();
   });
 
-/** How to read a file: asked where it was not understood, and shown where it was. */
-function HowToRead({ format, onChange }) {
+/** How to read a file: asked where it was not understood (told at each key then), and shown where it was. */
+function HowToRead({ format, onChange, live }) {
   const set = (name) => (event) => onChange({ ...format, [name]: name === "skip" ? Number(event.target.value) : event.target.value });
   return html`<p class="row">
     <label>${t("table.separator")} <select value=${format.separator ?? ","} onChange=${set("separator")}>
@@ -36,18 +36,27 @@ function HowToRead({ format, onChange }) {
     <label>${t("table.encoding")} <select value=${format.encoding ?? "utf-8"} onChange=${set("encoding")}>
       ${[...new Set([format.encoding ?? "utf-8", "utf-8", "latin-1", "cp1252", "utf-16"])].map((each) => html`<option value=${each}>${each}</option>`)}</select></label>
     <label>${t("table.decimal")} <select value=${format.decimal ?? "."} onChange=${set("decimal")}><option value=".">.</option><option value=",">,</option></select></label>
-    <label>${t("table.skip")} <input type="number" min="0" max="1000" value=${format.skip ?? 0} onChange=${set("skip")} /></label>
+    <label>${t("table.thousands")} <select value=${format.thousands ?? ""} onChange=${(event) => onChange({ ...format, thousands: event.target.value || null })}>
+      ${[["", t("table.thousands.none")], [".", "."], [",", ","], ["'", "'"], [" ", t("table.thousands.space")]].map(([value, name]) => html`<option value=${value}>${name}</option>`)}</select></label>
+    <label>${t("table.skip")} <input type="number" min="0" max="1000" value=${format.skip ?? 0} ...${{ [live ? "onInput" : "onChange"]: set("skip") }} /></label>
   </p>`;
 }
 
-/** What to do about a file that was not understood: the sentence of the importer, and another way to read it. */
+const LOOKED_AT = 1 << 17;
+
+/** What to do about a file that was not understood: the importer's sentence, and a proposal how to read it, to be confirmed. */
 function NotUnderstood({ file, message, onSend }) {
-  const [format, setFormat] = useState({ separator: ";", encoding: "utf-8", decimal: ".", skip: 0 });
-  const [raw, setRaw] = useState("");
-  useEffect(() => { file.slice(0, 8000).text().then((text) => setRaw(text.split("\n").slice(0, 20).join("\n")), () => {}); }, [file]);
-  const isText = /\.(csv|txt|tsv|tab)(\.gz)?$/i.test(file.name);
+  const [format, setFormat] = useState(null);
+  const [lines, setLines] = useState([]);
+  const isText = /\.(csv|txt|tsv|tab)$/i.test(file.name);
+  useEffect(() => {
+    if (isText) ask("POST", "/tables/look", file.slice(0, LOOKED_AT)).then((told) => { setFormat(told.format); setLines(told.lines); }, () => setFormat({}));
+  }, [file]);
   return html`<div class="card bad"><${Problem} message=${message} />
-    ${isText ? html`<${HowToRead} format=${format} onChange=${setFormat} /><button onClick=${() => onSend(file, format)}>${t("table.again")}</button><h3>${t("table.raw")}</h3><pre class="raw" tabindex="0">${raw}</pre>` : null}</div>`;
+    ${isText && format ? html`<p>${t("table.proposal")}</p>
+      <form onSubmit=${(event) => { event.preventDefault(); onSend(file, format); }}>
+        <${HowToRead} format=${format} onChange=${setFormat} live /><button class="primary">${t("table.again")}</button></form>
+      <h3>${t("table.raw")}</h3><ol class="raw" tabindex="0" aria-label=${t("table.raw")}>${lines.map((line, place) => html`<li class=${place < (format.skip ?? 0) ? "quiet" : ""}>${line}</li>`)}</ol>` : null}</div>`;
 }
 
 function WhereFrom() {
@@ -55,9 +64,9 @@ function WhereFrom() {
   const [path, setPath] = useState("");
   const [failed, setFailed] = useState(null);
   const take = async (file, how) => {
-    setFailed(null);
     try {
       await send(file, how);
+      setFailed(null);
     } catch (error) {
       if (error.problem?.type !== "Cancelled") setFailed({ file, message: error.message });
     }
@@ -122,8 +131,8 @@ function Understood() {
   if (format?.kind !== "csv") return null;
   const again = (changed) =>
     attempt(async () => {
-      const { separator, encoding, decimal, skip, header } = changed;
-      await run(`/tables/${state.table.id}/format`, { separator, encoding, decimal, skip, header }, "PATCH");
+      const { separator, encoding, decimal, thousands, skip, header } = changed;
+      await run(`/tables/${state.table.id}/format`, { separator, encoding, decimal, thousands, skip, header }, "PATCH");
       await opened();
     });
   return html`<section class="card" aria-label=${t("table.understood")}>
@@ -150,8 +159,8 @@ const TYPES = ["string", "integer", "decimal", "float", "date", "timestamp", "bo
 /** Read the file again, with some things otherwise. */
 const reread = (otherwise) =>
   attempt(async () => {
-    const { separator, encoding, decimal, skip, header, missing, types } = state.table.format;
-    await run(`/tables/${state.table.id}/format`, { separator, encoding, decimal, skip, header, missing, types, ...otherwise }, "PATCH");
+    const { separator, encoding, decimal, thousands, skip, header, missing, types } = state.table.format;
+    await run(`/tables/${state.table.id}/format`, { separator, encoding, decimal, thousands, skip, header, missing, types, ...otherwise }, "PATCH");
     await opened();
   });
 

@@ -1,109 +1,132 @@
 // Use: what the release is still good for.
 
 import { attempt, columnsOf, post, run, running, state, stop } from "../server.js";
-import { Gauge, Heading, html, NotYet, number, percent, Running, Scrolling, t, useEffect, useState } from "../parts.js";
+import { Gauge, Heading, html, NotYet, number, percent, Running, Scrolling, t, under, useEffect, useState } from "../parts.js";
+import { Compared, How, shownReleases } from "./beside.js";
+import { Errors, OwnCount } from "./counts.js";
+import { Rows } from "./rows.js";
 
-const PAGE = 25;
-
-/** Input and output side by side; what was changed is marked by its shape as well as by its colour. */
-function Rows() {
-  const [page, setPage] = useState(null);
-  const [start, setStart] = useState(0);
-  const id = state.release.id;
-  useEffect(() => {
-    let wanted = true;
-    post(`/releases/${id}/rows`, { start, count: PAGE }).then((told) => wanted && setPage(told), () => {});
-    return () => { wanted = false; };
-  }, [id, start]);
-  if (!page) return null;
-  const place = new Map(page.input_columns.map((name, index) => [name, index]));
-  return html`<section class="card"><h2>${t("use.rows")}</h2><p class="quiet">${t(state.release.engine ? "use.rows.engine" : "use.rows.about")}</p>
-    <${Scrolling} label=${t("use.rows")}><table class="grid pairs">
-      <thead><tr>${page.columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
-      <tbody>${page.rows.map((row, index) => html`<tr class=${page.suppressed[index] ? "gone" : ""}>${row.map((cell, at) => {
-        const was = place.has(page.columns[at]) && page.input.length ? page.input[index][place.get(page.columns[at])] : undefined;
-        const changed = was !== undefined && was !== cell;
-        return html`<td dir="auto" class=${changed ? "changed" : ""}>${cell ?? html`<span class="none">${t("cell.missing")}</span>`}${changed ? html`<del>${was === null ? t("cell.missing") : was.slice(0, 60)}</del>` : null}</td>`;
-      })}</tr>`)}</tbody></table><//>
-    <p class="row pager"><button disabled=${start === 0} aria-label=${t("pager.previous")} onClick=${() => setStart(start - PAGE)}>←</button>
-      <span>${t("pager", { first: number(start + 1), last: number(Math.min(start + PAGE, page.total)), total: number(page.total) })}</span>
-      <button disabled=${start + PAGE >= page.total} aria-label=${t("pager.next")} onClick=${() => setStart(start + PAGE)}>→</button></p></section>`;
+/** How far two distributions are apart: half of the sum of all differences, from 0 to 1. */
+function apart(before, after) {
+  const was = new Map(before.values.map((value, index) => [value, before.shares[index]]));
+  const rest = after.values.reduce((sum, value, index) => { const old = was.get(value) ?? 0; was.delete(value); return sum + Math.abs(old - after.shares[index]); }, 0);
+  return (rest + [...was.values()].reduce((sum, share) => sum + share, 0)) / 2;
 }
 
-function Card({ distribution, quality }) {
-  const values = distribution.after.values.slice(0, 12);
-  const before = new Map(distribution.before.values.map((value, index) => [value, distribution.before.shares[index]]));
-  const comparable = values.some((value) => before.has(value));
-  return html`<article class="card"><h3>${distribution.column}</h3>
-    ${quality ? html`<p>${t("use.left")} <${Gauge} share=${Math.max(0, quality.granularity.quality ?? 0)} label=${t("use.left")} /> <b>${percent(quality.granularity.quality)}</b></p>` : html`<p class="quiet">${t("use.untouched")}</p>`}
-    <table class="plain"><caption class="hidden">${distribution.column}</caption><thead><tr><th scope="col">${t("use.value")}</th>${comparable ? html`<th scope="col">${t("before")}</th>` : null}<th scope="col">${t("after")}</th></tr></thead>
-    <tbody>${values.map((value, index) => html`<tr><th scope="row" dir="auto">${value ?? t("cell.missing")}</th>
+/** One column: a sentence, and its values before and after. Where labels differ, before is shown on request beside them. */
+function Card({ column, all, shown }) {
+  const [own, setOwn] = useState(false);
+  const first = all[0].distributions.find((each) => each.column === column);
+  const values = first.after.values.slice(0, 12);
+  const shares = ({ values: names, shares: each }) => new Map(names.map((value, index) => [value, each[index]]));
+  const before = shares(first.before);
+  const comparable = first.after.values.some((value) => before.has(value));
+  const after = all.map((each) => shares(each.distributions.find((one) => one.column === column).after));
+  const quality = all.map((each) => each.quality.attributes.find((one) => one.column === column));
+  const level = under(state.release.search?.level_names ?? {}, column);
+  const sentence = !quality[0]
+    ? t("use.card.kept", { apart: percent(apart(first.before, first.after)) })
+    : under(state.release.search?.transformation ?? {}, column) === 0
+    ? t("use.card.exact", { left: percent(Math.max(0, quality[0].granularity.quality ?? 0)) })
+    : t("use.card.coarser", { level: level ?? "–", left: percent(Math.max(0, quality[0].granularity.quality ?? 0)), before: number(first.before.values.length), after: number(first.after.values.length) });
+  return html`<article class="card"><h3>${column}</h3><p>${sentence}</p>
+    ${quality[0] ? html`<p>${all.map((_, at) => html`<span class="inline">${shown.length > 1 ? shown[at].label : t("use.left")} <${Gauge} share=${Math.max(0, quality[at]?.granularity.quality ?? 0)} label=${t("use.left")} /> <b>${percent(quality[at]?.granularity.quality)}</b></span>`)}</p>` : null}
+    <table class="plain"><caption class="hidden">${column}</caption><thead><tr><th scope="col">${t("use.value")}</th>${comparable ? html`<th scope="col">${t("before")}</th>` : null}${shown.map((each) => html`<th scope="col">${each.label}</th>`)}</tr></thead>
+    <tbody>${values.map((value) => html`<tr><th scope="row" dir="auto">${value ?? t("cell.missing")}</th>
       ${comparable ? html`<td>${before.has(value) ? percent(before.get(value)) : "–"}</td>` : null}
-      <td><${Gauge} share=${distribution.after.shares[index]} label=${String(value)} /> ${percent(distribution.after.shares[index])}</td></tr>`)}</tbody></table>
-    ${distribution.after.values.length > 12 ? html`<p class="quiet">${t("use.more", { number: number(distribution.after.values.length - 12) })}</p>` : null}
+      ${after.map((each) => html`<td><${Gauge} share=${each.get(value) ?? 0} label=${String(value)} /> ${percent(each.get(value) ?? null)}</td>`)}</tr>`)}</tbody></table>
+    ${first.after.values.length > 12 ? html`<p class="quiet">${t("use.more", { number: number(first.after.values.length - 12) })}</p>` : null}
+    ${comparable ? null : html`<button aria-expanded=${own} onClick=${() => setOwn(!own)}>${t("use.card.before")}</button>${own ? html`<table class="plain"><caption>${t("before")}</caption><tbody>${first.before.values.slice(0, 12).map((value, index) => html`<tr><th scope="row" dir="auto">${value ?? t("cell.missing")}</th><td><${Gauge} share=${first.before.shares[index]} label=${String(value)} /> ${percent(first.before.shares[index])}</td></tr>`)}</tbody></table>${first.before.values.length > 12 ? html`<p class="quiet">${t("use.more", { number: number(first.before.values.length - 12) })}</p>` : null}` : null}`}
+    <${How} name="card" code=${["from veil.utility import Comparison, distribution", `print(distribution(Comparison.of(release), ${JSON.stringify(column)}))`]} />
   </article>`;
 }
 
-/** How two columns go together, before and after. */
-function Pairs() {
-  const [pair, setPair] = useState({ row: "", column: "" });
-  const [found, setFound] = useState(null);
-  const id = state.release.id;
-  const names = Object.keys(state.release.search?.transformation ?? {}).concat(columnsOf("sensitive"), columnsOf("insensitive"));
-  const choose = (made) => {
-    setPair(made);
-    setFound(null);
-    if (made.row && made.column && made.row !== made.column) attempt(async () => setFound(await post(`/releases/${id}/pairs`, made)));
-  };
-  const several = (values) => {
-    const named = values.map((each) => each ?? t("cell.missing"));
-    return named.length > 2 ? `${named[0]} … ${named.at(-1)}` : named.join(", ");
-  };
-  const Half = ({ table, title }) => html`<table class="plain pair"><caption>${title}</caption><thead><tr><td></td>${table.columns.map((each) => html`<th scope="col" dir="auto">${several(each)}</th>`)}</tr></thead>
+const several = (values) => {
+  const named = values.map((each) => each ?? t("cell.missing"));
+  return named.length > 2 ? `${named[0]} … ${named.at(-1)}` : named.join(", ");
+};
+
+function Half({ table, title }) {
+  return html`<table class="plain pair"><caption>${title}</caption><thead><tr><td></td>${table.columns.map((each) => html`<th scope="col" dir="auto">${several(each)}</th>`)}</tr></thead>
     <tbody>${table.rows.map((each, at) => html`<tr><th scope="row" dir="auto">${several(each)}</th>${table.shares[at].map((share) => html`<td class=${`heat${share === 0 ? 0 : Math.min(4, 1 + Math.floor(12 * share))}`}>${percent(share)}</td>`)}</tr>`)}</tbody></table>`;
-  return html`<section class="card pairs-card"><h2>${t("use.pairs")}</h2><p class="row">${["row", "column"].map((which) => html`<label>${t(`use.${which}`)} <select value=${pair[which]} onChange=${(event) => choose({ ...pair, [which]: event.target.value })}><option value="">…</option>${names.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`)}</p>
-    ${found ? html`<${Scrolling} label=${t("use.pairs")}><${Half} table=${found.before} title=${t("before")} /><//><${Scrolling} label=${t("after")}><${Half} table=${found.after} title=${t("after")} /><//>` : null}</section>`;
+}
+
+/** How strongly columns go together: above the diagonal before, below after. A click opens how often values occur together. */
+function Pairs({ id, label }) {
+  const [matrix, setMatrix] = useState(null);
+  const [pair, setPair] = useState(null);
+  const [found, setFound] = useState(null);
+  useEffect(() => {
+    let wanted = true;
+    run(`/releases/${id}/associations`).then((told) => wanted && setMatrix(told), () => {});
+    return () => { wanted = false; };
+  }, [id]);
+  const choose = (row, column) => attempt(async () => { setPair({ row, column }); setFound(null); setFound(await post(`/releases/${id}/pairs`, { row, column })); });
+  if (!matrix || !matrix.before) return null;
+  const names = matrix.columns;
+  const Cell = ({ i, j }) => {
+    if (i === j) return html`<td class="quiet">–</td>`;
+    const value = (i < j ? matrix.before : matrix.after)[i][j];
+    const title = `${names[i]} + ${names[j]}, ${t(i < j ? "before" : "after")}: ${value === null ? "–" : number(value, 2)}`;
+    return html`<td><button class=${`cell heat${value === null ? 0 : Math.min(4, Math.round(4 * value))}`} aria-pressed=${pair?.row === names[i] && pair?.column === names[j]} aria-label=${title} onClick=${() => choose(names[i], names[j])}>${value === null ? "–" : number(value, 2)}</button></td>`;
+  };
+  return html`<section class="card pairs-card"><h2>${t("use.pairs")}${label ? ` · ${label}` : ""}</h2><p class="quiet">${t("use.pairs.about")}</p>
+    <${Scrolling} label=${t("use.pairs")}><table class="prices"><thead><tr><td></td>${names.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+      <tbody>${names.map((name, i) => html`<tr><th scope="row">${name}</th>${names.map((_, j) => html`<${Cell} i=${i} j=${j} />`)}</tr>`)}</tbody></table><//>
+    <${How} name="pairs" code=${["from veil.utility import Comparison, contingency", `print(contingency(Comparison.of(release), ${JSON.stringify(pair?.row ?? names[0])}, ${JSON.stringify(pair?.column ?? names[1] ?? names[0])}, at_most=12))`]} />
+    ${found ? html`<h3>${pair.row} + ${pair.column}</h3><${Scrolling} label=${`${t("use.pairs")} ${t("before")}`}><${Half} table=${found.before} title=${t("before")} /><//><${Scrolling} label=${`${t("use.pairs")} ${t("after")}`}><${Half} table=${found.after} title=${t("after")} /><//>` : null}</section>`;
 }
 
 /** What a classifier still learns: before, after, and by guessing. */
-function Prediction() {
+function Prediction({ shown }) {
   const [found, setFound] = useState(null);
-  const id = state.release.id;
-  useEffect(() => setFound(null), [id]);
   const names = [...columnsOf("sensitive"), ...columnsOf("insensitive"), ...columnsOf("quasi-identifying")];
-  const go = (target) => attempt(async () => setFound((await run(`/releases/${id}/utility`, { targets: [target] })).utility));
-  const told = found?.classification?.[0];
-  const number_ = found?.regression?.[0];
+  const go = (target) => attempt(async () => {
+    const told = [];
+    for (const each of shown) told.push((await run(`/releases/${each.release.id}/utility`, { targets: [target] })).utility);
+    setFound(told);
+  });
   const response = state.plan.draft.response;
-  useEffect(() => { if (names.includes(response)) go(response); }, [id, response]);
+  useEffect(() => { if (names.includes(response)) go(response); }, [shown.map((each) => each.release.id).join(), response]);
+  const told = found?.map((each) => each.classification[0]);
+  const lines = told?.[0] ? [["before", told[0].original.accuracy], ...told.map((each, at) => [shown[at].label, each.released.accuracy]), ["use.guess", told[0].zero_r.accuracy]] : [];
   return html`<section class="card prediction"><h2>${t("use.predict")}</h2><p class="row"><label>${t("use.target")} <select onChange=${(event) => event.target.value && go(event.target.value)}><option value="">…</option>${names.map((name) => html`<option value=${name} selected=${name === response}>${name}</option>`)}</select></label></p>
-    ${told ? html`<table class="plain"><caption>${t("use.accuracy", { target: told.target })}</caption><tbody>${[["before", told.original.accuracy], ["after", told.released.accuracy], ["use.guess", told.zero_r.accuracy]].map(([name, share]) => html`<tr><th scope="row">${t(name)}</th><td><${Gauge} share=${share} label=${t(name)} /> ${percent(share)}</td></tr>`)}</tbody></table>
-      <p class="quiet">${t("use.predict.about", { features: told.features.join(", ") })}</p>` : number_ ? html`<p>${t("use.number")}</p>` : null}</section>`;
+    ${told?.[0] ? html`<table class="plain"><caption>${t("use.accuracy", { target: told[0].target })}</caption><tbody>${lines.map(([name, share]) => html`<tr><th scope="row">${t(name)}</th><td><${Gauge} share=${share} label=${t(name)} /> ${percent(share)}</td></tr>`)}</tbody></table>
+      <p>${t("use.predict.sentence", { target: told[0].target, before: percent(told[0].original.accuracy), after: percent(told[0].released.accuracy), guess: percent(told[0].zero_r.accuracy) })}</p>
+      <p class="quiet">${t("use.predict.about", { features: told[0].features.join(", ") })}</p>` : found?.[0].regression[0] ? html`<p>${t("use.number")}</p>` : null}
+    <${How} name="prediction" code=${[`print(release.utility(targets=[${JSON.stringify(told?.[0]?.target ?? names[0] ?? "")}]).classification)`]} /></section>`;
 }
 
 export default function Use({ needs }) {
   const [found, setFound] = useState(null);
-  const id = state.release?.id;
+  const shown = needs ? [] : shownReleases();
+  const ids = shown.map((each) => each.release.id).join(" ");
   useEffect(() => {
     let wanted = true;
     setFound(null);
-    if (id && !state.release.engine) attempt(async () => { const told = await run(`/releases/${id}/utility`, {}); if (wanted) setFound(told.utility); });
+    if (ids && !state.release.engine) attempt(async () => {
+      const told = [];
+      for (const id of ids.split(" ")) told.push((await run(`/releases/${id}/utility`, {})).utility);
+      if (wanted) setFound({ ids, told });
+    });
     return () => { wanted = false; };
-  }, [id]);
+  }, [ids]);
   if (needs) return html`<${Heading}>${t("step.use")}<//><${NotYet} step="search">${t("release.none")}<//>`;
-  const qualities = new Map((found?.quality.attributes ?? []).map((each) => [each.column, each]));
+  const all = found?.ids === ids ? found.told : null;
   return html`<${Heading} intro=${t("intro.use")}>${t("step.use")}<//>
     ${state.release.outdated ? html`<p class="problem">⟳ ${t("outdated")}</p>` : null}
-    <${Rows} key=${id} />
+    <${Compared} />
+    <${Rows} key=${ids} />
     ${state.release.engine ? html`<p class="card">${t("use.engine")}</p>` : null}
     <${Running} job=${running("utility")[0]} onStop=${stop} />
-    ${found
+    ${all
       ? html`<section class="card"><ul class="figures">
-          <li>${t("bar.suppressed")} <b>${number(found.suppressed)}</b></li>
-          <li>${t("search.classes")} <b>${number(found.classes.before.number)} → ${number(found.classes.after.number)}</b></li>
-          ${found.queries ? html`<li title=${t("use.queries.about")}>${t("use.queries")} <b>${percent(found.queries.median)}</b></li>` : null}
-        </ul><p class="quiet">${t("use.queries.about")}</p></section>
-        <div class="cards">${found.distributions.map((each) => html`<${Card} key=${each.column} distribution=${each} quality=${qualities.get(each.column)} />`)}</div>
-        <${Pairs} key=${`pairs ${id}`} /><${Prediction} key=${`predict ${id}`} />`
+          <li>${t("bar.suppressed")} <b>${all.map((each) => number(each.suppressed)).join(", ")}</b></li>
+          <li>${t("search.classes")} <b>${number(all[0].classes.before.number)} → ${all.map((each) => number(each.classes.after.number)).join(", ")}</b></li>
+        </ul></section>
+        <div class="cards">${all[0].distributions.map((each) => html`<${Card} key=${each.column} column=${each.column} all=${all} shown=${shown} />`)}</div>
+        <div class="sides equal"><${Errors} found=${all} shown=${shown} /><${OwnCount} key=${`own ${ids}`} /></div>
+        ${shown.map((each) => html`<${Pairs} key=${`pairs ${each.release.id}`} id=${each.release.id} label=${shown.length > 1 ? each.label : ""} />`)}
+        <${Prediction} key=${`predict ${ids}`} shown=${shown} />`
       : null}`;
 }

@@ -1,0 +1,141 @@
+"""The combinations of values by which people are found most easily, and values that are learned for certain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veil.errors import ParameterError
+from veil.risk.column_sets import affordable_size
+from veil.risk.grouping import check_columns, group_records, published_of
+from veil.risk.projections import projections
+from veil.risk.special_uniques import Hunt, most_subsets
+from veil.tables.columns import encode_values
+
+SUBSETS = 2**9 - 1
+"""Subsets of the quasi-identifiers that are looked at for what singles somebody out: all those of nine."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A combination of quasi-identifying values, and how easily it gives people away.
+
+    Attributes
+    ----------
+    records : int
+        Records that show it; people, where they are counted.
+    risk : float
+        Chance to pick the right one of them: 1 / `records`.
+    columns : tuple of str
+        The fewest columns that single it out, if it is alone; otherwise empty.
+    score : float
+        SUDA score: the higher, the fewer columns are needed and the more ways there are.
+    values : dict
+        The values themselves. They are personal data: show them to nobody who may not see the table.
+    """
+
+    records: int
+    risk: float
+    columns: tuple[str, ...]
+    score: float
+    values: dict[str, Any]
+
+
+def riskiest(
+    source: Any,
+    quasi_identifiers: str | Iterable[str] | None = None,
+    *,
+    number: int = 10,
+    person: str | None = None,
+    marker: str | None = "*",
+    untouched: bool = False,
+) -> tuple[Combination, ...]:
+    """Return the combinations that the fewest records show; of those alone, first what few columns single out.
+
+    The parameters are those of `veil.risk.analyze`. Ties are broken by the order of the table.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [20, 20, 20, 60], "sex": ["f", "f", "m", "m"]})
+    >>> [(each.columns, each.records) for each in riskiest(table, ["age", "sex"])]
+    [(('age',), 1), (('age', 'sex'), 1), ((), 2)]
+    """
+    if number < 1:
+        raise ParameterError(f"`number` should be at least 1, not {number}")
+    published = published_of(
+        source, quasi_identifiers, marker=marker, untouched=untouched, person=person
+    ).by_one_row()
+    made = group_records(published, untouched=untouched)
+    largest = min(affordable_size(len(made.names), SUBSETS), most_subsets(made))
+    hunt = Hunt(made, largest)
+    for each in projections(made, largest):
+        hunt.see(each)
+    found = hunt.score()
+    first = np.full(made.sizes.size, made.of_record.size, np.int64)
+    shown = np.flatnonzero(made.of_record >= 0)
+    np.minimum.at(first, made.of_record[shown], shown)
+    by_row = {int(row): columns for columns, there in reversed(found.minimal.items()) for row in there}
+    needed = np.array([len(by_row.get(int(row), made.names)) for row in first])
+    chosen = np.lexsort((first, -found.scores[first], needed, made.sizes))[:number]
+    rows = published.table.select(list(made.names)).take(first[chosen]).to_pylist()
+    return tuple(
+        Combination(
+            int(made.sizes[at]),
+            1 / int(made.sizes[at]),
+            tuple(by_row.get(int(first[at]), ())),
+            float(found.scores[first[at]]),
+            values,
+        )
+        for at, values in zip(chosen, rows, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class Certain:
+    """Records whose value in a sensitive column whoever finds their class learns for certain."""
+
+    column: str
+    records: int
+    share: float
+
+
+def certain_values(
+    source: Any,
+    quasi_identifiers: str | Iterable[str] | None,
+    sensitive: str | Iterable[str],
+    *,
+    person: str | None = None,
+    marker: str | None = "*",
+    untouched: bool = False,
+) -> tuple[Certain, ...]:
+    """Count the records all of whose class show the same sensitive value; a class without any value tells nothing.
+
+    The share is that of the records that are not suppressed. Nobody needs to find the right row for this.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [20, 20, 30, 30], "ill": ["flu", "flu", "flu", "gout"]})
+    >>> certain_values(table, "age", "ill")
+    (Certain(column='ill', records=2, share=0.5),)
+    """
+    names = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
+    published = published_of(
+        source, quasi_identifiers, marker=marker, untouched=untouched, person=person
+    ).by_one_row()
+    made = group_records(published, untouched=untouched)
+    check_columns(published.table, names)
+    shown = np.flatnonzero(made.of_record >= 0)
+    classes = made.of_record[shown]
+    found = []
+    for name in names:
+        values, codes = encode_values(published.table[name])
+        seen = codes[shown].astype(np.int64)
+        is_value = np.array([each is not None and each != marker for each in values.to_pylist()], np.bool_)
+        pairs = np.unique(classes.astype(np.int64) * max(1, len(values)) + seen)
+        number = np.bincount(pairs // max(1, len(values)), minlength=made.sizes.size)
+        told = np.zeros(made.sizes.size, np.bool_)
+        told[classes] = is_value[seen]
+        alone = int(made.sizes[(number == 1) & told].sum())
+        found.append(Certain(name, alone, alone / max(1, made.records)))
+    return tuple(found)

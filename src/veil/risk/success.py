@@ -1,0 +1,159 @@
+"""How often an attack succeeded: on people of the release, on people who are not in it, and by guessing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Z = 1.959963984540054
+"""The normal quantile of intervals that hold in 95 of 100 cases."""
+
+Kind = Literal["singling out", "linkage", "inference"]
+
+
+@dataclass(frozen=True)
+class SuccessRate:
+    """Attempts and how many of them were right, with Wilson's interval (1927) at 95 %.
+
+    A choice among t candidates that are equally good counts 1/t, so that `successes` need not be whole.
+
+    >>> rate = SuccessRate(0, 100)
+    >>> rate.share, round(rate.low, 4), round(rate.high, 4)
+    (0.0, 0.0, 0.037)
+    """
+
+    successes: float
+    attempts: int
+
+    @property
+    def share(self) -> float:
+        """Successes for each attempt; 0 without any."""
+        return self.successes / self.attempts if self.attempts else 0.0
+
+    @property
+    def centre(self) -> float:
+        """The middle of the interval."""
+        return (self.successes + Z * Z / 2) / (self.attempts + Z * Z)
+
+    @property
+    def margin(self) -> float:
+        """Half of the width of the interval."""
+        n, s = self.attempts, self.successes
+        return Z / (n + Z * Z) * math.sqrt((s * (n - s) / n if n else 0.0) + Z * Z / 4)
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return max(0.0, self.centre - self.margin)
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval."""
+        return min(1.0, self.centre + self.margin)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain data."""
+        names = ("successes", "attempts", "share", "low", "high")
+        return {name: getattr(self, name) for name in names}
+
+    def __str__(self) -> str:
+        return f"{self.share:.1%} ({self.low:.1%} to {self.high:.1%})"
+
+
+@dataclass(frozen=True)
+class TriedAttack:
+    """One attack, tried.
+
+    Attributes
+    ----------
+    kind
+        "singling out", "linkage" or "inference".
+    column
+        What was inferred.
+    members, outsiders
+        Successes with people whose records the release was made of, and with people who were held out. What works with
+        the latter is knowledge about people in general, not about those who are in it.
+    naive
+        Successes of somebody who uses no person's row of the release.
+    """
+
+    kind: Kind
+    column: str | None
+    members: SuccessRate
+    outsiders: SuccessRate
+    naive: SuccessRate
+
+    @property
+    def excess(self) -> tuple[float, float, float]:
+        """How much of what could be gained by being in the release is gained, with its interval: value, low, high.
+
+        (a - c) / (1 - c) for the success a with members and c with outsiders, with the middles of Wilson's intervals
+        and their errors propagated (Giomi et al. 2023, section 3).
+        """
+        a, c = self.members.centre, self.outsiders.centre
+        value = (a - c) / (1 - c)
+        by_members, by_outsiders = 1 / (1 - c), (1 - a) / (1 - c) ** 2
+        error = math.hypot(by_members * self.members.margin, by_outsiders * self.outsiders.margin)
+        return max(0.0, value), max(0.0, value - error), max(0.0, min(1.0, value + error))
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the release gives people away: the whole interval lies above 0, and guessing does worse."""
+        return self.excess[1] > 0 and self.members.share > self.naive.share
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain data."""
+        rates = {name: getattr(self, name).to_dict() for name in ("members", "outsiders", "naive")}
+        excess = dict(zip(("value", "low", "high"), self.excess, strict=True))
+        return {
+            "kind": self.kind,
+            "column": self.column,
+            **rates,
+            "excess": excess,
+            "is_seen": self.is_seen,
+        }
+
+    def __str__(self) -> str:
+        name = self.kind if self.column is None else f"{self.kind} of {self.column}"
+        return (
+            f"{name}: {self.members} of the members, {self.outsiders} of the others, {self.naive} by guessing"
+        )
+
+
+@dataclass(frozen=True)
+class TriedAttacks:
+    """Attacks on one release.
+
+    Attributes
+    ----------
+    known
+        What the attacker is taken to know of people, exactly.
+    files
+        The columns of the two files that are linked; empty if too few are known.
+    members, outsiders
+        Number of records that the release was made of, and that were held out.
+    """
+
+    known: tuple[str, ...]
+    files: tuple[tuple[str, ...], ...]
+    members: int
+    outsiders: int
+    attacks: tuple[TriedAttack, ...]
+
+    def __getitem__(self, kind: Kind) -> TriedAttack:
+        return next(each for each in self.attacks if each.kind == kind)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain data."""
+        return {
+            "known": list(self.known),
+            "files": [list(each) for each in self.files],
+            "members": self.members,
+            "outsiders": self.outsiders,
+            "attacks": [each.to_dict() for each in self.attacks],
+        }
+
+    def __str__(self) -> str:
+        head = f"known: {', '.join(self.known)}; {self.members:,} members, {self.outsiders:,} others"
+        return "\n".join([head, *map(str, self.attacks)])

@@ -1,0 +1,97 @@
+"""How a CSV file that was not understood could be read: a proposal, for a person to confirm.
+
+The reader detects only what leaves no doubt. What is guessed here is shown beside the first lines as they would be
+read, and nothing is read that way until somebody says so.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from pathlib import Path
+
+from veil.tables.csv.dialect import SEPARATORS, decode, options
+from veil.tables.formats import Csv
+
+_COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+")
+_POINT = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)\.\d+")
+
+
+def propose_format(head: bytes) -> Csv:
+    r"""Propose how to read a file that begins with these bytes.
+
+    >>> it = propose_format("Klinik\nStand 2024\n\nName;Kosten\nJörg;1.664,71\nKäthe;770,27\n".encode("cp1252"))
+    >>> it.encoding, it.separator, it.decimal, it.thousands, it.skip
+    ('cp1252', ';', ',', '.', 3)
+    """
+    encoding = _encoding(head)
+    text = decoded(head, encoding)
+    separator, records = _records(text)
+    width = _usual(records)
+    wide = [(line, fields) for line, fields in records if len(fields) == width]
+    named = (line for line, fields in wide if all(fields))  # a spreadsheet fills up the lines of a title
+    skip = next(named, wide[0][0] if wide else 0)
+    cells = [cell for line, fields in records if line > skip for cell in fields]
+    comma, point = _numbers(_COMMA, cells, separator, "."), _numbers(_POINT, cells, separator, ",")
+    decimal, grouped = (",", comma[1]) if comma[0] > point[0] else (".", point[1])
+    thousands = ("." if decimal == "," else ",") if grouped else None
+    return Csv(separator, encoding, decimal=decimal, thousands=thousands, skip=skip)  # type: ignore[arg-type]
+
+
+def decoded(head: bytes, encoding: str | None) -> str:
+    """Read the beginning of a file as text; what the cut has left of its last character is dropped."""
+    data, _ = decode(head, encoding, Path()) if encoding is None else (head, "")
+    text = codecs.getincrementaldecoder(encoding or "utf-8")("replace").decode(data)
+    return text.removeprefix("\ufeff")
+
+
+def _encoding(head: bytes) -> str | None:
+    """Name the encoding if it is not the one that is detected: UTF-8, or what a byte order mark says."""
+    if head.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return None
+    if (nuls := head.count(b"\0")) > len(head) // 8:
+        return "utf-16-le" if head[1::2].count(b"\0") * 2 > nuls else "utf-16-be"
+    for name in (None, "cp1252"):
+        try:
+            codecs.getincrementaldecoder(name or "utf-8")().decode(head)
+        except UnicodeDecodeError:
+            continue
+        return name
+    return "latin-1"  # which has a character for every byte
+
+
+def _records(text: str) -> tuple[str, list[tuple[int, list[str]]]]:
+    """Find the separator under which most records are equally wide, and return the records with the lines above each."""
+    best: tuple[float, str, list[tuple[int, list[str]]]] = (-1.0, ",", [])
+    for separator in SEPARATORS:
+        records, above = [], 0
+        reader = csv.reader(io.StringIO(text, newline=""), **options(separator, Csv()))  # type: ignore[arg-type]
+        try:
+            for fields in reader:
+                records.append((above, fields))
+                above = reader.line_num
+        except csv.Error:
+            pass  # a field beyond the limit of the csv module: what was seen so far has to do
+        records = [(line, fields) for line, fields in records if fields]
+        width = _usual(records)
+        share = (
+            sum(len(fields) == width for _, fields in records) / max(1, len(records)) if width > 1 else 0.0
+        )
+        if share > best[0]:
+            best = (share, separator, records)
+    return best[1:]
+
+
+def _usual(records: list[tuple[int, list[str]]]) -> int:
+    """Return how many fields most records have."""
+    widths = Counter(len(fields) for _, fields in records)
+    return widths.most_common(1)[0][0] if widths else 0
+
+
+def _numbers(form: re.Pattern[str], cells: list[str], separator: str, group: str) -> tuple[int, bool]:
+    """Count the cells that are numbers of a form, and tell whether some have groups of three digits."""
+    found = [cell.strip() for cell in cells if form.fullmatch(cell.strip())]
+    return len(found), group != separator and any(group in cell for cell in found)

@@ -1,0 +1,95 @@
+"""A count of one's own, asked of both tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.errors import ParameterError
+from veil.tables.columns import is_measured, is_number
+from veil.tables.text import canonical_text
+from veil.utility.column import Column, as_number
+from veil.utility.comparison import Comparison
+from veil.utility.queries import Asked
+
+Condition = tuple[Any, Any] | Sequence[Any]
+"""The first and the last value that count, as a tuple; or a list of values."""
+
+
+@dataclass(frozen=True)
+class CountAnswer:
+    """How many records there are, and how many the release says there are.
+
+    Attributes
+    ----------
+    count : int
+        In the original.
+    answer : float
+        As readers of the release would estimate it; see `veil.utility.query_error`.
+    error : float, optional
+        |answer - count| / count; None if there is no such record.
+    """
+
+    count: int
+    answer: float
+    error: float | None
+
+
+def count_query(comparison: Comparison, conditions: Mapping[str, Condition]) -> CountAnswer:
+    """Count the records that fulfil conditions on some columns of the comparison, before and after.
+
+    >>> before = pa.table({"age": [21, 23, 35], "sex": ["f", "f", "m"]})
+    >>> after = pa.table({"age": ["20-29", "20-29", "*"], "sex": ["f", "f", "m"]})
+    >>> from veil import hierarchies as h
+    >>> ages = h.table([["21", "20-29", "*"], ["23", "20-29", "*"], ["35", "30-39", "*"]])
+    >>> count_query(Comparison(before, after, {"age": ages, "sex": None}), {"age": (20, 22), "sex": ["f"]})
+    CountAnswer(count=1, answer=1.0, error=0.0)
+    """
+    if not conditions:
+        raise ParameterError("a count needs a condition: say which values of which column count")
+    for name in conditions:
+        if name not in comparison.columns:
+            known = ", ".join(map(repr, comparison.columns))
+            raise ParameterError(f"column {name!r} is not compared; these are: {known}")
+    inside = {name: _inside(comparison.columns[name], each) for name, each in conditions.items()}
+    asked = Asked(comparison)
+    count, answer = (asked.count_inside(inside, released=released) for released in (False, True))
+    return CountAnswer(round(count), answer, abs(answer - count) / count if count else None)
+
+
+def _inside(column: Column, condition: Condition) -> NDArray[np.bool_]:
+    """Tell which values of the domain fulfil a condition."""
+    labels, kind = column.hierarchy.labels[0], column.cells.values.type
+    if not isinstance(condition, tuple):
+        wanted = {_spelled(each, kind, column.name) for each in condition}
+        return np.array([label in wanted for label in labels], np.bool_)
+    first, last = condition
+    if is_number(kind):
+        low, high = (_number(each, column.name) for each in (first, last))
+        return np.array([low <= as_number(label) <= high for label in labels], np.bool_)
+    ends = [_spelled(each, kind, column.name) or "" for each in (first, last)]
+    return np.array([label is not None and ends[0] <= label <= ends[1] for label in labels], np.bool_)
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ParameterError(f"column {name!r} has numbers, and {value!r} is none") from None
+
+
+def _spelled(value: Any, kind: pa.DataType, name: str) -> str | None:
+    """Spell a value as the domain does."""
+    if value is None:
+        return None
+    try:
+        typed = pa.scalar(str(value) if isinstance(value, str) else value).cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        wanted = "dates" if is_measured(kind) else "other values"
+        raise ParameterError(f"column {name!r} has {wanted}, and {value!r} is none") from None
+    return canonical_text(pa.array([typed.as_py()], kind), column=name)[0]

@@ -1,0 +1,213 @@
+"""Releases handed over: table, certificate, report, recipe and forms, and what is taken although it keeps not every promise."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter
+from fastapi.responses import FileResponse, Response
+from pydantic import Field, SecretStr
+from starlette.background import BackgroundTask
+
+from veil.api.release import Release
+from veil.plan.plan import ASK
+from veil.recipe.document import document_text
+from veil.report import PrivateKey
+from veil.tables import write
+from veil.web.draft import checked_recipe
+from veil.web.guard import REPORT_POLICY
+from veil.web.jobs import Job
+from veil.web.problems import Refused
+from veil.web.routes.base import Body, InSession, JobTold, told
+from veil.web.routes.facts import facts
+from veil.web.routes.releases import look
+from veil.web.session import Made, Session
+
+router = APIRouter(tags=["releases"])
+
+
+class Accepted(Body):
+    """Concerns that are known and accepted, by their keys."""
+
+    concerns: Annotated[list[Annotated[str, Field(max_length=2000)]], Field(max_length=200)]
+
+
+@router.post("/releases/{id}/acknowledge")
+def acknowledge(id: str, accepted: Accepted, session: InSession) -> dict[str, Any]:
+    """Say that concerns are known and accepted, which report and certificate then tell."""
+    made = session.release(id)
+    known = {each.key for each in made.release.concerns}
+    if strange := [key for key in accepted.concerns if key not in known]:
+        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, f"there is no concern {strange[0]!r}")
+    made.release, made.report = made.release.acknowledge(*accepted.concerns), None
+    masked = made.recipe.get("steps") is not None
+    there = made.release.arrow.column_names
+    quasi = [name for name in made.recipe["quasi_identifiers"] if name in there] if masked else None
+    made.facts = facts(made.release, quasi)
+    return look(id, session)
+
+
+@router.get("/releases/{id}/table.{ending}", response_class=FileResponse)
+def table(id: str, ending: Literal["csv", "parquet", "feather", "xlsx"], session: InSession) -> FileResponse:
+    """Return the released table as a file, in random order unless the plan says otherwise."""
+    made = _signable(session, id)
+    return _handed(session, f"release.{ending}", made, lambda release, path: release.save(path))
+
+
+@router.get("/releases/{id}/report.{ending}", response_class=FileResponse)
+def report(id: str, ending: Literal["html", "pdf", "json"], session: InSession) -> Response:
+    """Return the report."""
+    made = session.release(id)
+    if ending == "html" and made.report is not None:
+        return _shown(Response(made.report, media_type="text/html"))
+    answer = _handed(
+        session, f"report.{ending}", made, lambda release, path: release.report(path, progress=False)
+    )
+    return _shown(answer) if ending == "html" else answer
+
+
+def _shown(answer: Response) -> Response:
+    """Have a report shown in a frame in which nothing runs."""
+    answer.headers["Content-Security-Policy"] = REPORT_POLICY
+    answer.headers["Content-Disposition"] = "inline"
+    return answer
+
+
+@router.post("/releases/{id}/report", status_code=HTTPStatus.ACCEPTED)
+def make_report(id: str, session: InSession) -> JobTold:
+    """Write the report, which may take a while; it is then there to be fetched at once."""
+    made = session.release(id)
+
+    def work(job: Job) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory(dir=session.folder) as folder:
+            path = made.release.report(Path(folder) / "report.html", progress=job.tell)
+            job.check()
+            made.report = path.read_bytes()
+        return {"release": made.id}
+
+    return told(session.start("report", work))
+
+
+class Reason(Body):
+    """Why a table that keeps not every promise is taken all the same."""
+
+    reason: Annotated[str, Field(min_length=10, max_length=1000)]
+
+
+@router.post("/releases/{id}/anyway", response_class=FileResponse)
+def anyway(id: str, why: Reason, session: InSession) -> FileResponse:
+    """Return a table that is not anonymous, called so in its name, in its first column and with the reason beside it."""
+    made = session.release(id)
+    if _keeps(made):
+        raise Refused(
+            HTTPStatus.CONFLICT, "this release keeps every promise: take it as it is", kind="Conflict"
+        )
+    marked = made.release.arrow.add_column(0, "NOT ANONYMOUS", [[why.reason] * made.release.arrow.num_rows])
+    return _handed(session, "NOT-ANONYMOUS.csv", made, lambda _, path: write(marked, path))
+
+
+def _keeps(made: Made) -> bool:
+    return made.release.verification.holds and made.release.within_limit
+
+
+@router.get("/releases/{id}/certificate", response_class=FileResponse)
+def certificate(id: str, session: InSession) -> FileResponse:
+    """Return the certificate, by which recipients can check the table."""
+    made = _signable(session, id)
+    return _handed(session, "certificate.json", made, lambda release, path: release.certificate(path))
+
+
+class Signer(Body):
+    """A private key (PEM), which is used for this one signature and kept nowhere, and its passphrase if it has one."""
+
+    key: Annotated[SecretStr, Field(min_length=1, max_length=10_000)]
+    passphrase: Annotated[SecretStr, Field(max_length=1000)] | None = None
+
+
+@router.post("/releases/{id}/certificate", response_class=FileResponse)
+def signed(id: str, signer: Signer, session: InSession) -> FileResponse:
+    """Return the certificate, signed: recipients can tell whom it is from."""
+    made = _signable(session, id)
+    passphrase = None if signer.passphrase is None else signer.passphrase.get_secret_value()
+    key = PrivateKey.of_pem(signer.key.get_secret_value().encode(), passphrase)
+    answer = _handed(
+        session, "certificate.json", made, lambda release, path: release.certificate(path, sign=key)
+    )
+    answer.headers["Veil-Key-Fingerprint"] = key.public.fingerprint
+    return answer
+
+
+class Passphrase(Body):
+    """What locks the private key; without it, whoever has the file can sign."""
+
+    passphrase: Annotated[SecretStr, Field(max_length=1000)] | None = None
+
+
+@router.post("/keys")
+def new_key(asked: Passphrase, session: InSession) -> dict[str, str]:
+    """Draw a key to sign certificates with. It is told once, to whoever asks, and kept nowhere."""
+    key = PrivateKey.new()
+    passphrase = None if asked.passphrase is None else asked.passphrase.get_secret_value()
+    private, public = key.pem(passphrase)
+    return {"private": private.decode(), "public": public.decode(), "fingerprint": key.public.fingerprint}
+
+
+@router.get("/releases/{id}/recipe", response_class=Response)
+def recipe(id: str, session: InSession) -> Response:
+    """Return the recipe, by which the release can be made again."""
+    made = session.release(id)
+    if made.recipe.get("without"):
+        raise Refused(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "a recipe of masking methods leaves no column out, and this release does: take the Python code instead",
+        )
+    if "steps" in made.recipe:
+        spelled = {name: made.recipe[name] for name in ("steps", "person") if made.recipe[name] != ASK}
+    else:
+        spelled = checked_recipe(made.recipe).spell()
+    text = document_text({"input": made.table.name, "output": "release.csv", **spelled})
+    return Response(
+        text,
+        media_type="application/yaml",
+        headers={"Content-Disposition": 'attachment; filename="recipe.yaml"'},
+    )
+
+
+@router.get("/releases/{id}/criteria.{guide}", response_class=FileResponse)
+def criteria(id: str, guide: Literal["wp216", "sp800-188"], session: InSession) -> FileResponse:
+    """Return the questions of a guide with what the release says to them, as Markdown."""
+    made = _signable(session, id)
+    meant: Literal["WP 216", "NIST SP 800-188"] = "WP 216" if guide == "wp216" else "NIST SP 800-188"
+    return _handed(session, f"{guide}.md", made, lambda release, path: release.criteria(path, meant))
+
+
+def _signable(session: Session, id: str) -> Made:
+    """Return a release that keeps every promise; no other one is handed over."""
+    made = session.release(id)
+    if not _keeps(made):
+        raise Refused(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "this release does not keep every promise, or suppresses more than the plan allows, and is not handed over",
+            kind="VerificationError",
+        )
+    return made
+
+
+def _handed(
+    session: Session, name: str, made: Made, write: Callable[[Release, Path], object]
+) -> FileResponse:
+    """Write a file into a folder of its own, and send it; it is gone once it was sent."""
+    folder = tempfile.TemporaryDirectory(dir=session.folder)
+    path = Path(folder.name) / name
+    try:
+        write(made.release, path)
+    except BaseException:
+        folder.cleanup()
+        raise
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(made.table.name).stem) or "table"
+    return FileResponse(path, filename=f"{stem}-{name}", background=BackgroundTask(folder.cleanup))

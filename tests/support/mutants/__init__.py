@@ -1,0 +1,1 @@
+"""Mutation testing: code that is wrong by one sign, which some test must notice."""

@@ -248,7 +248,7 @@ OPTIONS: dict[str, tuple[list[str], list[str]]] = {
     "bad level": (["--minimum-level", "age"], ["--minimum-level 'age'", "age=1"]),
     "unknown option": (["--modell", "x"], ["--modell"]),
     "bad choice": (["--others", "maybe"], ["maybe", "keep"]),
-    "no threads": (["--threads", "0"], ["--threads", "greater than or equal to 1"]),
+    "no threads": (["--threads", "0"], ["--threads", "1"]),
     "bad format": (["--format", "csv:separator=;;"], ["--format", "`separator` of Csv"]),
     "input twice": (["--input", "patients.csv"], ["--input goes with a recipe"]),
 }

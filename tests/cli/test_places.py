@@ -81,7 +81,7 @@ def in_memory(*options: str) -> Counter[tuple[Any, ...]]:
 
 def in_duckdb(table: str, file: str = "clinic.db") -> Counter[tuple[Any, ...]]:
     with duckdb.connect(file) as connection:
-        return records(connection.execute(f"SELECT * FROM {table}").to_arrow_table())
+        return records(connection.sql(f"SELECT * FROM {table}").to_arrow_table())
 
 
 def test_a_folder_of_parquet_files_to_a_folder(folder: Path) -> None:

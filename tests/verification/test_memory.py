@@ -48,6 +48,7 @@ CLEAN = [
     pa.array(["a", None, LONG, LONG, ""], pa.string_view()),
     pa.array([], pa.string_view()),
     pa.array([], pa.string()),
+    made(pa.string(), 0, None, b"", b""),
     pa.nulls(3),
     pa.array(["a", None, "b", "a"]).dictionary_encode(),
     pa.array([{"x": 1, "y": "a"}, {"x": None, "y": None}]),
@@ -83,12 +84,16 @@ OF_OTHERS = {
     "fixed binary": made(pa.binary(2), 1, None, b"abcd"),
     "texts after the last": made(pa.string(), 1, None, integers(0, 1), b"ab"),
     "texts before the first": made(pa.string(), 1, None, integers(1, 2), b"ab"),
+    "texts of no row": made(pa.string(), 0, None, b"", b"a"),
     "offsets": made(pa.string(), 1, None, integers(0, 1, 1), b"a"),
     "long offsets": made(pa.large_string(), 1, None, integers(0, 1, 1, wide="i8"), b"a"),
     "large binary": made(pa.large_binary(), 1, None, integers(0, 1, wide="i8"), b"ab"),
     "views": made(pa.string_view(), 1, None, view(b"a") + view(b"b")),
     "long texts after": made(pa.string_view(), 1, None, view(LONG.encode()), LONG.encode() + b"x"),
     "long texts before": made(pa.string_view(), 1, None, view(LONG.encode(), 1), b"x" + LONG.encode()),
+    "beside a short text": made(
+        pa.string_view(), 2, None, view(b"a") + view(LONG.encode(), 1), b"x" + LONG.encode()
+    ),
     "a buffer of no view": made(pa.string_view(), 1, None, view(b"a"), LONG.encode()),
     "a second buffer": made(
         pa.string_view(), 2, None, view(LONG.encode()) + view(LONG.encode(), 0, 1), LONG.encode(), LONG.encode() + b"x"

@@ -159,3 +159,19 @@ def test_a_certificate_is_signed_with_a_key_that_is_kept_nowhere(client, release
     kept = [path for path in client.app.state.workbench.folder.rglob("*") if path.is_file()]
     assert not any(secret.encode() in path.read_bytes() for path in kept)
     assert secret not in caplog.text
+
+
+def test_a_search_tells_how_good_the_best_is_and_how_good_any_can_be(client, release):
+    table = client.get(release).json()["table"]
+    wish = {"table": table, "recipe": {**RECIPE, "strategy": {"kind": "Optimal"}}}
+    job = client.done(client.post("/api/v1/releases", json=wish))
+    best = [score for _, score, _ in job["curve"] if score is not None]
+    bounds = [bound for _, _, bound in job["curve"] if bound is not None]
+    assert best == sorted(best, reverse=True)
+    assert bounds == sorted(bounds)
+    told = client.get(f"/api/v1/releases/{job['result']['release']}").json()["search"]
+    assert best[-1] == told["score"]
+    assert bounds
+    assert max(bounds) <= told["score"]
+    seconds = [each[0] for each in job["curve"]]
+    assert seconds == sorted(seconds)

@@ -17,6 +17,8 @@ from support.projects import deid
 from support.workbench import process
 from veil import KAnonymity
 from veil.recipe import Project
+from veil.synthetic import patients
+from veil.tables import write
 from veil.web.app import PAGE
 
 CHROMIUM = os.environ.get("VEIL_CHROMIUM") or shutil.which("chromium")
@@ -26,6 +28,7 @@ WORDS = {path.stem: json.loads(path.read_text("utf-8")) for path in (PAGE / "wor
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 PATIENCE = 60_000
+VERIFY = [sys.executable, "-m", "veil.cli", "verify"]
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +147,7 @@ def test_a_newcomer_makes_a_release_that_others_can_check(person, tmp_path):
     table = download(person, "release.table", tmp_path)
     certificate = download(person, "release.certificate", tmp_path)
     checked = subprocess.run(
-        [sys.executable, "-m", "veil.cli", "verify", table, "--certificate", certificate],
+        [*VERIFY, table, "--certificate", certificate],
         capture_output=True,
         text=True,
         check=False,
@@ -603,6 +606,172 @@ def test_typing_errors_are_counted_and_the_grid_is_walked_by_keys(person, tmp_pa
     person.press("mistakes.missing")
     told.wait_for(state="detached")
     expect(page.get_by_label(person.say("table.type", column="age"))).to_have_value("integer")
+
+
+def violations(person):
+    """What axe finds on a page as it stands, on a desk by day and on a phone by night."""
+    found = []
+    for scheme, viewport in (("light", DESKTOP), ("dark", PHONE)):
+        person.page.emulate_media(color_scheme=scheme)
+        person.page.set_viewport_size(viewport)
+        told = person.page.evaluate(f"{AXE}; axe.run(document, {{resultTypes: ['violations']}})")
+        found += [f"{scheme}: {each['id']} {each['nodes'][0]['html'][:120]}" for each in told["violations"]]
+        assert person.page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    person.page.emulate_media(color_scheme="light")
+    person.page.set_viewport_size(DESKTOP)
+    return found
+
+
+def test_attacks_are_tried_and_a_threshold_turns_the_text(person, tmp_path, monkeypatch):
+    person.release()
+    expect(person.page.locator("figure.quality .lower")).to_be_attached()  # the proven bound
+    person.open("risk")
+    line = person.page.locator("table.risks tbody tr").first
+    line.wait_for()
+    assert person.say("risk.within") in line.inner_text()
+    line.locator("input[type=range]").press("Home")
+    person.page.locator("table.risks tbody tr.beyond", has_text=person.say("risk.highest")).first.wait_for()
+    assert person.say("risk.beyond") in line.inner_text()
+    # Attacks, with what the attacker is taken to know.
+    person.page.locator(".knows").get_by_label("cost").first.uncheck()
+    person.press("attacks.go")
+    attacks = person.page.locator("table.attacks tbody tr")
+    attacks.first.wait_for()
+    assert attacks.count() == 3
+    assert person.say("attacks.inference", column="diagnosis") in attacks.nth(2).inner_text()
+    # Values only if asked for twice.
+    person.press("riskiest.before")
+    riskiest = person.page.locator(".riskiest table")
+    riskiest.wait_for()
+    columns = riskiest.locator("thead th").count()
+    person.press("riskiest.values")
+    assert riskiest.locator("thead th").count() == columns
+    person.press("riskiest.yes")
+    expect(riskiest.locator("thead th")).to_have_count(columns + 7)
+    assert violations(person) == []
+    # The code of a figure computes this figure.
+    person.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    line.locator("summary").click()
+    line.get_by_role("button", name=person.say("how.copy")).click()
+    code = person.page.evaluate("navigator.clipboard.readText()")
+    write(patients(2000), tmp_path / "patients.csv")
+    monkeypatch.chdir(tmp_path)
+    told = {}
+    exec(code, told)
+    after = told["after"].attackers.prosecutor.highest
+    assert f"{after:.0%}" in line.locator("td").nth(1).inner_text()
+
+
+def test_the_map_is_brushed_and_two_pins_are_compared(person):
+    person.release()
+    person.open("explore")
+    page = person.page
+    page.locator("canvas").scroll_into_view_if_needed()
+    box = page.locator("canvas").bounding_box()
+    places = [
+        (box["x"] + box["width"] * x, box["y"] + box["height"] * y) for x, y in ((0.08, 0.02), (0.5, 0.9))
+    ]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    page.mouse.move(*places[1], steps=4)
+    page.mouse.up()
+    chip = page.locator(".map .chip")
+    chip.wait_for()
+    inside = int(re.search(r"[\d,]+", chip.inner_text()).group().replace(",", ""))
+    rows = page.locator("table.nodes tbody tr")
+    assert rows.count() == min(200, inside) > 0
+    chip.click()
+    expect(chip).to_have_count(0)
+    page.locator("h1").click()
+    page.keyboard.press("t")
+    expect(page.locator(".map details[open]")).to_have_count(0)
+    page.keyboard.press("t")
+    rows.first.get_by_role("button").click()
+    chosen = page.locator(".map .compared")
+    chosen.wait_for()
+    assert "age: " in chosen.inner_text()  # levels in words
+    # Two pins beside each other.
+    page.get_by_label(person.say("pins.note")).fill("the best")
+    person.press("pins.add")
+    rows.nth(5).get_by_role("button").click()
+    chosen.get_by_role("button", name=person.say("pins.one")).click()
+    pins = page.locator(".pins tbody tr")
+    expect(pins).to_have_count(2)
+    for at in (0, 1):
+        pins.nth(at).locator("input").check()
+    assert violations(person) == []
+    page.locator(".pins").get_by_role("button", name=person.say("step.risk")).click()
+    person.heading("risk")
+    heads = page.locator("table.risks thead th")
+    heads.first.wait_for()
+    assert heads.all_inner_texts()[:3] == [person.say("before"), "A · the best", "B"]
+    page.locator(".attack").nth(1).wait_for()
+    person.open("use")
+    page.locator("article h3").first.wait_for()
+    assert page.locator("article").first.locator("thead th").all_inner_texts()[-2:] == ["A · the best", "B"]
+    person.press("compare.end")
+    expect(page.locator("article").first.locator("thead th", has_text="B")).to_have_count(0)
+
+
+def test_use_row_by_row_pair_by_pair_and_a_count_of_ones_own(person):
+    person.release()
+    person.open("use")
+    page = person.page
+    page.locator("article h3").first.wait_for()
+    heads = page.locator("table.pairs thead th")
+    every = heads.count()
+    page.get_by_label(person.say("use.rows.changed")).check()
+    expect(heads.filter(has_text="diagnosis")).to_have_count(0)
+    assert heads.count() < every
+    page.get_by_label(person.say("use.rows.changed")).uncheck()
+    page.get_by_label(person.say("use.rows.classes")).check()
+    page.locator("table.pairs tbody tr.band1").first.wait_for()
+    classes = page.locator("table.pairs tbody th").all_inner_texts()
+    assert classes == sorted(classes, key=int)
+    page.locator(".own select").select_option("age")
+    page.locator(".own input").nth(0).fill("30")
+    page.locator(".own input").nth(1).fill("39")
+    person.press("use.own.go")
+    ages = [age for age in patients(2000)["age"].to_pylist() if age is not None]
+    answer = page.locator(".answer")
+    answer.wait_for()
+    assert answer.locator("b").first.inner_text() == str(sum(30 <= age <= 39 for age in ages))
+    page.locator(".pairs-card .cell").nth(2).click()
+    expect(page.locator("table.pair")).to_have_count(2)
+    assert violations(person) == []
+
+
+def test_a_certificate_is_signed_in_the_page(person, tmp_path):
+    person.release()
+    person.open("release")
+    page = person.page
+    page.locator(".card.good").wait_for()
+    page.get_by_label(person.say("sign.passphrase")).fill("correct horse")
+    kept = []
+    page.on("download", lambda each: kept.append(each))
+    person.press("sign.new")
+    page.locator(".fingerprint", has_text="SHA256:").wait_for()
+    certificate = download(person, "sign.go", tmp_path)
+    page.locator(".fingerprint", has_text=person.say("sign.done").split("{")[0].strip()).wait_for()
+    assert page.get_by_label(person.say("sign.passphrase")).input_value() == ""
+    (public,) = [each for each in kept if each.suggested_filename == "veil.key.pub"]
+    public.save_as(tmp_path / "veil.key.pub")
+    assert "--signed-by veil.key.pub" in page.locator("code").inner_text()
+    table = download(person, "release.table", tmp_path)
+    checked = subprocess.run(
+        [*VERIFY, table, "--certificate", certificate, "--signed-by", tmp_path / "veil.key.pub"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "BROKEN" not in checked.stdout
+    assert checked.returncode in (0, 3), checked.stdout
+    assert violations(person) == []
+    # Rows that are suppressed are left out: the same transformation, made again.
+    page.locator("select", has_text=person.say("suppressed.drop")).select_option("drop")
+    person.open("use")
+    expect(page.locator(".pager").first).to_contain_text(re.compile("of 1,9"), timeout=PATIENCE)
+    expect(page.locator("table.pairs tr.gone")).to_have_count(0)
 
 
 def test_undo_takes_back_what_was_chosen(person):

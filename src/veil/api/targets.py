@@ -14,6 +14,7 @@ from veil.engines.relation import Relation
 from veil.errors import MissingDependencyError, OutputError, Say
 from veil.recipe.places import is_folder
 from veil.tables import Format, output_format
+from veil.tables.disk import not_written, replaceable
 from veil.tables.journal import recover
 
 
@@ -49,6 +50,10 @@ def check_target(path: Path, *, overwrite: bool) -> None:
         raise OutputError(f"{path}: the directory does not exist. Create it, or choose another path")
     if not os.access(folder, os.W_OK):
         raise OutputError(f"{path}: the directory cannot be written to. Choose another path")
+    try:
+        replaceable(path, Path(os.path.realpath(path)))
+    except OSError as error:
+        raise not_written(path, error) from error
 
 
 def goes_along(folder: Path, release: Any) -> bool:

@@ -25,11 +25,12 @@ from veil.engines.database import Database
 from veil.engines.draw import draw_rows, store_rows
 from veil.engines.held import EngineHeld
 from veil.engines.order import shuffled
+from veil.engines.pieces import fingerprint
 from veil.engines.relation import Relation, check_columns, no_rows
 from veil.engines.transform import Chosen, Transform
 from veil.engines.verify import verify_output
 from veil.engines.write.writing import write
-from veil.errors import PlanError
+from veil.errors import InputError, PlanError
 from veil.models.query import Query
 from veil.models.subset import Where
 from veil.outcome.outcome import Outcome
@@ -54,6 +55,8 @@ class EngineSource(EngineHeld):
     relation: Relation
     condensed: Condensed
     is_sample: bool = False
+    state: str | None = None
+    """Of the files that were read, to notice if somebody changes them before they are released."""
 
     def dictionary(self, name: str) -> pa.Array:
         """The different values of a column as Veil sees them, in the order of the condensed table's codes."""
@@ -103,6 +106,11 @@ class EngineSource(EngineHeld):
             found = verify_output(outcome, self, staged)
             found.require()
 
+        if self.state is not None and fingerprint(self.relation) != self.state:
+            raise InputError(
+                f"{self.relation.name}: was changed after its combinations were counted. Nothing was written. Run it again "
+                "when nobody changes it"
+            )
         relation, transform = self._rows(outcome)
         with following(progress) as shown:
             made = write(
@@ -260,6 +268,7 @@ def _source(relation: Relation, condensed: Condensed, *, is_sample: bool = False
         relation=relation,
         condensed=condensed,
         is_sample=is_sample,
+        state=None if relation.scan is None else fingerprint(relation),
     )
 
 

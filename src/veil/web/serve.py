@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import socket
 import stat
@@ -24,6 +25,7 @@ def serve(
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve the workbench until it is stopped; `veil workbench` says what the parameters are."""
+    gc.disable()  # nothing of what is loaded now is garbage: looking for it takes a tenth of a second
     try:
         import uvicorn
 
@@ -33,6 +35,9 @@ def serve(
         raise MissingDependencyError(
             "The workbench needs FastAPI and uvicorn. Install them with: pip install 'veil-anonymizer[workbench]'"
         ) from None
+    finally:
+        gc.freeze()
+        gc.enable()
 
     token = None if token_file is None else _read_token(token_file)
     if not _is_loopback(host):

@@ -1,6 +1,6 @@
 """A process that forks runs of Veil with everything imported already, and stops each at another step.
 
-    python -m support.crashing.run CASE FOLDER SIGNALS [POINTS]
+    python -m support.crashing.run FOLDER SIGNALS CASE[:POINTS]…
 
 prints a line of JSON for each point: what the step was, how the run ended, and what was wrong, then or after the next run.
 """
@@ -121,9 +121,10 @@ def try_point(case: Case, place: Path, stop: int, number: int, *, old: bool) -> 
         problems.append(f"the next run ended with {again.code}: {again.said.strip()[-300:]}")
     if (found := case.look(place)) not in case.whole(old):
         problems.append(f"not all or none after the next run: {found}")
-    last = run(case.job(place, overwrite=True), place)
-    if last.code != 0:
-        problems.append(f"the run after that ended with {last.code}: {last.said.strip()[-300:]}")
+    if again.code != 0:
+        last = run(case.job(place, overwrite=True), place)
+        if last.code != 0:
+            problems.append(f"the run after that ended with {last.code}: {last.said.strip()[-300:]}")
     if (found := case.look(place)) != "new":
         problems.append(f"not there after the last run: {found}")
     problems += [f"left behind: {each}" for each in case.left(place)]
@@ -154,9 +155,8 @@ def _end(case: Case, ended: Ended, number: int, found: str) -> Iterator[str]:
             yield "nothing is there, and it says that all is"
 
 
-def points_of(case: Case, folder: Path, sample: int | None) -> list[int]:
+def points_of(case: Case, place: Path, sample: int | None) -> list[int]:
     """All steps, or a sample: each that renames, links or commits, and others drawn by a fixed rule."""
-    place = folder / "place"
     shutil.rmtree(place, ignore_errors=True)
     (place / "tmp").mkdir(parents=True)
     case.set_up(place, False)
@@ -171,23 +171,29 @@ def points_of(case: Case, folder: Path, sample: int | None) -> list[int]:
     return sorted(chosen + random.Random(case.name).sample(rest, min(len(rest), sample - len(chosen))))
 
 
-def main(name: str, folder: str, signals: str, sample: str = "") -> None:
+def main(folder: str, signals: str, *cases: str) -> None:
     """Try points, and print what was found."""
-    case = CASES[name]()
-    place = Path(folder).resolve() / "place"
-    case.import_all()
-    points = points_of(case, place.parent, int(sample) if sample else None)
-    print(json.dumps({"points": len(points)}), flush=True)
+    for each in cases:
+        name, _, sample = each.partition(":")
+        place = Path(folder).resolve() / name / "place"
+        place.mkdir(parents=True)
+        case = CASES[name]()
+        case.import_all()
+        try:
+            try_points(case, place, signals.split(","), int(sample) if sample else None)
+        finally:
+            case.end()
+
+
+def try_points(case: Case, place: Path, signals: list[str], sample: int | None) -> None:
+    """Try points of a case: all of them with each signal, or a sample with one signal each, in turn."""
+    points = points_of(case, place, sample)
     for index, point in enumerate(points):
-        chosen = signals.split(",")
-        if sample:  # one signal a point, in turn
-            chosen = [chosen[index % len(chosen)]]
-        for each in chosen:
-            old = (point + signals.split(",").index(each)) % 2 == 0
+        for each in signals if sample is None else [signals[index % len(signals)]]:
+            old = (point + signals.index(each)) % 2 == 0
             found = try_point(case, place, point, getattr(signal, each), old=old)
             if found is not None:
-                print(json.dumps({"signal": each, **found}), flush=True)
-    case.end()
+                print(json.dumps({"case": case.name, "signal": each, **found}), flush=True)
 
 
 if __name__ == "__main__":

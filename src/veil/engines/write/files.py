@@ -25,7 +25,7 @@ from veil.engines.write.locks import put_back, take_place
 from veil.engines.write.target import Target
 from veil.errors import OutputError
 from veil.tables.csv.writer import write_csv
-from veil.tables.disk import identity, remove, sync, sync_folder
+from veil.tables.disk import identity, not_written, remove, replaceable, sync, sync_folder
 from veil.tables.formats import Csv, Format, Parquet, is_gzip, output_format
 from veil.tables.journal import Witness, at_path, lock_of
 
@@ -53,6 +53,10 @@ def file_target(
         if place.exists() and not place.is_dir():
             raise OutputError(f"{text}: is a file, not a folder. Choose another path, or remove it")
         return FolderTarget(place, relation, mark, overwrite)
+    try:
+        replaceable(Path(text), place)
+    except OSError as error:
+        raise not_written(Path(text), error) from error
     chosen = format if format is not None else output_format(place)
     if not isinstance(chosen, Csv | Parquet):
         raise OutputError(

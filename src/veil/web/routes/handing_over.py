@@ -17,7 +17,6 @@ from starlette.background import BackgroundTask
 from veil.api.release import Release
 from veil.plan.plan import ASK
 from veil.recipe.document import document_text
-from veil.report import PrivateKey
 from veil.tables import write
 from veil.web.draft import checked_recipe
 from veil.web.guard import REPORT_POLICY
@@ -132,6 +131,8 @@ class Signer(Body):
 @router.post("/releases/{id}/certificate", response_class=FileResponse)
 def signed(id: str, signer: Signer, session: InSession) -> FileResponse:
     """Return the certificate, signed: recipients can tell whom it is from."""
+    from veil.report import PrivateKey  # here, so that the workbench starts without it
+
     made = _signable(session, id)
     passphrase = None if signer.passphrase is None else signer.passphrase.get_secret_value()
     key = PrivateKey.of_pem(signer.key.get_secret_value().encode(), passphrase)
@@ -151,6 +152,8 @@ class Passphrase(Body):
 @router.post("/keys")
 def new_key(asked: Passphrase, session: InSession) -> dict[str, str]:
     """Draw a key to sign certificates with. It is told once, to whoever asks, and kept nowhere."""
+    from veil.report import PrivateKey
+
     key = PrivateKey.new()
     passphrase = None if asked.passphrase is None else asked.passphrase.get_secret_value()
     private, public = key.pem(passphrase)

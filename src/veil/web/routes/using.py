@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from veil.outcome.outcome import Outcome
-from veil.report.content.measured import Findings
 from veil.utility import Comparison, contingency, count_query
 from veil.web.jobs import Job
 from veil.web.problems import Refused, not_found
@@ -102,6 +101,8 @@ def associations(id: str, session: InSession) -> JobTold:
     made = _in_memory(session.release(id))
 
     def work(job: Job) -> dict[str, Any]:
+        from veil.report.content.measured import Findings  # here, so that the workbench starts without it
+
         job.tell("comparing pairs of columns", 0, 0, "")
         return plain(Findings(made.release.outcome, exact=True).associations)  # type: ignore[no-any-return]
 

@@ -1,6 +1,6 @@
 // Release: sign and hand over.
 
-import { attempt, post, run, running, state, stop, update } from "../server.js";
+import { attempt, change, loadRelease, post, run, running, state, stop, update } from "../server.js";
 import { copy, download, Heading, html, NotYet, number, Running, t, useState } from "../parts.js";
 
 function Findings() {
@@ -33,6 +33,69 @@ function SaveProject() {
       <button onClick=${() => attempt(() => download(`/project?table=${table}`, "project.veil"))}>${t("project.download")}</button></p></section>`;
 }
 
+function hand(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** Vouch for the release: a key of one's own signs the certificate. It is sent for that one signature, and kept nowhere. */
+function Sign({ stem, onSigned }) {
+  const [key, setKey] = useState(null);
+  const [passphrase, setPassphrase] = useState("");
+  const [told, setTold] = useState(null);
+  const choose = async (event) => { const [file] = event.target.files; setTold(null); setKey(file ? { name: file.name, text: await file.text() } : null); };
+  const make = () =>
+    attempt(async () => {
+      const made = await post("/keys", { passphrase: passphrase || null });
+      hand(new Blob([made.private], { type: "application/x-pem-file" }), "veil.key");
+      hand(new Blob([made.public], { type: "application/x-pem-file" }), "veil.key.pub");
+      setKey({ name: "veil.key", text: made.private });
+      setTold(t("sign.made", { fingerprint: made.fingerprint }));
+    });
+  const sign = () =>
+    attempt(async () => {
+      const answer = await fetch(`/api/v1/releases/${state.release.id}/certificate`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ key: key.text, passphrase: passphrase || null }) });
+      if (!answer.ok) throw new Error((await answer.json()).detail);
+      hand(await answer.blob(), `${stem}-certificate.json`);
+      onSigned(`${key.name}.pub`);
+      setTold(t("sign.done", { fingerprint: answer.headers.get("Veil-Key-Fingerprint") }));
+      setKey(null);
+      setPassphrase("");
+    });
+  const locked = key?.text.split("\n")[0].includes("ENCRYPTED");
+  return html`<section class="card sign"><h2>${t("sign")}</h2><p class="quiet">${t("sign.about")}</p>
+    <p class="row"><span class="button"><label>${t("sign.file")} <input class="hidden" type="file" onChange=${choose} /></label></span><span>${key ? key.name : html`<span class="quiet">${t("sign.nokey")}</span>`}</span>
+      <label>${t("sign.passphrase")} <input type="password" autocomplete="off" value=${passphrase} onInput=${(event) => setPassphrase(event.target.value)} /></label></p>
+    <p class="row"><button class="primary" disabled=${!key || !state.release.holds || (locked && !passphrase)} onClick=${sign}>${t("sign.go")}</button><button onClick=${make}>${t("sign.new")}</button></p>
+    <p role="status" class="fingerprint">${told}</p></section>`;
+}
+
+/** What becomes of suppressed rows: the same transformation, made again. */
+function Suppressed() {
+  const { search, suppressed } = state.release;
+  if (!search || !suppressed || state.release.outdated) return null;
+  const set = (value) =>
+    attempt(async () => {
+      await change(`${t("promises.rows")}: ${t(`suppressed.${value}`)}`, { suppressed_rows: value });
+      const made = await run("/releases", {});
+      const taken = search.is_optimum ? made : await run(`/releases/${made.release}/apply`, { levels: search.transformation });
+      await loadRelease(taken.release);
+    });
+  return html`<label>${t("release.suppressed", { number: number(suppressed) })} <select value=${state.plan.draft.suppressed_rows} disabled=${running("anonymize").length > 0} onChange=${(event) => set(event.target.value)}>${["blank", "drop"].map((each) => html`<option value=${each}>${t(`suppressed.${each}`)}</option>`)}</select></label>`;
+}
+
+/** What no program can check, ticked off by whoever publishes. */
+function Before() {
+  const [done, setDone] = useState([]);
+  const all = ["overlap", "text", "key", "concerns", "contact"];
+  return html`<section class="card before"><h2>${t("release.before")}</h2>
+    <ul class="checks">${all.map((each) => html`<li><label><input type="checkbox" checked=${done.includes(each)} onChange=${(event) => setDone(event.target.checked ? [...done, each] : done.filter((one) => one !== each))} /> ${t(`release.before.${each}`)}</label></li>`)}</ul>
+    <p role="status">${t(done.length === all.length ? "release.before.all" : "release.before.left", { number: number(all.length - done.length) })}</p></section>`;
+}
+
 /** What keeps not every promise is taken only under that name, and with a reason. */
 function Anyway() {
   const [reason, setReason] = useState("");
@@ -40,11 +103,7 @@ function Anyway() {
     attempt(async () => {
       const answer = await fetch(`/api/v1/releases/${state.release.id}/anyway`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ reason }) });
       if (!answer.ok) throw new Error((await answer.json()).detail);
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(await answer.blob());
-      link.download = "table-NOT-ANONYMOUS.csv";
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+      hand(await answer.blob(), "table-NOT-ANONYMOUS.csv");
     });
   return html`<section class="card bad anyway"><h2>${t("anyway")}</h2><p>${t("anyway.about")}</p>
     <p class="row"><label>${t("anyway.reason")} <input size="50" maxlength="1000" value=${reason} onInput=${(event) => setReason(event.target.value)} /></label>
@@ -54,7 +113,8 @@ function Anyway() {
 export default function Release({ needs }) {
   const [format, setFormat] = useState("csv");
   const [busy, setBusy] = useState(null);
-  const [shown, setShown] = useState(false);
+  const [shown, setShown] = useState(null);
+  const [signedBy, setSignedBy] = useState(null);
   if (needs) return html`<${Heading}>${t("step.release")}<//><${NotYet} step="search">${t("release.none")}<//>${state.table ? html`<${SaveProject} />` : null}`;
   const release = state.release;
   const take = (path) =>
@@ -67,7 +127,7 @@ export default function Release({ needs }) {
       }
     });
   const stem = release.name.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9._-]+/g, "-") || "table";
-  const command = `veil verify ${stem}-release.${format} --certificate ${stem}-certificate.json`;
+  const command = `veil verify ${stem}-release.${format} --certificate ${stem}-certificate.json${signedBy ? ` --signed-by ${signedBy}` : ""}`;
   const files = [["certificate", "release.certificate"], ["report.html", "release.report"], ["report.pdf", "release.pdf"], ["recipe", "release.recipe"], ["criteria.wp216", "release.wp216"], ["criteria.sp800-188", "release.sp800188"]];
   return html`<${Heading} intro=${t("intro.release")}>${t("step.release")}<//>
     ${release.outdated ? html`<p class="problem">⟳ ${t("outdated")}</p>` : null}
@@ -75,7 +135,8 @@ export default function Release({ needs }) {
     ${release.holds ? null : html`<${Anyway} />`}
     <${Concerns} />
     <section class="card"><h2>${t("release.take")}</h2>
-      <p class="row">
+      <p class="quiet">${t("release.order")}</p>
+      <p class="row"><${Suppressed} />
         <label>${t("release.format")} <select value=${format} onChange=${(event) => setFormat(event.target.value)}>${["csv", "parquet", "feather", "xlsx"].map((each) => html`<option value=${each}>${each}</option>`)}</select></label>
         <button class="primary" disabled=${!release.holds || busy} onClick=${() => take(`table.${format}`)}>${busy === `table.${format}` ? "…" : t("release.table")}</button>
         ${files.map(([path, name]) => html`<button disabled=${busy || (/^c/.test(path) && !release.holds)} onClick=${() => take(path)}>${busy === path ? "…" : t(name)}</button>`)}
@@ -83,11 +144,10 @@ export default function Release({ needs }) {
       <p>${t("release.check")}</p>
       <p class="row"><code>${command}</code><button onClick=${() => copy(command)}>${t("copy")}</button></p>
     </section>
+    <${Sign} key=${release.id} stem=${stem} onSigned=${setSignedBy} />
+    <${Before} />
     <${SaveProject} />
-    <section class="card"><h2>${t("release.before")}</h2>
-      <ul class="checks">${["overlap", "text", "key"].map((each) => html`<li><label><input type="checkbox" /> ${t(`release.before.${each}`)}</label></li>`)}</ul>
-    </section>
     <section class="card"><h2>${t("release.report")}</h2>
-      ${shown ? html`<iframe sandbox="" title=${t("release.report")} src=${`/api/v1/releases/${release.id}/report.html`}></iframe>` : html`<${Running} job=${running("report")[0]} onStop=${stop} /><button disabled=${running("report").length > 0} onClick=${() => attempt(async () => { await run(`/releases/${release.id}/report`, {}); setShown(true); })}>${t("release.show")}</button>`}
+      ${shown === release.id ? html`<iframe sandbox="" title=${t("release.report")} src=${`/api/v1/releases/${release.id}/report.html`}></iframe>` : html`<${Running} job=${running("report")[0]} onStop=${stop} /><button disabled=${running("report").length > 0} onClick=${() => attempt(async () => { await run(`/releases/${release.id}/report`, {}); setShown(release.id); })}>${t("release.show")}</button>`}
     </section>`;
 }

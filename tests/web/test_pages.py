@@ -249,6 +249,11 @@ def test_nothing_keeps_people_from_using_a_page(browser, address):
     for drawer in ("code", "jobs", "help"):
         page.set_viewport_size(DESKTOP)
         page.get_by_role("button", name=person.say(drawer), exact=True).click()
+        if drawer == "help":
+            look(drawer)
+            page.set_viewport_size(DESKTOP)
+            page.get_by_role("link", name="How it works", exact=True).click()
+            page.locator("article.doc h1").wait_for()
         look(drawer)
         page.keyboard.press("Escape")
     assert not found, "\n".join(found)
@@ -416,6 +421,191 @@ def test_masks_and_differential_privacy_are_on_the_same_pages(person):
     person.page.get_by_text("your record").wait_for()
     person.open("promises")
     person.page.locator(".budget li", has_text="epsilon = 1").first.wait_for()
+
+
+VISITS = "patient_id,age,sex,zip,job,ill,weight\n" + "".join(
+    f"P{i // 3:03},{20 + i % 40},{'fm'[i % 2]},{80_000 + i % 6},{('nurse', 'clerk', 'farmer', 'cook')[i % 4]},{'xyz'[i % 3]},{1 + i % 5}.5\n"
+    for i in range(120)
+)
+
+
+def test_roles_by_keys_with_a_weight_and_pseudonyms_whose_key_is_shown_once(person, tmp_path):
+    page = person.page
+    (tmp_path / "visits.csv").write_text(VISITS)
+    page.locator("input[type=file]").set_input_files(tmp_path / "visits.csv")
+    person.rows()
+    person.next("roles")
+    first = page.get_by_role("radiogroup", name=re.compile("^patient_id, Role"))
+    first.get_by_role("radio").first.focus()
+    page.keyboard.press("i")
+    first.locator("label.chosen", has_text="identifying").wait_for()
+    page.get_by_role("radiogroup", name=re.compile("^age, Role")).get_by_role("radio").first.focus()
+    for _ in range(3):
+        page.keyboard.press("Shift+ArrowDown")
+    page.get_by_text(person.say("roles.picked", number=4)).wait_for()
+    page.keyboard.press("q")
+    expect(page.locator("label.chosen", has_text="quasi-identifying")).to_have_count(4)
+    page.keyboard.press("Escape")
+    zip_ = page.get_by_role("radiogroup", name="zip, Role", exact=True)
+    assert "zip" in page.locator(f"#{zip_.get_attribute('aria-describedby')}").inner_text()
+    page.get_by_role("radiogroup", name=re.compile("^ill, Role")).get_by_role("radio").first.focus()
+    page.keyboard.press("s")
+    page.get_by_role("button", name=person.say("further", column="weight")).click()
+    page.get_by_label(person.say("further.weights")).check()
+    page.locator("tr", has_text="weight").locator(".tag").wait_for()
+    page.get_by_label(f"patient_id: {person.say('roles.treat')}").select_option("pseudonym")
+    page.get_by_label(person.say("key.with"), exact=False).check()
+    person.press("key.make")
+    key = page.locator("code.secret").inner_text()
+    assert re.fullmatch("[0-9a-f]{64}", key)
+    person.press("key.kept")
+    page.get_by_text(person.say("key.there")).wait_for()
+    assert key not in page.content()
+    page.reload()
+    person.heading("roles")
+    page.get_by_text(person.say("key.there")).wait_for()
+    assert key not in page.content()
+    # The plan is then about people, whose rows stay together under pseudonyms.
+    person.open("levels")
+    person.press("levels.propose", number=4)
+    person.next("promises")
+    page.locator("input[name=preset]").nth(2).click()
+    person.next("search")
+    person.press("search.go")
+    page.locator(".verdict").wait_for()
+    person.open("release")
+    page.locator(".card.good").wait_for()
+    table = download(person, "release.table", tmp_path).read_text()
+    shown = {line.split(",")[0] for line in table.splitlines()[1:]} - {"*", ""}
+    assert shown
+    assert all(re.fullmatch("[0-9a-f]{16}", each) for each in shown)
+
+
+def test_groups_of_values_are_made_by_keys_and_by_dragging(person, tmp_path):
+    page = person.page
+    (tmp_path / "visits.csv").write_text(VISITS)
+    page.locator("input[type=file]").set_input_files(tmp_path / "visits.csv")
+    person.rows()
+    person.next("roles")
+    page.get_by_role("radiogroup", name=re.compile("^job, Role")).get_by_role("radio").first.focus()
+    page.keyboard.press("q")
+    page.locator("label.chosen").wait_for()
+    person.open("levels")
+    assert page.locator(".proposals li").count() in (0, 2, 3)
+    page.get_by_label(person.say("levels.kind")).select_option("categories")
+
+    def item(name):
+        return page.locator(".tree li", has_text=re.compile(rf"\b{name}\b"))
+
+    item("nurse").wait_for()
+    page.get_by_label(person.say("tree.filter")).fill("nu")
+    expect(item("clerk")).to_have_count(0)
+    item("nurse").click()
+    page.get_by_label(person.say("tree.filter")).fill("")
+    item("nurse").focus()
+    page.keyboard.press("Insert")
+    rename = page.locator("input.rename")
+    expect(rename).to_be_focused()
+    page.keyboard.type("care")
+    page.keyboard.press("Enter")
+    item("care").wait_for()
+    # What has no group waits in the tray, and keeps the step from being done.
+    item("group").focus()
+    page.keyboard.press("Delete")
+    page.locator(".tray", has_text="3").wait_for()
+    page.locator("nav.columns", has_text=person.say("levels.uncovered", number=3)).wait_for()
+    item("cook").focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("Control+x")
+    item("care").focus()
+    page.keyboard.press("Control+v")
+    page.locator(".tray", has_text="2").wait_for()
+    item("clerk").drag_to(item("care"))
+    page.locator(".tray", has_text="1").wait_for()
+    page.get_by_label(person.say("levels.under")).select_option("care")
+    expect(page.locator(".tray")).to_have_count(0)
+    item("care").focus()
+    page.keyboard.press("F2")
+    expect(rename).to_be_focused()
+    page.keyboard.type("work")
+    page.keyboard.press("Enter")
+    item("work").wait_for()
+    page.get_by_label(person.say("levels.most"), exact=True).fill("0")
+    page.get_by_text(person.say("levels.between", least=0, most=0)).wait_for()
+    page.keyboard.press("Control+z")
+    page.get_by_text(person.say("levels.between", least=0, most=1)).wait_for()
+
+
+def test_a_hierarchy_file_that_misses_values_names_them_and_can_be_changed(person, tmp_path):
+    page = person.page
+    (tmp_path / "visits.csv").write_text(VISITS)
+    page.locator("input[type=file]").set_input_files(tmp_path / "visits.csv")
+    person.rows()
+    person.next("roles")
+    page.get_by_role("radiogroup", name=re.compile("^job, Role")).get_by_role("radio").first.focus()
+    page.keyboard.press("q")
+    page.locator("label.chosen").wait_for()
+    person.open("levels")
+    (tmp_path / "job.csv").write_text("nurse;care;*\nclerk;office;*\nfarmer;land;*\n")
+    page.locator("main input[type=file]").set_input_files(tmp_path / "job.csv")
+    missing = page.locator(".uncovered")
+    missing.wait_for()
+    assert "cook" in missing.inner_text()
+    missing.get_by_role("button", name=person.say("levels.own")).click()
+    missing.wait_for(state="detached")
+    person.press("levels.edit")
+    page.get_by_role("treeitem", name=re.compile("office")).wait_for()
+    page.locator("table.levels td", has_text="care").first.wait_for()
+
+
+def test_help_is_read_and_searched_offline_and_every_sign_opens_its_place(person):
+    page = person.page
+    page.keyboard.press("/")
+    find = page.get_by_label(person.say("help.find"))
+    find.fill("local suppression")
+    page.locator(".found a").first.click()
+    page.locator("article.doc h1").wait_for()
+    page.keyboard.press("Escape")
+    person.plan()
+    person.open("promises")
+    page.get_by_role("button", name=f"{person.say('about')} {person.say('model.KAnonymity')}").click()
+    page.get_by_role("link", name=person.say("info.more")).click()
+    page.locator("#doc-kanonymity").wait_for()
+    assert page.url.endswith("#promises")
+    page.locator(".standing").first.wait_for()
+    page.get_by_label(person.say("promises.add")).select_option("SampleUniqueness")
+    page.locator(".standing", has_text="⊂").wait_for()
+    page.get_by_role("button", name=person.say("help.all")).click()
+    page.get_by_role("link", name=person.say("help.api")).click()
+    page.get_by_role("heading", name="For programs").wait_for()
+    told = page.evaluate(f"{AXE}; axe.run(document, {{resultTypes: ['violations']}})")
+    assert [each["id"] for each in told["violations"]] == []
+
+
+def test_typing_errors_are_counted_and_the_grid_is_walked_by_keys(person, tmp_path):
+    page = person.page
+    lines = [f"{20 + i % 50 if i % 50 else 'n/a'},{i}" for i in range(250)]
+    (tmp_path / "typed.csv").write_text("age,number\n" + "\n".join(lines) + "\n")
+    page.locator("input[type=file]").set_input_files(tmp_path / "typed.csv")
+    person.rows()
+    told = page.locator(".mistakes li")
+    told.wait_for()
+    assert "5" in told.inner_text()
+    assert "1, 51, 101" in told.inner_text()
+    person.press("mistakes.show")
+    page.locator(".chips").wait_for()
+    expect(page.locator("table.grid tbody tr")).to_have_count(5)
+    page.locator(".chips button").click()
+    expect(page.locator("table.grid tbody tr")).to_have_count(100)
+    page.locator("table.grid tbody td").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.innerText") == "1"
+    page.keyboard.press("Control+End")
+    page.locator("table.grid tbody tr", has_text="249").wait_for()
+    person.press("mistakes.missing")
+    told.wait_for(state="detached")
+    expect(page.get_by_label(person.say("table.type", column="age"))).to_have_value("integer")
 
 
 def violations(person):

@@ -179,3 +179,19 @@ def test_weights_and_households_are_judged_before_and_after(client):
     assert after["household"]["households"] > 0
     # Whether the release is outdated is a matter of what is carried out, not of what is looked at.
     assert client.get(f"/api/v1/releases/{release}").json()["outdated"] is False
+
+
+def test_another_table_takes_away_what_was_said_of_columns_that_it_has_not(client):
+    client.change(
+        person="patient",
+        treatments={"patient": "pseudonym"},
+        weights="weight",
+        household="home",
+        response="ill",
+        linked={"region": "zip"},
+    )
+    client.open("age,ill\n" + "30,x\n40,y\n" * 5, "other.csv")
+    draft = client.get("/api/v1/plan").json()["draft"]
+    assert draft["roles"] == {"age": "quasi-identifying", "ill": "sensitive"}
+    assert (draft["person"], draft["treatments"], draft["linked"]) == ("ask", {}, {})
+    assert (draft["weights"], draft["household"], draft["response"]) == (None, None, "ill")

@@ -18,6 +18,8 @@ from veil.published.table import Published
 from veil.risk.grouping import check_columns, published_of, table_of
 from veil.verification.release import verify_model
 
+TWICE = "the same promise is asked for twice"
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -80,7 +82,7 @@ def consequences_among(models: Sequence[PrivacyModel]) -> Iterator[tuple[Step, .
         others = [model for other, model in enumerate(models) if other != at and other not in found]
         steps = implied(others, models[at]) if others else None
         if steps is not None:
-            found[at] = steps
+            found[at] = steps or (Step(TWICE, (models[at],), models[at], TWICE),)
     return iter([found.get(at, ()) for at in range(len(models))])
 
 

@@ -1,6 +1,7 @@
 """Rows in and out: dataframes and files become Arrow tables, and Arrow tables become what came in."""
 
 from veil.tables.formats import Csv, Excel, Feather, Format, Parquet, output_format
+from veil.tables.mistakes import Mistakes, find_mistakes
 from veil.tables.source import Source, read
 from veil.tables.text import canonical_text
 from veil.tables.writing import atomic, write
@@ -10,10 +11,12 @@ __all__ = [
     "Excel",
     "Feather",
     "Format",
+    "Mistakes",
     "Parquet",
     "Source",
     "atomic",
     "canonical_text",
+    "find_mistakes",
     "output_format",
     "read",
     "write",

@@ -30,6 +30,7 @@ from veil.plan.prepare import distinct_values
 from veil.risk import Proposal, Repeated, SingledOut, SinglingOut, find_repeats, propose_roles, singled_out
 from veil.tables import Csv, Format, Source
 from veil.tables.arrow import dictionary_encoded
+from veil.tables.mistakes import Mistakes, find_mistakes
 from veil.tables.profile import ColumnProfile
 from veil.web.draft import KEY_FILE, History
 from veil.web.jobs import Job
@@ -87,6 +88,11 @@ class OpenTable:
     def profile(self) -> tuple[ColumnProfile, ...]:
         """What its columns hold."""
         return veil.profile(self.arrow)
+
+    @functools.cached_property
+    def mistakes(self) -> tuple[Mistakes, ...]:
+        """Cells that keep columns from being numbers or dates."""
+        return find_mistakes(self.arrow)
 
     @functools.cached_property
     def proposals(self) -> tuple[Proposal, ...]:

@@ -88,7 +88,9 @@ function Drawer({ title, children }) {
 function Code() {
   const [tab, setTab] = useState("recipe");
   const [problem, setProblem] = useState(null);
+  const [text, setText] = useState(null); // what is being written, until it is taken
   const code = state.plan?.code;
+  useEffect(() => setText(null), [code?.recipe]);
   if (!code) return html`<${Drawer} title=${t("code")}><p>${state.plan?.problem ?? t("code.notyet")}</p><//>`;
   const take = async (event) => {
     if (event.target.value === code.recipe) return;
@@ -108,7 +110,7 @@ function Code() {
     </div>
     <div role="tabpanel" id="code" aria-labelledby=${`tab-${tab}`}>
       <p class="quiet">${t(`code.about.${tab}`)}</p>
-      <textarea spellcheck="false" aria-label=${t(`code.${tab}`)} readonly=${tab !== "recipe"} value=${code[tab]} onBlur=${take}></textarea>
+      <textarea spellcheck="false" aria-label=${t(`code.${tab}`)} readonly=${tab !== "recipe"} value=${tab === "recipe" ? text ?? code.recipe : code[tab]} onInput=${(event) => setText(event.target.value)} onBlur=${take}></textarea>
       <${Problem} message=${problem} />
       <button onClick=${() => copy(code[tab])}>${t("copy")}</button>
     </div>
@@ -208,7 +210,7 @@ async function speak(language) {
 }
 
 function keys(event) {
-  const writing = ["INPUT", "TEXTAREA", "SELECT"].includes(event.target.tagName) && event.target.type !== "radio" && event.target.type !== "checkbox";
+  const writing = ["INPUT", "TEXTAREA", "SELECT"].includes(event.target.tagName) && !["radio", "checkbox", "range"].includes(event.target.type);
   if (event.altKey && /^[1-9]$/.test(event.key)) go(STEPS[event.key - 1]);
   else if (event.key === "Escape" && state.drawer) update({ drawer: null });
   else if (event.key === "F6") around(event.shiftKey ? -1 : 1);

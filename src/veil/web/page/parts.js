@@ -1,9 +1,9 @@
 // Small parts that several pages share, and the words in which they speak.
 
-import { html, useEffect, useRef, useState } from "./vendor/preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact.js";
 import { state, update } from "./server.js";
 
-export { html, useEffect, useRef, useState };
+export { html, useEffect, useLayoutEffect, useRef, useState };
 
 /** The text of a name in the language of the reader; {name} is replaced. */
 export function t(name, values = {}) {
@@ -50,10 +50,10 @@ export function NotYet({ step, children }) {
 }
 
 /** Bars in the head of a column or under a level, with a text that says the same. */
-export function Spark({ bars, label }) {
+export function Spark({ bars, label, onPick }) {
   const most = Math.max(1, ...bars.map((bar) => bar.records));
   return html`<span class="spark" role="img" aria-label=${label}>
-    ${bars.map((bar) => html`<i style=${{ height: `${Math.max(6, (100 * bar.records) / most)}%` }}></i>`)}
+    ${bars.map((bar) => html`<i class=${onPick ? "pick" : ""} onClick=${onPick ? () => onPick(bar) : null} style=${{ height: `${Math.max(6, (100 * bar.records) / most)}%` }}></i>`)}
   </span>`;
 }
 
@@ -96,6 +96,13 @@ export function Info({ title, text, attacks, place }) {
           ${place ? html`<a href=${`#help:${place}`}>${t("info.more")}</a>` : null}</span>`
       : null}
   </span>`;
+}
+
+/** A field that keeps what is being typed or dragged, whatever is drawn anew meanwhile, until the value behind it changes. */
+export function Typed({ value, onTry, onTake, ...rest }) {
+  const [text, setText] = useState(null);
+  useEffect(() => setText(null), [value]);
+  return html`<input ...${rest} value=${text ?? value} onInput=${(event) => { setText(event.target.value); onTry?.(event.target.value); }} onChange=${(event) => onTake(event.target.value)} />`;
 }
 
 /** A heading that takes the focus when its page opens, so that a reader begins there. */

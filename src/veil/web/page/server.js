@@ -7,6 +7,7 @@ export const state = {
   plan: null, // what GET /plan has told
   table: null, // the table of the plan
   profile: null, // its profile
+  filters: null, // what the grid of the table is asked to show
   release: null, // the newest release
   jobs: new Map(), // by id, in the order in which they began
   drawer: null, // "code", "jobs" or "help"

@@ -1,6 +1,6 @@
 // Groups of values as a tree: dragged by their handles, cut and pasted, renamed; values without a group wait in a tray.
 
-import { html, number, Problem, t, useEffect, useRef, useState } from "./parts.js";
+import { html, number, Problem, t, useEffect, useLayoutEffect, useRef, useState } from "./parts.js";
 
 const MOST = 200; // values of a group that are shown at a time
 
@@ -37,16 +37,17 @@ const keyOf = (item) => JSON.stringify(item.value === undefined ? [item.path] : 
 
 /** The name of a group while it is changed: it has the focus as soon as it is there. */
 function Rename({ name, onTake, onLeave }) {
-  const input = useRef();
-  const left = useRef(false);
-  useEffect(() => { input.current.focus(); input.current.select(); }, []);
-  const take = () => { if (!left.current) { left.current = true; onTake(input.current.value.trim()); } };
+  const input = useRef(), left = useRef(false);
+  const [text, setText] = useState(name); // its own, as the rest may be drawn anew while somebody types
+  // Before anything can be typed elsewhere.
+  useLayoutEffect(() => { input.current.focus(); input.current.select(); }, []);
+  const take = (event) => { if (!left.current) { left.current = true; onTake(event.target.value.trim()); } };
   const key = (event) => {
     event.stopPropagation();
-    if (event.key === "Enter") take();
+    if (event.key === "Enter") take(event);
     if (event.key === "Escape") { left.current = true; onLeave(); }
   };
-  return html`<input class="rename" ref=${input} aria-label=${t("tree.rename", { name })} value=${name} maxlength="200" onKeyDown=${key} onBlur=${take} />`;
+  return html`<input class="rename" ref=${input} aria-label=${t("tree.rename", { name })} value=${text} maxlength="200" onInput=${(event) => setText(event.target.value)} onKeyDown=${key} onBlur=${take} />`;
 }
 
 export function Tree({ tree, tray, waiting, onChange }) {
@@ -206,7 +207,7 @@ export function Tree({ tree, tray, waiting, onChange }) {
             ? html`<span class="tick" aria-hidden="true">${chosen.has(row.value) ? "☑" : "☐"}</span> <span dir="auto">${row.value}</span>`
             : renaming === name
               ? html`<${Rename} name=${row.name} onTake=${(made) => { rename(row.path, made); }} onLeave=${() => { setRenaming(null); go(name); }} />`
-              : html`<b dir="auto">${row.path ? (row.open ? "▾ " : "▸ ") : "! "}${row.name}</b> ${row.path ? html`<span class="quiet">${number(row.count)}</span>` : null}`}
+              : html`<span aria-hidden="true">${row.path ? (row.open ? "▾ " : "▸ ") : "! "}</span><b dir="auto">${row.name}</b> ${row.path ? html`<span class="quiet">${number(row.count)}</span>` : null}`}
         </li>`;
       })}
     </ul>

@@ -183,7 +183,7 @@ def open_file(session: Session, path: Path, name: str, job: Job) -> dict[str, An
 def _opened(session: Session, table: OpenTable, job: Job) -> dict[str, Any]:
     """Look at a table that was opened, and let the plan be about it."""
     job.tell("looking at the columns", 0, 0, "")
-    _ = table.profile, table.proposals, table.repeated
+    _ = table.profile, table.proposals, table.repeated, table.mistakes
 
     def take() -> dict[str, Any]:
         with session.lock:
@@ -197,8 +197,14 @@ def _opened(session: Session, table: OpenTable, job: Job) -> dict[str, Any]:
 def _about(session: Session, table: OpenTable) -> dict[str, Any]:
     """Return the change by which the plan is about a table; what was decided of columns that it has too stays."""
     there, draft = set(table.arrow.column_names), session.history.draft
-    gone = {name: None for name in [*draft.roles, *draft.hierarchies, *draft.levels] if name not in there}
-    made = {"table": table.id, "roles": gone, "hierarchies": gone, "levels": gone, "treatments": gone}
+    decided = [*draft.roles, *draft.hierarchies, *draft.levels, *draft.treatments]
+    gone: dict[str, None] = {name: None for name in decided if name not in there}
+    made: dict[str, Any] = {"table": table.id}
+    made |= dict.fromkeys(("roles", "hierarchies", "levels", "treatments"), gone)
+    made["linked"] = {name: None for name, to in draft.linked.items() if not {name, to} <= there}
+    for what in ("weights", "household", "response"):
+        if getattr(draft, what) not in there:
+            made[what] = None
     if draft.person not in there and gone:  # who the rows of another table are about is asked anew
         made["person"] = ASK
     return made | {"models": [each for each in draft.models if each.get("attribute") in {None, *there}]}
@@ -219,12 +225,13 @@ def close(id: str, session: InSession) -> dict[str, Any]:
 
 @router.get("/{id}/profile")
 def profile(id: str, session: InSession) -> dict[str, Any]:
-    """Tell what the columns hold, and whether rows seem to be about the same people."""
+    """Tell what the columns hold, which cells seem to be mistakes, and whether rows are about the same people."""
     table = session.table(id)
     return {
         "rows": table.arrow.num_rows,
         "all_rows": table.rows,
         "columns": [each.to_dict() for each in table.profile],
+        "mistakes": [asdict(each) for each in table.mistakes],
         "repeated": [{**asdict(each), "said": str(each)} for each in table.repeated],
     }
 

@@ -1,7 +1,7 @@
 // Levels: for each quasi-identifier, how it may become coarser.
 
 import { attempt, catalogue, change, columnsOf, post, state } from "../server.js";
-import { go, Heading, html, NotYet, number, percent, Problem, Scrolling, Spark, t, under, useEffect, useState } from "../parts.js";
+import { go, Heading, html, NotYet, number, percent, Problem, Scrolling, Spark, t, Typed, under, useEffect, useState } from "../parts.js";
 import { Tree } from "../tree.js";
 import { Files, Uncovered, Written } from "../levels.js";
 
@@ -22,7 +22,7 @@ const ASKED = {
 function Parameter({ parameter, value, onTry, onChange }) {
   const schema = parameter.schema;
   const label = html`<span title=${parameter.about}>${t(`parameter.${parameter.name}`)}</span>`;
-  const field = (read, extra) => ({ ...extra, onInput: (event) => onTry(read(event.target.value)), onChange: (event) => onChange(read(event.target.value)) });
+  const field = (read) => ({ onTry: (text) => onTry(read(text)), onTake: (text) => onChange(read(text)) });
   if (schema.enum) {
     return html`<label>${label} <select value=${value ?? schema.default} onChange=${(event) => onChange(event.target.value)}>${schema.enum.map((each) => html`<option value=${each}>${each}</option>`)}</select></label>`;
   }
@@ -30,15 +30,15 @@ function Parameter({ parameter, value, onTry, onChange }) {
     return html`<label><input type="checkbox" checked=${value ?? schema.default ?? false} onChange=${(event) => onChange(event.target.checked)} /> ${label}</label>`;
   }
   if (schema.type === "integer" || schema.type === "number") {
-    return html`<label>${label} <input type="number" value=${value ?? schema.default ?? ""} ...${field((text) => (text === "" ? undefined : Number(text)))} /></label>`;
+    return html`<label>${label} <${Typed} type="number" value=${value ?? schema.default ?? ""} ...${field((text) => (text === "" ? undefined : Number(text)))} /></label>`;
   }
   if (schema.type === "array") {
     const read = (text) => text.split(",").map((each) => each.trim()).filter(Boolean).map((each) => (Number.isNaN(Number(each)) ? each : Number(each)));
     const shown = (value ?? schema.default ?? []).map((each) => (Array.isArray(each) ? each.map((one) => one.size ?? one).join(" ") : each?.size ?? each));
-    return html`<label>${label} <input value=${shown.join(", ")} ...${field(read)} /></label>`;
+    return html`<label>${label} <${Typed} value=${shown.join(", ")} ...${field(read)} /></label>`;
   }
   if (schema.type === "string") {
-    return html`<label>${label} <input value=${value ?? schema.default ?? ""} maxlength="50" size="6" ...${field((text) => text)} /></label>`;
+    return html`<label>${label} <${Typed} value=${value ?? schema.default ?? ""} maxlength="50" size="6" ...${field((text) => text)} /></label>`;
   }
   return null;
 }
@@ -54,7 +54,7 @@ function Ends({ builder, onTry, onChange }) {
     else delete made[end];
     take(made);
   };
-  return ["lower", "upper"].map((end) => html`<label>${t(`levels.${end}`)} <input type="number" value=${builder[end]?.coding ?? ""} onInput=${(event) => set(end, event.target.value, onTry)} onChange=${(event) => set(end, event.target.value, onChange)} /></label>`);
+  return ["lower", "upper"].map((end) => html`<label>${t(`levels.${end}`)} <${Typed} type="number" value=${builder[end]?.coding ?? ""} onTry=${(text) => set(end, text, onTry)} onTake=${(text) => set(end, text, onChange)} /></label>`);
 }
 
 /** Two or three hierarchies that suit a column, each with why. */
@@ -78,8 +78,8 @@ function Handles({ column, height, names }) {
   const bar = { left: `${(100 * low) / Math.max(1, height)}%`, width: `${(100 * (high - low)) / Math.max(1, height)}%` };
   return html`<fieldset class="handles"><legend>${t("levels.allowed")}: ${t("levels.between", { least: low, most: high })}</legend>
     <div class="line"><i style=${bar}></i>
-      <input type="range" class="least" aria-label=${t("levels.least")} aria-valuetext=${`${low} · ${names[low]}`} min="0" max=${height} step="1" value=${low} disabled=${!height} onChange=${(event) => put([Math.min(Number(event.target.value), high), high])} />
-      <input type="range" class="most" aria-label=${t("levels.most")} aria-valuetext=${`${high} · ${names[high]}`} min="0" max=${height} step="1" value=${high} disabled=${!height} onChange=${(event) => put([low, Math.max(Number(event.target.value), low)])} /></div>
+      <${Typed} type="range" class="least" aria-label=${t("levels.least")} aria-valuetext=${`${low} · ${names[low]}`} min="0" max=${height} step="1" value=${low} disabled=${!height} onTake=${(text) => put([Math.min(Number(text), high), high])} />
+      <${Typed} type="range" class="most" aria-label=${t("levels.most")} aria-valuetext=${`${high} · ${names[high]}`} min="0" max=${height} step="1" value=${high} disabled=${!height} onTake=${(text) => put([low, Math.max(Number(text), low)])} /></div>
   </fieldset>`;
 }
 
@@ -136,7 +136,7 @@ function Editor({ column, standing }) {
       ${(kind?.parameters ?? []).filter((each) => ASKED[builder.kind]?.includes(each.name)).map((each) => html`<${Parameter} key=${each.name} parameter=${each} value=${chosen[each.name]} onTry=${(value) => setTrial(with_(each.name, value))} onChange=${(value) => put(with_(each.name, value))} />`)}
       ${builder.kind === "intervals" ? html`<${Ends} builder=${chosen} onTry=${setTrial} onChange=${put} />` : null}
     </p>
-    <p class="quiet" lang="en">${kind?.definition}</p>
+    <p class="quiet" lang="en">${kind?.definition.replaceAll("`", "")}</p>
     ${decided && open ? html`<${Uncovered} column=${column} builder=${chosen} standing=${standing} put=${put} />` : null}
     ${builder.kind === "categories" ? html`<${Tree} tree=${chosen.tree} tray=${standing?.uncovered ?? []} waiting=${open} onChange=${(tree, words) => put({ ...chosen, tree }, words)} />` : null}
     ${builder.kind === "table" ? html`<p><button onClick=${group}>${t("levels.edit")}</button></p>` : null}

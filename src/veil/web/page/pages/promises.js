@@ -1,7 +1,7 @@
 // Promises: what must hold, and how much may be lost.
 
 import { ask, attempt, catalogue, change, columnsOf, follow, get, run, running, state, stop } from "../server.js";
-import { go, Heading, html, Info, NotYet, number, percent, Problem, Running, t, under, useEffect, useState } from "../parts.js";
+import { go, Heading, html, Info, NotYet, number, percent, Problem, Running, t, Typed, under, useEffect, useState } from "../parts.js";
 
 /** The models of a preset for the columns of this table: those of sensitive values once for each sensitive column. */
 const modelsOf = (preset) => [
@@ -19,18 +19,18 @@ function Field({ parameter, value, onChange }) {
   }
   if (name === "population") {
     const read = (text) => (text === "" ? undefined : /^\d+$/.test(text) ? Number(text) : text);
-    return html`<label>${label} <input list="regions-of-promises" value=${typeof value === "object" ? value?.region ?? value?.size ?? "" : value ?? ""} onChange=${(event) => onChange(read(event.target.value.trim()))} />
+    return html`<label>${label} <${Typed} list="regions-of-promises" value=${typeof value === "object" ? value?.region ?? value?.size ?? "" : value ?? ""} onTake=${(text) => onChange(read(text.trim()))} />
       <datalist id="regions-of-promises">${REGIONS.map((each) => html`<option value=${each}></option>`)}</datalist></label>`;
   }
   if (name === "subset") {
-    return html`<label>${label} <input size="28" placeholder="age >= 30 and sex = 'f'" value=${typeof value === "object" ? value?.query ?? "" : value ?? ""} onChange=${(event) => onChange(event.target.value.trim() || undefined)} /></label>`;
+    return html`<label>${label} <${Typed} size="28" placeholder="age >= 30 and sex = 'f'" value=${typeof value === "object" ? value?.query ?? "" : value ?? ""} onTake=${(text) => onChange(text.trim() || undefined)} /></label>`;
   }
   if (schema.type === "boolean") return html`<label><input type="checkbox" checked=${value ?? schema.default ?? false} onChange=${(event) => onChange(event.target.checked)} /> ${label}</label>`;
   if (schema.enum) return html`<label>${label} <select value=${value ?? schema.default} onChange=${(event) => onChange(event.target.value)}>${schema.enum.map((each) => html`<option value=${each}>${each}</option>`)}</select></label>`;
-  if (name === "epsilon" || name === "delta") return html`<label>${label} <input size="8" value=${value ?? ""} onChange=${(event) => onChange(event.target.value === "" ? undefined : Number.isFinite(Number(event.target.value)) ? Number(event.target.value) : event.target.value)} /></label>`;
+  if (name === "epsilon" || name === "delta") return html`<label>${label} <${Typed} size="8" value=${value ?? ""} onTake=${(text) => onChange(text === "" ? undefined : Number.isFinite(Number(text)) ? Number(text) : text)} /></label>`;
   if (schema.type === "integer" || schema.type === "number") {
-    return html`<label>${label} <input type="number" step=${schema.type === "integer" ? 1 : "any"} min=${schema.minimum ?? schema.exclusiveMinimum} max=${schema.maximum ?? schema.exclusiveMaximum}
-      value=${value ?? schema.default ?? ""} onChange=${(event) => onChange(event.target.value === "" ? undefined : Number(event.target.value))} /></label>`;
+    return html`<label>${label} <${Typed} type="number" step=${schema.type === "integer" ? 1 : "any"} min=${schema.minimum ?? schema.exclusiveMinimum} max=${schema.maximum ?? schema.exclusiveMaximum}
+      value=${value ?? schema.default ?? ""} onTake=${(text) => onChange(text === "" ? undefined : Number(text))} /></label>`;
   }
   return null;
 }
@@ -114,6 +114,25 @@ function Add({ models }) {
   </select></label>`;
 }
 
+/** Ask for something that takes a while, a moment after the last change; what nobody waits for any more is stopped. */
+function later(path, body, moment, take) {
+  let wanted = true, job = null;
+  const timer = setTimeout(async () => {
+    try {
+      job = await ask("POST", path, body);
+      const told = wanted ? await follow(job) : await stop(job);
+      if (wanted) take(told);
+    } catch {
+      // refused or stopped: what was asked for is not shown
+    }
+  }, moment);
+  return () => {
+    wanted = false;
+    clearTimeout(timer);
+    if (job && state.jobs.get(job.id)?.state === "running") stop(job);
+  };
+}
+
 /** Loss over k as a line, with the same figures in the table below. */
 function Curve({ points, now }) {
   const known = points.filter((each) => !each.problem).map((each) => ({ k: each.parameters["KAnonymity.k"], lost: 1 - each.utilities.granularity }));
@@ -139,13 +158,8 @@ function Estimate({ draft }) {
   useEffect(() => {
     setFound(null);
     if (!ready) return undefined;
-    let wanted = true, job = null;
-    const timer = setTimeout(() => attempt(async () => {
-      job = await ask("POST", "/frontier", { k: open ? [...new Set([...TRIED, now])].filter((k) => k <= state.table.rows) : [now] });
-      const told = await follow(job);
-      if (wanted) setFound(told.frontier.points);
-    }), 600);
-    return () => { wanted = false; clearTimeout(timer); if (job && state.jobs.get(job.id)?.state === "running") stop(job); };
+    const k = open ? [...new Set([...TRIED, now])].filter((each) => each <= state.table.rows) : [now];
+    return later("/frontier", { k }, 600, (told) => setFound(told.frontier.points));
   }, [state.plan.version, open, Boolean(ready)]);
   if (!ready) return null;
   const here = found?.find((each) => each.parameters["KAnonymity.k"] === now);
@@ -166,8 +180,8 @@ function Matters({ draft, quasi }) {
   const put = (words, made) => attempt(() => change(words, { quality: { ...quality, kind: "Loss", ...made } }));
   const weights = quality.weights ?? {};
   return html`<fieldset><legend>${t("matters.weights")}</legend><p class="quiet">${t("matters.about")}</p>
-      ${quasi.map((name) => html`<label class="slider"><span>${name}</span> <input type="range" min="0" max="1" step="0.1" value=${under(weights, name) ?? 0.5} onChange=${(event) => put(t("matters.changed", { column: name, value: event.target.value }), { weights: { ...weights, [name]: Number(event.target.value) } })} /> <output>${number(under(weights, name) ?? 0.5, 1)}</output></label>`)}</fieldset>
-    <label class="slider"><span>${t("matters.factor")}</span> <input type="range" min="0" max="1" step="0.05" value=${1 - (quality.factor ?? 0.5)} onChange=${(event) => put(t("matters.factor"), { factor: 1 - Number(event.target.value) })} /></label>`;
+      ${quasi.map((name) => html`<label class="slider"><span>${name}</span> <${Typed} type="range" min="0" max="1" step="0.1" value=${under(weights, name) ?? 0.5} onTake=${(text) => put(t("matters.changed", { column: name, value: text }), { weights: { ...weights, [name]: Number(text) } })} /> <output>${number(under(weights, name) ?? 0.5, 1)}</output></label>`)}</fieldset>
+    <label class="slider"><span>${t("matters.factor")}</span> <${Typed} type="range" min="0" max="1" step="0.05" value=${1 - (quality.factor ?? 0.5)} onTake=${(text) => put(t("matters.factor"), { factor: 1 - Number(text) })} /></label>`;
 }
 
 export default function Promises() {
@@ -186,11 +200,9 @@ export default function Promises() {
   }, [state.table?.id, quasi.join("\n"), sensitive.join("\n"), person]);
   const asked = JSON.stringify([quasi, state.plan?.draft.models, person, state.plan?.draft.knows]);
   useEffect(() => {
-    let wanted = true;
     setStanding(null);
     const complete = quasi.length && state.plan.draft.models.length && !state.plan.problem && !state.table.engine;
-    const timer = setTimeout(() => { if (complete) run("/plan/promises").then((told) => wanted && setStanding(told.promises), () => {}); }, 300);
-    return () => { wanted = false; clearTimeout(timer); };
+    return complete ? later("/plan/promises", {}, 300, (told) => setStanding(told.promises)) : undefined;
   }, [state.table?.id, asked, Boolean(state.plan?.problem)]);
   if (!quasi.length) return html`<${Heading}>${t("step.promises")}<//><${NotYet} step=${state.table ? "roles" : "table"}>${t(state.table ? "missing.no quasi-identifier" : "missing.no table")}<//>`;
   const draft = state.plan.draft;
@@ -221,7 +233,7 @@ export default function Promises() {
     ${draft.models.some((model) => model.kind === "SafePub") ? html`<${Budget} />` : null}
     <div class="sides equal">
       <section class="card"><h2>${t("promises.loss")}</h2>
-        <p><label>${t("promises.suppressed")} <input type="range" min="0" max="0.5" step="0.01" value=${draft.suppression_limit} onChange=${(event) => limit(Number(event.target.value))} /> <output>${percent(draft.suppression_limit)}</output></label></p>
+        <p><label>${t("promises.suppressed")} <${Typed} type="range" min="0" max="0.5" step="0.01" value=${draft.suppression_limit} onTake=${(text) => limit(Number(text))} /> <output>${percent(draft.suppression_limit)}</output></label></p>
         <p><label>${t("promises.rows")} <select value=${draft.suppressed_rows} onChange=${(event) => attempt(() => change(t("promises.rows"), { suppressed_rows: event.target.value }))}>
           ${["blank", "drop"].map((each) => html`<option value=${each}>${t(`suppressed.${each}`)}</option>`)}</select></label></p>
       </section>

@@ -1,7 +1,7 @@
 // Table: get the right table, with the right types.
 
 import { attempt, ask, change, follow, opened, post, run, running, state, stop, update } from "../server.js";
-import { go, Heading, html, number, percent, Problem, Running, Scrolling, Spark, t, useEffect, useState } from "../parts.js";
+import { go, Heading, html, number, percent, Problem, Running, Scrolling, Spark, t, useEffect, useRef, useState } from "../parts.js";
 
 const PAGE = 100;
 
@@ -138,18 +138,34 @@ function Understood() {
   return html`<section class="card" aria-label=${t("table.understood")}>
     <h2>${t("table.understood")}</h2>
     <${HowToRead} format=${format} onChange=${again} />
+    <${Mistakes} />
   </section>`;
+}
+
+/** Cells that keep a column from being numbers or dates: counted, with where the first ones are and what can be done. */
+function Mistakes() {
+  const [kept, setKept] = useState([]);
+  const found = (state.profile.mistakes ?? []).filter((each) => !kept.includes(each.column));
+  const asMissing = (each) => reread({ missing: [...new Set([...(state.table.format.missing ?? [""]), ...each.texts])], types: { ...state.table.format.types, [each.column]: each.type } });
+  return html`<ul class="mistakes">${found.map((each) => html`<li>
+    <p>! ${t(`mistakes.${each.type}`, { number: number(each.cells), column: each.column, rows: each.rows.map((row) => number(row)).join(", ") })} <span dir="auto" class="quiet">${each.texts.slice(0, 5).map((text) => text.slice(0, 40)).join(" · ")}${each.texts.length > 5 ? " …" : ""}</span></p>
+    <p class="row"><button onClick=${() => asMissing(each)} title=${t("mistakes.missing.about")}>${t("mistakes.missing")}</button>
+      <button onClick=${() => setKept([...kept, each.column])}>${t("mistakes.keep")}</button>
+      <button onClick=${() => update({ filters: [{ column: each.column, first: each.texts[0], last: each.texts[0] }] })}>${t("mistakes.show")}</button></p></li>`)}</ul>`;
 }
 
 const TYPES = ["string", "integer", "decimal", "float", "date", "timestamp", "boolean"];
 
-/** Read the file again with another type of a column. */
-const retype = (column, type) =>
+/** Read the file again, with some things otherwise. */
+const reread = (otherwise) =>
   attempt(async () => {
     const { separator, encoding, decimal, thousands, skip, header, missing, types } = state.table.format;
-    await run(`/tables/${state.table.id}/format`, { separator, encoding, decimal, thousands, skip, header, missing, types: { ...types, [column]: type } }, "PATCH");
+    await run(`/tables/${state.table.id}/format`, { separator, encoding, decimal, thousands, skip, header, missing, types, ...otherwise }, "PATCH");
     await opened();
   });
+
+/** Read the file again with another type of a column. */
+const retype = (column, type) => reread({ types: { ...state.table.format.types, [column]: type } });
 
 /** What a filter keeps, in words. */
 const range = (each) => (each.missing ? t("cell.missing") : each.first === each.last ? each.first : `${each.first} … ${each.last}`);
@@ -160,7 +176,7 @@ function Head({ column, sort, onSort, onFilter }) {
   const direction = sort.column !== column.name ? "none" : sort.descending ? "descending" : "ascending";
   return html`<th scope="col" aria-sort=${direction}>
     <button class="sort" onClick=${() => onSort(column.name)}>${column.name} <span aria-hidden="true">${{ none: "", ascending: "↑", descending: "↓" }[direction]}</span></button>
-    <${Spark} bars=${bars} label=${said} />
+    <${Spark} bars=${bars} label=${said} onPick=${(bar) => onFilter({ column: column.name, first: bar.first, last: bar.last })} />
     <span class="quiet">${state.table.format?.kind === "csv" && TYPES.includes(column.type)
       ? html`<select class="type" aria-label=${t("table.type", { column: column.name })} value=${column.type} onChange=${(event) => retype(column.name, event.target.value)}>${TYPES.map((each) => html`<option value=${each}>${t(`type.${each}`)}</option>`)}</select>`
       : t(`type.${column.type}`)} · ${t("table.distinct", { number: number(column.distinct) })}</span>
@@ -189,14 +205,37 @@ function Grid() {
   const total = page?.total ?? state.table.shown;
   const last = Math.max(0, Math.floor((total - 1) / PAGE) * PAGE);
   const filter = (list) => { setStart(0); setFilters(list); };
+  useEffect(() => { if (state.filters) { filter(state.filters); update({ filters: null }); } }, [state.filters]);
+  // One cell has the focus, and keys lead from one to the next, over the ends of pages too.
+  const [cell, setCell] = useState([0, 0]);
+  const grid = useRef();
+  const rows = page?.rows ?? [], columns = state.profile.columns.length;
+  const to = (row, column) => {
+    const next = [Math.max(0, Math.min(rows.length - 1, row)), Math.max(0, Math.min(columns - 1, column))];
+    setCell(next);
+    grid.current.querySelector(`tbody tr:nth-child(${next[0] + 1}) td:nth-child(${next[1] + 1})`)?.focus();
+  };
+  const key = (event) => {
+    const [row, column] = cell, far = event.ctrlKey || event.metaKey;
+    if (event.key === "ArrowDown") { if (row < rows.length - 1) to(row + 1, column); else if (start < last) { setStart(start + PAGE); to(0, column); } }
+    else if (event.key === "ArrowUp") { if (row > 0) to(row - 1, column); else if (start > 0) { setStart(start - PAGE); to(PAGE - 1, column); } }
+    else if (event.key === "ArrowRight") to(row, column + 1);
+    else if (event.key === "ArrowLeft") to(row, column - 1);
+    else if (event.key === "PageDown") setStart(Math.min(last, start + PAGE));
+    else if (event.key === "PageUp") setStart(Math.max(0, start - PAGE));
+    else if (event.key === "Home") { if (far) setStart(0); to(far ? 0 : row, 0); }
+    else if (event.key === "End") { if (far) setStart(last); to(far ? rows.length - 1 : row, columns - 1); }
+    else return;
+    event.preventDefault();
+  };
   return html`<div>
     <${Problem} message=${problem} />
     ${filters.length ? html`<p class="row chips" role="group" aria-label=${t("table.filter")}>${filters.map((each) => html`<button class="chip" aria-label=${`${t("remove")} ${each.column}: ${range(each)}`} onClick=${() => filter(filters.filter((one) => one !== each))}>${each.column}: ${range(each)} ×</button>`)}</p>` : null}
     <${Scrolling} label=${t("table.rows")}>
-      <table class="grid">
+      <table class="grid" role="grid" aria-rowcount=${total + 1} aria-colcount=${columns} ref=${grid}>
         <caption class="hidden">${state.table.name}</caption>
         <thead><tr>${state.profile.columns.map((column) => html`<${Head} column=${column} sort=${sort} onSort=${by} onFilter=${(each) => filter([...filters.filter((one) => one.column !== each.column), each])} />`)}</tr></thead>
-        <tbody>${page?.rows.map((row) => html`<tr>${row.map((cell) => html`<td dir="auto">${cell === null ? html`<span class="none">${t("cell.missing")}</span>` : cell.slice(0, 200)}</td>`)}</tr>`)}</tbody>
+        <tbody onKeyDown=${key}>${rows.map((row, at) => html`<tr aria-rowindex=${start + at + 2}>${row.map((text, index) => html`<td role="gridcell" dir="auto" tabindex=${cell[0] === at && cell[1] === index ? 0 : -1} onFocus=${() => setCell([at, index])}>${text === null ? html`<span class="none">${t("cell.missing")}</span>` : text.slice(0, 200)}</td>`)}</tr>`)}</tbody>
       </table>
     <//>
     <p class="row pager">
@@ -204,6 +243,7 @@ function Grid() {
       <button disabled=${start === 0} onClick=${() => setStart(start - PAGE)} aria-label=${t("pager.previous")}>←</button>
       <span>${t("pager", { first: number(start + 1), last: number(Math.min(start + PAGE, total)), total: number(total) })}</span>
       <button disabled=${start >= last} onClick=${() => setStart(start + PAGE)} aria-label=${t("pager.next")}>→</button>
+      ${last ? html`<label>${t("pager.jump")} <input type="number" min="1" max=${total} value=${start + 1} onChange=${(event) => setStart(Math.min(last, Math.max(0, Math.floor((Number(event.target.value) - 1) / PAGE) * PAGE)))} /></label>` : null}
       <button disabled=${start >= last} onClick=${() => setStart(last)} aria-label=${t("pager.last")}>⇥</button>
     </p>
   </div>`;

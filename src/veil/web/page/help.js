@@ -28,7 +28,7 @@ function Document({ place }) {
   }, [place.page]);
   useEffect(() => {
     if (page?.name !== place.page) return shown.current.replaceChildren();
-    // Parsed, not assigned: a script in it would be nobody's.
+    // Parsed, not assigned as markup: no script in what is parsed ever runs.
     shown.current.replaceChildren(...new DOMParser().parseFromString(page.html, "text/html").body.childNodes);
     const target = place.anchor ? shown.current.querySelector(`#${CSS.escape(`doc-${place.anchor}`)}`) : null;
     if (target) target.scrollIntoView();

@@ -139,7 +139,9 @@ def test_the_command_tells_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert {each.name for each in tmp_path.iterdir()} == {"people.csv", "recipe.yaml"}
     recipe = yaml.safe_load((tmp_path / "recipe.yaml").read_text())
     for each in told["alternatives"]:
-        (tmp_path / "again.yaml").write_text(json.dumps({**recipe, **each["recipe"], "output": "release.csv", "overwrite": True}))
+        (tmp_path / "again.yaml").write_text(
+            json.dumps({**recipe, **each["recipe"], "output": "release.csv", "overwrite": True})
+        )
         again = json.loads(command("anonymize", "again.yaml", "--json").out)
         assert again["suppressed"] == each["suppressed"], each["what"]
 

@@ -66,7 +66,9 @@ def test_a_german_export_is_understood_from_one_suggestion_to_the_next(folder: P
         cost = "k.A." if i % 40 == 7 else f"{1 + i % 9}.{100 + i},{i % 90 + 10}"
         stay, weight = 999 if i % 50 == 3 else 1 + i % 20, f"{60 + i % 30},{i % 10}"
         came = f"2024-03-{1 + i % 28:02}" if i % 30 == 5 else f"{1 + i % 28:02}.05.2024"
-        lines.append(f"{1000 + i // 2};{born};{plz};{cost};{weight};{stay};{came};{'Tel. 0221 123456' if i % 9 == 0 else ''}")
+        lines.append(
+            f"{1000 + i // 2};{born};{plz};{cost};{weight};{stay};{came};{'Tel. 0221 123456' if i % 9 == 0 else ''}"
+        )
     (folder / "export.csv").write_text("\r\n".join(lines), encoding="cp1252")
     ran = veil("identify", "export.csv")
     assert "--format csv:encoding=cp1252" in ran.err

@@ -124,7 +124,9 @@ def test_everything_that_is_declared_has_a_translation() -> None:
                 said += [text for each in parameters(kind) for text in (each.about, each.values)]
             told = [text.replace("`", "") for text in said if text]
             left |= {text for text in told if words.of(text) == text}
-    assert {text for text in left if not re.fullmatch(r"\w+(, \w+)*", text)} == set()  # choices stay as they are
+    assert {
+        text for text in left if not re.fullmatch(r"\w+(, \w+)*", text)
+    } == set()  # choices stay as they are
 
 
 def test_holes_are_filled_and_nothing_else_is_invented() -> None:
@@ -172,6 +174,4 @@ def test_pages_say_which_language_they_are_in(tmp_path: Path) -> None:
 def test_a_translation_does_not_eat_another_sentence() -> None:
     words = Words("de")
     section = Section("x", "Summary", (Text("level of each column, instead of a search"),))
-    assert texts(words.of_sections([section])[0].blocks) == [
-        "level of each column, instead of a search"
-    ]
+    assert texts(words.of_sections([section])[0].blocks) == ["level of each column, instead of a search"]

@@ -98,7 +98,10 @@ def test_people_who_lose_a_row_are_counted() -> None:
         ),  # all of them show flu
         (AlphaKAnonymity("dx", 0.9, 1), "(0.9, 1)-anonymity of 'dx', counting people: alpha = 1, k = 2"),
         (TCloseness("dx", 0.5), "0.5-closeness of 'dx' (equal distance), counting people: t = 1"),
-        (TCloseness("dx", 0.5, "ordered"), "0.5-closeness of 'dx' (ordered distance), counting people: t = 0.57"),
+        (
+            TCloseness("dx", 0.5, "ordered"),
+            "0.5-closeness of 'dx' (ordered distance), counting people: t = 0.57",
+        ),
         (EntropyLDiversity("dx", 1.1, "grassberger"), "somebody shows two values of 'dx'"),
     ],
 )

@@ -119,7 +119,9 @@ class Advice:
             lines.append(f"Little is left of {', '.join(self.poor)}.")
         if self.costs:
             name, gain = next(iter(self.costs.items()))
-            lines.append(f"{name} costs most: without it, the other columns would keep {gain:.1%} more on average.")
+            lines.append(
+                f"{name} costs most: without it, the other columns would keep {gain:.1%} more on average."
+            )
         lines += ["  ".join(row) for row in self.rows()]
         return "\n".join(lines)
 
@@ -327,7 +329,6 @@ class _Advisor:
 
 def _in_a_recipe(changes: dict[str, Any]) -> dict[str, Any]:
     """Spell what is different as the fields of a recipe."""
-
 
     def spelled(value: Any) -> Any:
         if isinstance(value, tuple):

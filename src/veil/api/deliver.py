@@ -66,14 +66,16 @@ def rows_beside(outcome: Outcome, rows: int) -> Any:
     if outcome.is_condensed:
         refuse_key()
     if outcome.tables or outcome.statement is not None:
-        raise PlanError(
-            "`beside` shows one table whose rows stay rows; for this release, see `release.key`"
-        )
+        raise PlanError("`beside` shows one table whose rows stay rows; for this release, see `release.key`")
     places = outcome.origins[:rows]
     before, after = outcome.original.take(pa.array(places)), outcome.table.slice(0, rows)
     columns: dict[str, Any] = {"row": pa.array(places)}
     for name in dict.fromkeys([*before.column_names, *after.column_names]):
-        there = {when: table[name] for when, table in (("before", before), ("after", after)) if name in table.column_names}
+        there = {
+            when: table[name]
+            for when, table in (("before", before), ("after", after))
+            if name in table.column_names
+        }
         if len(there) == 2 and there["before"].to_pylist() == there["after"].to_pylist():
             columns[name] = there["after"]
             continue

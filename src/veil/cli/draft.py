@@ -40,7 +40,9 @@ def draft(
     for note in misread:
         yield from _comment(f"Note: {note}.")
     if meant is not None:
-        yield from _comment("If that is so, take this line instead, and draft the recipe again with that --format:")
+        yield from _comment(
+            "If that is so, take this line instead, and draft the recipe again with that --format:"
+        )
         yield from _comment(_entry("input", _input(path, meant)))
     yield _entry("output", f"release{''.join(file.suffixes[-2:])}")
     yield ""

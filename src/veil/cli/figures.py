@@ -58,7 +58,9 @@ def advice(console: Console, found: Advice) -> None:
         for number, each in enumerate((found.released, *found.alternatives))
     ]
     headings = ("", "release", "kept", *shown, "suppressed")
-    console.print(show.table("How much of each column is kept", headings, rows, right=range(2, len(headings))))
+    console.print(
+        show.table("How much of each column is kept", headings, rows, right=range(2, len(headings)))
+    )
     if len(shown) < len(kept):
         console.print(Text(f"Shown are the {len(shown)} columns that keep least; --json has all of them."))
     console.print(Text("In the recipe, with `veil anonymize` afterwards:"))
@@ -182,7 +184,9 @@ def roles(
         )
     else:
         console.print(
-            Text("No column looks like something others could know about a person. Name those that are: --qi COLUMN=auto")
+            Text(
+                "No column looks like something others could know about a person. Name those that are: --qi COLUMN=auto"
+            )
         )
 
 

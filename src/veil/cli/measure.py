@@ -276,7 +276,9 @@ def identify(
         failures.say(f"To read the file that way: --format {shlex.quote(grammar.spell_format(meant))}")
     if recipe is not None:
         with Together() as together, together.making(recipe) as path:
-            lines = draft(table, file, given, proposed, repeated, recipe.parent, misread=misread.notes, meant=meant)
+            lines = draft(
+                table, file, given, proposed, repeated, recipe.parent, misread=misread.notes, meant=meant
+            )
             path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         if not telling.json:
             show.files(show.output(), [("draft of a recipe", recipe)])

@@ -99,7 +99,8 @@ class Dates(Builder):
     bottom: Annotated[Moment | None, Field(description="earlier dates are coded")] = None
     top: Annotated[Moment | None, Field(description="dates from here on are coded")] = None
     format: Annotated[
-        str | tuple[str, ...] | None, Field(description="how text columns write dates; several ways as a list")
+        str | tuple[str, ...] | None,
+        Field(description="how text columns write dates; several ways as a list"),
     ] = None
     root: Annotated[bool, Field(description="whether to add a last level `*`")] = False
     kind: Literal["dates"] = Field(default="dates", repr=False, kw_only=True)
@@ -280,7 +281,9 @@ def forms_of(texts: Sequence[str]) -> tuple[str, ...] | None:
     if not 1 < len(alike) <= _SEVERAL:
         return None
     forms = [
-        "%Y-%m-%d" if all(_ISO_DAY.fullmatch(text) and _fits(text, "%Y-%m-%d") for text in same) else form_of(same)
+        "%Y-%m-%d"
+        if all(_ISO_DAY.fullmatch(text) and _fits(text, "%Y-%m-%d") for text in same)
+        else form_of(same)
         for same in alike.values()
     ]
     return None if None in forms else tuple(form for form in forms if form)

@@ -78,7 +78,9 @@ def _verify_cells(stacked: Stacked, name: str, made: TableOut, hidden: NDArray[n
         treated = column in plan.quasi_identifiers or column in plan.identifying
         if not treated and not _same(before[column], cells.take(kept)):
             wrong.append(f"{column!r} differs")
-    promise = f"table {name!r} shows nothing of suppressed people, and otherwise keeps what is not generalized"
+    promise = (
+        f"table {name!r} shows nothing of suppressed people, and otherwise keeps what is not generalized"
+    )
     return Finding(promise, not wrong, "; ".join(wrong) or plural(made.table.num_rows, "row"))
 
 

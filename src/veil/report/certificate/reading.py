@@ -64,10 +64,18 @@ def _forms(released: Source, column: pa.ChunkedArray, kind: str) -> Iterator[pa.
             plain = column
     yield plain
     format = released.format
-    if kind == "number" and kind_of(plain.type) == "text" and isinstance(format, Csv) and format.decimal == ".":
+    if (
+        kind == "number"
+        and kind_of(plain.type) == "text"
+        and isinstance(format, Csv)
+        and format.decimal == "."
+    ):
         # Nobody who gets a file need know which decimal mark it was written with: the digest tells.
         try:
-            yield _numbers(column.cast(pa.string()), dataclasses.replace(format, separator=";", decimal=",", thousands=None))
+            yield _numbers(
+                column.cast(pa.string()),
+                dataclasses.replace(format, separator=";", decimal=",", thousands=None),
+            )
         except (pa.ArrowException, ValueError):
             return
     tells_empty = not isinstance(format, Excel) and not (isinstance(format, Csv) and format.quote is None)

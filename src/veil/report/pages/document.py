@@ -372,9 +372,7 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
     if facts["asked"]["steps"]:
         text = "Every method checks on its own output what it promises. What does not hold is never released."
         if not rows:
-            return (
-                Text("The methods give no guarantee: they make an attack harder, and say by how much."),
-            )
+            return (Text("The methods give no guarantee: they make an attack harder, and say by how much."),)
     if facts["output"]["sha256"] is None:
         text += (
             " An engine holds the table. When it writes the release, what it has written is checked again, and put in "

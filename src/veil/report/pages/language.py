@@ -77,7 +77,9 @@ class Words:
         ("age, 'sex' und 'zip' und 3 weitere", 'Rounding, dann Shuffling')
         """
         text = _MORE.sub(lambda found: f" {self.of('and')} {found[1]} {self.of('more')}", text)
-        return _JOIN.sub(lambda found: found[0].replace(found[1] or found[2], self.of(found[1] or found[2])), text)
+        return _JOIN.sub(
+            lambda found: found[0].replace(found[1] or found[2], self.of(found[1] or found[2])), text
+        )
 
     def _numbers(self, text: str) -> str:
         """Write numbers as the language does: where English has a comma, German has a point, and the other way round."""

@@ -174,7 +174,11 @@ class _Page:
         blocks = list(_unfolded(section.blocks))
         for block, below in zip(blocks, [*blocks[1:], None], strict=True):
             found = self.block(block)
-            if isinstance(block, Text) and isinstance(below, Grid | Picture) and getattr(made[-1], "keepWithNext", False):
+            if (
+                isinstance(block, Text)
+                and isinstance(below, Grid | Picture)
+                and getattr(made[-1], "keepWithNext", False)
+            ):
                 found[0].keepWithNext = True  # a heading and a line alone say nothing at the end of a page
             if isinstance(block, Picture):
                 # Headings stay with what they head; the layout does not see to that before pictures.

@@ -71,7 +71,13 @@ def detect_identifiers(
         by_name = match_name(name, COLUMN_NAMES)
         if is_person_number(name) is not None and (by_name is None or by_name[0] == "identifier"):
             found.append(
-                Identifier(name, "identifier", "name", 1.0, "the column name suggests a number that tells people apart")
+                Identifier(
+                    name,
+                    "identifier",
+                    "name",
+                    1.0,
+                    "the column name suggests a number that tells people apart",
+                )
             )
         elif by_name is not None:
             category, likeness, word = by_name

@@ -169,7 +169,10 @@ def _evidence(
         reason = f"{codes:.0%} of {len(values):,} distinct values look like diagnosis codes"
         spoken["sensitive"].append((codes, reason))
     return {
-        role: (max(reasons)[0], list(dict.fromkeys(reason for _, reason in sorted(reasons, key=lambda each: -each[0]))))
+        role: (
+            max(reasons)[0],
+            list(dict.fromkeys(reason for _, reason in sorted(reasons, key=lambda each: -each[0]))),
+        )
         for role, reasons in spoken.items()
         if reasons
     }

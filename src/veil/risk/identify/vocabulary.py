@@ -263,7 +263,9 @@ _PEOPLE = "|".join(
 _SHORT = "pat|pt|prob|proband|subj|usubj|cust|emp|empl|kd|kund|mitgl|vers|tn|schuel|stud|pers|versich"
 """Abbreviations of these, which mean a person only with one of the following behind them."""
 _NUMBER = "id|ids|no|nr|num|number|numbers|nummer|key|code|kennung|identifier|ident|pseudonym|hash|uid|uuid|guid|ref"
-_PERSON_NUMBER = re.compile(rf"(?:{_PEOPLE}|{_SHORT})s?(?:{_NUMBER})|p?id|pseudonym|matrikelnummer|username|login")
+_PERSON_NUMBER = re.compile(
+    rf"(?:{_PEOPLE}|{_SHORT})s?(?:{_NUMBER})|p?id|pseudonym|matrikelnummer|username|login"
+)
 _PERSON = re.compile(rf"(?:{_PEOPLE})")
 
 

@@ -60,7 +60,9 @@ def _ragged_error(found: int, line: int, width: int, title: bool, format: Csv, p
     # What was said about the file already has to be said again.
     told = {} if (format.encoding or "utf-8") in ("utf-8", "utf8") else {"encoding": format.encoding}
     skip: Words = (
-        (". If the lines above are a title, say ", Say("format", "Csv", **told, skip=line - 1)) if title else ()
+        (". If the lines above are a title, say ", Say("format", "Csv", **told, skip=line - 1))
+        if title
+        else ()
     )
     return InputError(
         f"{path}, line {line}: {found} {'field' if found == 1 else 'fields'}, where {expected} (separator "

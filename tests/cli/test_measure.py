@@ -196,8 +196,21 @@ def test_utility_needs_the_key_of_a_release_in_random_order(
 ) -> None:
     kept = tmp_path_factory.mktemp("kept") / "key.csv"
     write(patients(300).drop_columns(["name"]), folder / "many.csv")
-    plan = shlex.split("--qi age=intervals:10,20 --qi sex=suppression --others keep --model k-anonymity:5 --order random")
-    made = veil("anonymize", "many.csv", "-o", "out.csv", *plan, "--suppression-limit", "0.1", "--key", str(kept), "-q")
+    plan = shlex.split(
+        "--qi age=intervals:10,20 --qi sex=suppression --others keep --model k-anonymity:5 --order random"
+    )
+    made = veil(
+        "anonymize",
+        "many.csv",
+        "-o",
+        "out.csv",
+        *plan,
+        "--suppression-limit",
+        "0.1",
+        "--key",
+        str(kept),
+        "-q",
+    )
     assert made.code == 0, made.err
     changed = ("--qi", "age=intervals:10,20", "--qi", "sex=suppression")
     refused = veil("utility", "many.csv", "out.csv", *changed)

@@ -192,12 +192,16 @@ Engine = Annotated[
 Memory = Annotated[
     str | None,
     typer.Option(
-        metavar="SIZE", help="How much memory DuckDB may use, such as 2GB. Default: half of what is free.", rich_help_panel=RUNNING
+        metavar="SIZE",
+        help="How much memory DuckDB may use, such as 2GB. Default: half of what is free.",
+        rich_help_panel=RUNNING,
     ),
 ]
 Temporary = Annotated[
     Path | None,
-    typer.Option(metavar="FOLDER", help="Where DuckDB puts what does not fit into it.", rich_help_panel=RUNNING),
+    typer.Option(
+        metavar="FOLDER", help="Where DuckDB puts what does not fit into it.", rich_help_panel=RUNNING
+    ),
 ]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=RUNNING)

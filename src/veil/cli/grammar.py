@@ -353,7 +353,7 @@ def _parameter(cls: type[Any], name: str, text: str) -> Any:
 
 
 def _annotation(cls: type[Any], parameter: str) -> Any:
-    return cls.__pydantic_fields__[parameter].annotation  # type: ignore[attr-defined]
+    return cls.__pydantic_fields__[parameter].annotation
 
 
 def _kinds(cls: type[Any], parameter: str) -> set[Any]:

@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field
 
 from veil.base.declare import declared
@@ -23,6 +24,7 @@ from veil.hierarchies._intervals import Intervals
 from veil.hierarchies._priority import Priority
 from veil.hierarchies._redaction import Redaction
 from veil.hierarchies.hierarchy import Hierarchy
+from veil.tables.columns import is_text
 from veil.tables.text import canonical_text
 
 Proposal = Suppression | Intervals | Dates | Redaction | Priority
@@ -122,8 +124,11 @@ def propose(values: pa.Array, column: str = "", *, few: int = 5) -> Proposal:
 
 
 def _nice_intervals(known: pa.Array, column: str) -> Proposal:
-    if pa.types.is_floating(known.type) and not all(map(_finite, known.to_pylist())):
+    if pa.types.is_floating(known.type) and not pc.all(pc.is_finite(known), min_count=0).as_py():
         return Priority()
+    if not is_text(known.type):  # of which the two ends are enough
+        ends = pc.min_max(known)
+        known = pa.array([ends["min"].as_py(), ends["max"].as_py()], known.type)
     axis, numerators, denominator = positions(known, column)
     span = Fraction(max(numerators) - min(numerators), denominator)
     width = _nice(span / _INTERVALS)
@@ -149,10 +154,6 @@ def _number(exact: Fraction) -> int | Decimal:
     if exact.denominator == 1:
         return int(exact)
     return Decimal(exact.numerator) / Decimal(exact.denominator)
-
-
-def _finite(value: float) -> bool:
-    return value - value == 0
 
 
 def _is_date(text: str) -> bool:

@@ -166,17 +166,22 @@ def _numbers(texts: Sequence[str], column: str) -> tuple[list[int], int]:
 
 
 def _plain_numbers(texts: Sequence[str]) -> tuple[list[int], int] | None:
-    """Read digits with at most one point between them, all at once; None if a text is something else, or long."""
+    """Read digits with at most one point between them, all at once; None if a text is something else, or very long."""
     array = pa.array(texts, pa.string())
-    if not pc.all(pc.match_substring_regex(array, r"^-?[0-9]+(\.[0-9]+)?$"), min_count=0).as_py():
+    if not pc.all(
+        pc.match_substring_regex(array, r"^-?[0-9]{1,1000}(\.[0-9]{1,1000})?$"), min_count=0
+    ).as_py():
         return None
     point = pc.find_substring(array, ".").to_numpy(zero_copy_only=False)
     lengths = pc.utf8_length(array).to_numpy(zero_copy_only=False)
     places = np.where(point < 0, 0, lengths - point - 1)
     most = int(places.max(initial=0))
+    digits = pc.replace_substring(array, ".", "")
     if int((lengths - places).max(initial=0)) + most > _DIGITS:
-        return None
-    whole = pc.replace_substring(array, ".", "").cast(pa.int64()).to_numpy(zero_copy_only=False)
+        tens = [10**lacking for lacking in range(most + 1)]
+        lacking = (most - places).tolist()
+        return [int(each) * tens[at] for each, at in zip(digits.to_pylist(), lacking, strict=True)], 10**most
+    whole = digits.cast(pa.int64()).to_numpy(zero_copy_only=False)
     return (whole * 10 ** (most - places).astype(np.int64)).tolist(), 10**most
 
 

@@ -17,8 +17,27 @@ _MARKS = {
     r"^-?[0-9]{1,3}(,[0-9]{3})*(\.[0-9]+)?$": ("16,092.04", {"thousands": ","}),
 }
 _NO_ANSWER = frozenset(
-    ("k.a.", "k. a.", "ka", "keine angabe", "unbekannt", "weiss nicht", "weiß nicht", "unknown", "not known")
-    + ("n/a", "na", "n.a.", "missing", "null", "nan", "no answer", "refused", "don't know", "?")
+    [
+        "k.a.",
+        "k. a.",
+        "ka",
+        "keine angabe",
+        "unbekannt",
+        "weiss nicht",
+        "weiß nicht",
+        "unknown",
+        "not known",
+        "n/a",
+        "na",
+        "n.a.",
+        "missing",
+        "null",
+        "nan",
+        "no answer",
+        "refused",
+        "don't know",
+        "?",
+    ]
 )
 _NUMBERS_FOR_NONE = (-999, -998, -997, -99, -98, -97, -9, -8, -7, -1, 99, 98, 97, 999, 998, 997, 9999)
 _FEW = 3  # codes that are worth a name
@@ -32,11 +51,11 @@ class Misread(NamedTuple):
 
 
 def find_misread(table: pa.Table, format: Format | None) -> Misread:
-    """Find what seems to be read otherwise than it is meant, and the format that would read it.
+    r"""Find what seems to be read otherwise than it is meant, and the format that would read it.
 
     >>> some = pa.table({"cost": ["16.092,04", "7,50", "k.A."], "v": [1, 5, -9]})
     >>> found = find_misread(some, Csv(separator=";"))
-    >>> print(*found.notes, sep="\\n")
+    >>> print(*found.notes, sep="\n")
     column 'cost' is read as text: its numbers look like 16.092,04
     column 'cost' holds 'k.A.', which looks like a code for a missing value
     column 'v' holds -9, which looks like a code for a missing value

@@ -78,9 +78,7 @@ def risk(
     ] = None,
     recipe: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Take columns, table and format from this recipe unless given."
-        ),
+        typer.Option(metavar="FILE", help="Take columns, table and format from this recipe unless given."),
     ] = None,
     population: Annotated[
         str | None,

@@ -70,9 +70,7 @@ def check(
         Path | None,
         typer.Option(metavar="POLICY", help="The policy that the data came under: it must not be widened."),
     ] = None,
-    allow_secrets: Annotated[
-        bool, typer.Option("--allow-secrets", help="Accept keys in a policy.")
-    ] = False,
+    allow_secrets: Annotated[bool, typer.Option("--allow-secrets", help="Accept keys in a policy.")] = False,
     json: Json = False,
 ) -> None:
     """Find what is wrong with policies, each with the path of the element.

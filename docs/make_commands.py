@@ -26,7 +26,7 @@ Made from the commands by `docs/make_commands.py`. `veil COMMAND --help` shows t
 | 2 | wrong input: a table, a recipe or an option |
 | 3 | no promise is broken, but not every one could be checked |
 | 4 | no solution: nothing keeps all promises |
-| 70 | a mistake in Veil itself; please report it |
+| 70 | a bug in Veil; please report it |
 | 130 | stopped by Ctrl-C |
 """
 

@@ -18,7 +18,10 @@ PAGES = ("README.md", "docs/how-to.md")
 
 
 def test_commands_run_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kept").mkdir()
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
     write(patients(300), "patients.csv")
     Path("recipe.yaml").write_text(RECIPE)
     assert veil("anonymize", "recipe.yaml", "-q").code == 0
@@ -34,7 +37,7 @@ def test_commands_run_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyP
                 continue
             ran = veil(*arguments[: arguments.index("|") if "|" in arguments else None])
             assert ran.code == 0, f"{page}: {command}: {ran.err}"
-        monkeypatch.chdir(tmp_path)
+        monkeypatch.chdir(folder)
 
 
 def test_the_recipe_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

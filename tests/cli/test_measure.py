@@ -191,6 +191,25 @@ def test_utility_by_the_recipe_and_by_options(folder: Path) -> None:
     assert without["quality"] != by_recipe["quality"]  # nobody said what the labels stand for
 
 
+def test_utility_needs_the_key_of_a_release_in_random_order(
+    tmp_path_factory: pytest.TempPathFactory, folder: Path
+) -> None:
+    kept = tmp_path_factory.mktemp("kept") / "key.csv"
+    write(patients(300).drop_columns(["name"]), folder / "many.csv")
+    plan = shlex.split("--qi age=intervals:10,20 --qi sex=suppression --others keep --model k-anonymity:5 --order random")
+    made = veil("anonymize", "many.csv", "-o", "out.csv", *plan, "--suppression-limit", "0.1", "--key", str(kept), "-q")
+    assert made.code == 0, made.err
+    changed = ("--qi", "age=intervals:10,20", "--qi", "sex=suppression")
+    refused = veil("utility", "many.csv", "out.csv", *changed)
+    assert refused.code == 2
+    assert "are not in the order of the original" in refused.err
+    found = figures("utility", "many.csv", "out.csv", *changed, "--key", str(kept))
+    cost = next(each for each in found["preservation"]["columns"] if each["column"] == "cost")
+    assert cost["sse_sst"] == 0  # which is published as it is
+    kept.write_text("release row,input row\n0,1\n")
+    assert "is not the key of" in veil("utility", "many.csv", "out.csv", *changed, "--key", str(kept)).err
+
+
 def test_utility_tells_no_original_value_unless_asked(folder: Path) -> None:
     (folder / "patients.csv").write_text(PATIENTS.replace("gout", "leprosy"))
     (folder / "release.csv").write_text(PATIENTS.replace("gout", "*").replace("23,", "2*,"))
@@ -333,7 +352,7 @@ def test_picture_and_figures_are_written_both_or_not_at_all(
         ("utility patients.csv patients.csv --qi aeg", "the original table has no column 'aeg'"),
         ("utility patients.csv patients.csv --qi age=interval:5", "Did you mean 'intervals'?"),
         ("utility patients.csv patients.csv --qi age --target zap", "no column 'zap'"),
-        ("utility patients.csv short.csv --qi age", "--suppressed-rows keep"),
+        ("utility patients.csv short.csv --qi age", "--key FILE"),
         ("utility patients.csv patients.csv --qi age -o recipe.yaml", "exists already"),
         ("frontier recipe.yaml --over k", "such as --over k=2,5,10"),
         ("frontier recipe.yaml --over k=0,5", "`k` of KAnonymity should be greater than or equal to 1, not 0"),

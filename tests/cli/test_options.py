@@ -68,7 +68,7 @@ def test_the_help_says_what_the_plan_says() -> None:
 
 
 def test_the_list_of_commands_knows_the_command_without_its_options() -> None:
-    assert "Anonymize a table as a recipe says, or as options say." in " ".join(veil("--help").out.split())
+    assert "Anonymize a table, following a recipe or options." in " ".join(veil("--help").out.split())
 
 
 @pytest.mark.parametrize(

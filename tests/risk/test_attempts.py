@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from fractions import Fraction
 
@@ -108,6 +109,28 @@ def test_attacks_are_what_they_are_defined_to_be(trial):
         sum(row[2] in most for row in members) / len(most)
     )
     assert found["linkage"].naive.share == pytest.approx(1 / len(released))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 40)), min_size=1, max_size=9),
+    st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 40)), min_size=1, max_size=9),
+)
+def test_numbers_are_guessed_by_their_median(members, outsiders):
+    sides = [
+        pa.table({"v": [a for a, _ in rows], "n": [n for _, n in rows]}) for rows in (members, outsiders)
+    ]
+    found = try_attacks(*sides, sides[0], "v", "n")["inference"]
+    drawn = min(len(members), len(outsiders))
+
+    def right(value, number):
+        near = [n for a, n in members if a == value] or [n for _, n in members]
+        return abs(statistics.median(near) - number) <= 0.05 * number
+
+    assert found.members.attempts == found.outsiders.attempts == drawn
+    if drawn == len(members):
+        assert found.members.successes == sum(right(*each) for each in members)
+    if drawn == len(outsiders):
+        assert found.outsiders.successes == sum(right(*each) for each in outsiders)
 
 
 # --- rates

@@ -55,6 +55,7 @@ def test_dates_and_texts_as_a_person_types_them():
             count_query(compared, {name: condition})
     with pytest.raises(ParameterError, match="needs a condition"):
         count_query(compared, {})
+    ages = pa.table({"age": [1, 2]})
+    compared = Comparison(ages, ages, ["age"])
     with pytest.raises(ParameterError, match="'age' has numbers, and 'x' is none"):
-        ages = pa.table({"age": [1, 2]})
-        count_query(Comparison(ages, ages, ["age"]), {"age": ("x", 2)})
+        count_query(compared, {"age": ("x", 2)})

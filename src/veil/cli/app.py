@@ -76,6 +76,6 @@ def veil(
     Start with [bold]veil demo[/bold].
 
     Exit codes: 0 done; 1 a broken promise; 2 wrong input; 3 a promise that could not be checked; 4 no solution;
-    70 a mistake in Veil; 130 Ctrl-C; 143 ended by a scheduler.
+    70 a bug in Veil; 130 Ctrl-C; 143 ended by a scheduler.
     """
     failures.show_tracebacks = debug

@@ -142,7 +142,7 @@ Acknowledge = Annotated[
     list[str] | None,
     typer.Option(
         metavar="CONCERN",
-        help='Say that something is known and accepted of what is shown under "Before you sign", such as '
+        help='Accept a concern that is shown under "Before you sign", such as '
         "[cyan]'no model: income'[/cyan]. Repeat for more.",
     ),
 ]
@@ -185,19 +185,19 @@ Engine = Annotated[
     typer.Option(
         "--engine",
         metavar="memory|duckdb",
-        help="Who reads files. Default: DuckDB, where they are too large for the memory.",
+        help="What reads files. Default: DuckDB if they are too large for memory.",
         rich_help_panel=RUNNING,
     ),
 ]
 Memory = Annotated[
     str | None,
     typer.Option(
-        metavar="SIZE", help="What DuckDB may take, such as 2GB. Default: half.", rich_help_panel=RUNNING
+        metavar="SIZE", help="How much memory DuckDB may use, such as 2GB. Default: half of what is free.", rich_help_panel=RUNNING
     ),
 ]
 Temporary = Annotated[
     Path | None,
-    typer.Option(metavar="FOLDER", help="Where DuckDB keeps what goes beyond that.", rich_help_panel=RUNNING),
+    typer.Option(metavar="FOLDER", help="Where DuckDB puts what does not fit into it.", rich_help_panel=RUNNING),
 ]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=RUNNING)

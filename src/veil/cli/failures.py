@@ -29,7 +29,7 @@ NO_SOLUTION = 4
 """The plan can be read, and so can the data, but no release keeps all promises."""
 
 UNEXPECTED = 70
-"""A mistake in Veil itself (the number that sysexits.h gives it)."""
+"""A bug in Veil (the number that sysexits.h gives it)."""
 
 stopped = 130
 """Ctrl-C (the number that shells give it), or 143 if a scheduler has lost patience."""
@@ -57,7 +57,7 @@ def explain_errors() -> Iterator[None]:
         raise typer.Exit(_code(error)) from None
     except MemoryError:
         complain(
-            "there is not enough memory for this table. Use a machine with more, or fewer columns or rows"
+            "there is not enough memory for this table. Use a machine with more memory, or fewer columns or rows; --engine duckdb works on disk"
         )
         raise typer.Exit(MISTAKEN) from None
     except (Exception, KeyboardInterrupt, SystemExit) as error:
@@ -139,8 +139,8 @@ def _apologize(error: BaseException) -> None:
 
         say("".join(traceback.format_exception(error)))
     hint = (
-        "The lines above may hold values of the table: look through them before you pass them on."
+        "The lines above may contain values of the table: check them before you pass them on."
         if show_tracebacks
-        else "Run `veil --debug …` for the details, which may hold values of the table."
+        else "Run `veil --debug …` for details, which may contain values of the table."
     )
-    complain(f"sorry, this should not have happened: {what_happened(error)}. Please report that. {hint}")
+    complain(f"sorry, this is a bug in Veil: {what_happened(error)}. Please report it. {hint}")

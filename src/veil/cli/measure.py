@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -301,6 +301,7 @@ def utility(
     *,
     qi: Sequence[str],
     recipe: Path | None,
+    key: Path | None,
     target: Sequence[str],
     categories: Sequence[str],
     queries: int,
@@ -335,12 +336,16 @@ def utility(
         before = read(original, format=given).table
         chosen = grammar.format(released_as) if released_as else released_format(released, given, known)
         after = read(released, format=chosen).table
-        _check_rows(before, after, released)
+        rows = None if key is None else _rows_of(key, before, after, released)
+        if rows is None:
+            is_mixed = known is not None and known.plan().order == "random"
+            _check_rows(before, after, list(columns), released, is_mixed=is_mixed)
         shown.phase("comparing")
         found = compare(
             before,
             after,
             columns,
+            rows=rows,
             marker=blank if marker is None else marker,
             targets=grammar.names(target),
             categories=grammar.names(categories),
@@ -351,13 +356,48 @@ def utility(
     telling.tell(safe.to_dict(), lambda console: figures.utility(console, found))
 
 
-def _check_rows(before: pa.Table, after: pa.Table, released: Path) -> None:
+_KEY = "Give the key of the release, which `veil anonymize --key FILE` writes: --key FILE"
+
+
+def _check_rows(
+    before: pa.Table, after: pa.Table, changed: Collection[str], released: Path, *, is_mixed: bool
+) -> None:
+    """Refuse tables whose rows do not stand for each other: whatever is compared row by row would be wrong."""
+    import pyarrow.compute as pc
+
     if before.num_rows != after.num_rows:
         raise InputError(
-            f"{released} has {plural(after.num_rows, 'row')} and the original {before.num_rows:,}, so that nobody can tell "
-            "which of them belong together. Compare a release that keeps suppressed rows (--suppressed-rows keep, "
-            "which is the default)"
+            f"{released} has {plural(after.num_rows, 'row')} and the original {before.num_rows:,}, so it is not clear "
+            f"which of them belong together. {_KEY}"
         )
+    kept = [name for name in after.column_names if name in before.column_names and name not in changed]
+    different = 0
+    for name in kept:
+        shown = pc.is_valid(after[name])
+        pairs = [each[name].filter(shown).cast("string").combine_chunks() for each in (before, after)]
+        there = pc.and_(pc.is_valid(pairs[0]), pc.not_equal(pairs[1], "*"))
+        same = pc.mean(pc.equal(pairs[0].filter(there), pairs[1].filter(there)).cast("float64")).as_py()
+        different += same is not None and same < _ALIGNED
+    if different == len(kept) and (kept or is_mixed):
+        raise InputError(
+            f"the rows of {released} are not in the order of the original, so it is not clear which of them belong "
+            f"together: releases are written in random order. {_KEY}"
+        )
+
+
+_ALIGNED = 0.9
+"""Share of equal cells that a column has which nobody changed, in rows that stand for each other."""
+
+
+def _rows_of(key: Path, before: pa.Table, after: pa.Table, released: Path) -> Any:
+    """Read which row of the original each released row is."""
+    table = read(key).table
+    if table.column_names != ["release row", "input row"] or table.num_rows != after.num_rows:
+        raise InputError(f"{key}: is not the key of {released}. {_KEY}")
+    rows = table.sort_by("release row")["input row"].to_numpy()
+    if rows.size and not 0 <= int(rows.min()) <= int(rows.max()) < before.num_rows:
+        raise InputError(f"{key}: names rows that the original does not have. {_KEY}")
+    return rows
 
 
 def frontier(

@@ -352,7 +352,7 @@ class Plan:
             if self.knows != "all rows":
                 raise PlanError(
                     f"pseudonyms of {name!r} tell which rows belong to one person, so that whoever knows one row finds all of "
-                    "them: an attacker has to be taken to know all rows (",
+                    "them: assume that an attacker knows all rows (",
                     Say("knows", "all rows"),
                     ")",
                 )

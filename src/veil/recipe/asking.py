@@ -191,7 +191,7 @@ class AskingRecipe(Located):
         Field(default_factory=dict, description="what missing values count as"),
     ]
     outside: Annotated[
-        Literal["clamp", "leave out"], Field(description="what becomes of values outside of bounds")
+        Literal["clamp", "leave out"], Field(description="what happens to values outside the bounds")
     ] = "clamp"
     person: Annotated[str | None, Field(description="the column that names people")] = None
     questions: Annotated[list[QuestionSpec], Field(min_length=1, description="what to ask, in this order")]

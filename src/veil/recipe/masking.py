@@ -61,7 +61,7 @@ class MaskingRecipe(Located):
     apart: Annotated[
         str | None,
         Field(
-            min_length=1, description="folder for tables that do not go with the release, such as pseudonyms"
+            min_length=1, description="folder for tables that must not go with the release, such as pseudonyms"
         ),
     ] = None
     about: AboutSpec = None

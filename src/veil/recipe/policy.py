@@ -101,7 +101,7 @@ class PolicyRecipe(Located):
     output: Annotated[str | None, Field(min_length=1, description="where the release is written to")] = None
     apart: Annotated[
         str | None,
-        Field(min_length=1, description="folder for what does not go with the release, as pseudonyms"),
+        Field(min_length=1, description="folder for what must not go with the release, such as pseudonyms"),
     ] = None
     processing_record: Annotated[
         str | None,

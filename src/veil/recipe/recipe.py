@@ -120,14 +120,14 @@ class _Places(Located):
         TargetSpec | None,
         Field(description="where the release is written to: file, folder, or table of a database"),
     ] = None
-    overwrite: Annotated[bool, Field(description="whether these may replace what exists already")] = False
+    overwrite: Annotated[bool, Field(description="whether existing files may be replaced")] = False
     engine: Annotated[
         EngineSpec,
-        Field(description="who reads files; by default DuckDB, where they are too large for the memory"),
+        Field(description="what reads files; by default DuckDB if they are too large for memory"),
     ] = "auto"
     about: AboutSpec = None
     local_recoding: Annotated[
-        RecodingSpec | None, Field(description="how to transform again what would stay suppressed")
+        RecodingSpec | None, Field(description="how to re-anonymize records that would stay suppressed")
     ] = None
 
 

@@ -203,59 +203,93 @@ class _Trial:
     def link(self, first: tuple[str, ...], second: tuple[str, ...]) -> TriedAttack:
         sides = [self._compared(each) for each in (first, second)]
         targets = self._drawn(max(new.counts.size for _, new, _ in sides))
-        found = [float(sum(self._linked(row, sides) for row in drawn)) for drawn in targets]
+        (_, one, _), (_, other, _) = sides
+        together = _counted(one.group, other.group)
+        found = [float(sum(self._linked(row, sides, together) for row in drawn)) for drawn in targets]
         attempts = targets[0].size
         inside, outside = (SuccessRate(each, attempts) for each in found)
         naive = SuccessRate(attempts / self.shown.num_rows, attempts)
         return TriedAttack("linkage", None, inside, outside, naive)
 
-    def _linked(self, row: int, sides: list[tuple[Side, Side, tuple[Any, ...]]]) -> float:
-        near = [_nearest(old.group[row], new.counts, cells)[new.group] for old, new, cells in sides]
-        both = np.count_nonzero(near[0] & near[1])
-        return float(both / (np.count_nonzero(near[0]) * np.count_nonzero(near[1])))
+    def _linked(
+        self,
+        row: int,
+        sides: list[tuple[Side, Side, tuple[Any, ...]]],
+        together: tuple[Integers, Integers, Integers],
+    ) -> float:
+        near = [_nearest(old.group[row], new.counts, cells) for old, new, cells in sides]
+        sizes = [new.counts[each].sum() for (_, new, _), each in zip(sides, near, strict=True)]
+        firsts, seconds, times = together
+        both = times[near[0][firsts] & near[1][seconds]].sum()
+        return float(both / (sizes[0] * sizes[1]))
 
     # --- inference
 
     def infer(self, names: tuple[str, ...], secret: str) -> TriedAttack:
         old, new, cells = self._compared(names)
-        truth, values = _Truth.of(self.people[secret], self.shown[secret], secret)
+        truth = _Truth(self.people[secret], self.shown[secret], secret)
+        shown = _counted(new.group, truth.shown)
+        guesses: dict[bytes, Floats] = {}  # many people are nearest to the same rows
+
+        def right(row: int) -> float:
+            near = _nearest(old.group[row], new.counts, cells)
+            key = np.packbits(near).tobytes()
+            if key not in guesses:
+                inside = near[shown[0]]
+                guesses[key] = truth.guess(shown[1][inside], shown[2][inside])
+            return truth.right(row, guesses[key])
+
         targets = [each[truth.is_there[each]] for each in self._drawn(new.counts.size)]
-        found = []
-        for drawn in targets:
-            near = ((row, _nearest(old.group[row], new.counts, cells)[new.group]) for row in drawn)
-            right = float(sum(truth.right(row, values[each]) for row, each in near))
-            found.append(SuccessRate(right, drawn.size))
-        naive = float(sum(truth.right(row, values) for row in targets[0]))
-        return TriedAttack("inference", secret, found[0], found[1], SuccessRate(naive, targets[0].size))
+        inside, outside = (SuccessRate(float(sum(map(right, drawn))), drawn.size) for drawn in targets)
+        usual = truth.guess(shown[1], shown[2])
+        naive = float(sum(truth.right(row, usual) for row in targets[0]))
+        return TriedAttack("inference", secret, inside, outside, SuccessRate(naive, targets[0].size))
+
+
+def _counted(one: Integers, other: Integers) -> tuple[Integers, Integers, Integers]:
+    """Return the pairs of numbers that occur in the same row, and how often each does."""
+    width = int(other.max(initial=0)) + 1
+    keys, times = np.unique(one * width + other, return_counts=True)
+    return keys // width, keys % width, times.astype(np.int64)
 
 
 class _Truth:
-    """The values that people really have, and whether a guess from some released values is right."""
+    """The values that people really have, what the release shows, and whether a guess from some of that is right."""
 
-    def __init__(self, values: Floats, is_number: bool) -> None:
-        self.values, self.is_number = values, is_number
-        self.is_there = np.isfinite(values)
+    def __init__(self, real: pa.ChunkedArray, shown: pa.ChunkedArray, name: str) -> None:
+        self.is_number = is_measured(real.type) and is_measured(shown.type)
+        if self.is_number:
+            both = np.concatenate([as_numbers(real), as_numbers(shown)])
+        else:
+            written = [texts(each, name).combine_chunks() for each in (real, shown)]
+            coded = pa.chunked_array(written).combine_chunks().dictionary_encode()
+            both = coded.indices.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        self.values, codes = np.unique(both, return_inverse=True)
+        self.real, self.shown = codes[: len(real)].astype(np.int64), codes[len(real) :].astype(np.int64)
+        self.is_there = np.isfinite(self.values[self.real])
 
-    @staticmethod
-    def of(real: pa.ChunkedArray, shown: pa.ChunkedArray, name: str) -> tuple[_Truth, Floats]:
-        """Return the truth, and what is shown in the same numbers; nan is missing."""
-        if is_measured(real.type) and is_measured(shown.type):
-            return _Truth(as_numbers(real), True), as_numbers(shown)
-        written = [texts(each, name).combine_chunks() for each in (real, shown)]
-        coded = pa.chunked_array(written).combine_chunks().dictionary_encode()
-        codes = coded.indices.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        return _Truth(codes[: len(real)], False), codes[len(real) :]
+    def guess(self, codes: Integers, times: Integers) -> Floats:
+        """Return the best guesses, of a number one: from values, by their codes, and how often each is shown."""
+        codes, times = codes[np.isfinite(self.values[codes])], times[np.isfinite(self.values[codes])]
+        if not codes.size:
+            return np.empty(0)
+        found = np.bincount(codes, weights=times)
+        if not self.is_number:
+            return self.values[np.flatnonzero(found == found.max())]
+        # Codes are in the order of their values: the median is where half of all are reached.
+        reached = np.cumsum(found)
+        half = reached[-1] / 2
+        low, high = (int(np.searchsorted(reached, half, side)) for side in ("left", "right"))
+        return np.array([(self.values[low] + self.values[min(high, found.size - 1)]) / 2])
 
-    def right(self, row: int, shown: Floats) -> float:
-        """Return how likely the guess is right."""
-        shown, real = shown[np.isfinite(shown)], self.values[row]
-        if not shown.size:
+    def right(self, row: int, guesses: Floats) -> float:
+        """Return how likely a guess is right."""
+        real = self.values[self.real[row]]
+        if not guesses.size:
             return 0.0
         if self.is_number:
-            return float(abs(np.median(shown) - real) <= TOLERANCE * abs(real))
-        codes, counts = np.unique(shown, return_counts=True)
-        modes = codes[counts == counts.max()]
-        return float(np.isin(real, modes) / modes.size)
+            return float(abs(guesses[0] - real) <= TOLERANCE * abs(real))
+        return float(np.isin(real, guesses) / guesses.size)
 
 
 # --- kernels

@@ -60,7 +60,7 @@ def anonymize_table(
     apart: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Where to keep what turns pseudonyms back; without it, nobody can."
+            metavar="FOLDER", help="Where to keep the table that reverses pseudonyms; without it, nobody can."
         ),
     ] = None,
     key: Key = None,
@@ -70,7 +70,7 @@ def anonymize_table(
         str | None,
         typer.Option(
             metavar="MODE",
-            help="How to transform again what would stay suppressed, such as [cyan]fast-iterative:0.01[/cyan].",
+            help="How to re-anonymize records that would stay suppressed, such as [cyan]fast-iterative:0.01[/cyan].",
             rich_help_panel=PLAN,
         ),
     ] = None,
@@ -102,13 +102,13 @@ def anonymize_table(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Add what was done, and how long it took, to this file: a JSON object a line, without any value of the table.",
+            help="Append what was done, and how long it took, to this file: one JSON object per line, without any value of the table.",
         ),
     ] = None,
     quiet: Quiet = False,
     **plan: Any,
 ) -> None:
-    """Anonymize a table as a recipe says, or as options say.
+    """Anonymize a table, following a recipe or options.
 
     The output is verified before it is written; on any error nothing is written. Writing by an engine, once
     stopped, goes on where it was with the same command.

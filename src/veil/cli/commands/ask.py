@@ -81,7 +81,7 @@ def ask_table(
         str | None,
         typer.Option(
             metavar="clamp|leave out",
-            help="What becomes of values outside of bounds. Default: clamp.",
+            help="What happens to values outside the bounds. Default: clamp.",
             rich_help_panel=DECLARED,
         ),
     ] = None,

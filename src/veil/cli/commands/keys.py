@@ -25,13 +25,13 @@ def keys(
         bool,
         typer.Option(
             "--passphrase",
-            help="Lock a new key with a passphrase: that in VEIL_KEY_PASSPHRASE, or one that is asked for.",
+            help="Protect a new key with a passphrase, from VEIL_KEY_PASSPHRASE or asked for.",
         ),
     ] = False,
 ) -> None:
     """Make the key that signs certificates, or show its public half.
 
-    The private key stays with you. Recipients get the file with the ending .pub once, by a way that they trust.
+    The private key stays with you. Give recipients the .pub file once, over a channel they trust.
 
     [cyan]veil keys new clinic.pem[/cyan]
 

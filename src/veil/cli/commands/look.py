@@ -50,7 +50,7 @@ def identify(
 ) -> None:
     """Find columns that identify people, and propose a role for each column.
 
-    Shows what name and values of each column look like, and the command to go on with.
+    Shows what the name and the values of each column look like, and the command to continue with.
 
     [cyan]veil identify patients.csv --save-recipe draft.yaml[/cyan]
     """
@@ -79,7 +79,7 @@ def risk(
     recipe: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Take columns, table and format from this recipe, as far as not said."
+            metavar="FILE", help="Take columns, table and format from this recipe unless given."
         ),
     ] = None,
     population: Annotated[
@@ -184,7 +184,7 @@ def assess(
 ) -> None:
     """Show which privacy guarantees a table already meets, and the risks of the people in it.
 
-    Every number shown holds if it is promised. With --json they have all their digits.
+    Every number shown can be promised. With --json, numbers have all their digits.
 
     [cyan]veil assess release.csv --qi age,sex,zip --sensitive diagnosis[/cyan]
     """
@@ -217,12 +217,20 @@ def utility(
         typer.Option(
             "--qi",
             metavar="COLUMNS",
-            help="Columns that were changed: age,sex, or with hierarchies, which tell what labels stand for: "
+            help="Columns that were changed: age,sex, or with hierarchies, which say what labels stand for: "
             "[cyan]age=intervals:5,10[/cyan].",
         ),
     ] = None,
     recipe: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The recipe of the release, instead of --qi.")
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The key of the release: which row of the original each row is, as [cyan]veil anonymize --key[/cyan] "
+            "writes it. Not needed if rows are in the same order.",
+        ),
     ] = None,
     target: Annotated[
         list[str] | None,
@@ -255,9 +263,10 @@ def utility(
 ) -> None:
     """Show what a released table is still good for, compared with the original.
 
-    Both tables have the same rows in the same order, as releases of Veil have unless suppressed rows were dropped.
+    Releases are written in random order: the key, which [cyan]veil anonymize --key[/cyan] writes, says which rows belong
+    together.
 
-    [cyan]veil utility patients.csv release.csv --recipe recipe.yaml[/cyan]
+    [cyan]veil utility patients.csv release.csv --recipe recipe.yaml --key kept/key.csv[/cyan]
 
     [cyan]veil utility patients.csv release.csv --qi age=intervals:5,10 --qi sex,zip --target diagnosis[/cyan]
     """
@@ -270,6 +279,7 @@ def utility(
         measuring.Telling(json, output, overwrite),
         qi=qi or [],
         recipe=recipe,
+        key=key,
         target=target or [],
         categories=categories or [],
         queries=queries,

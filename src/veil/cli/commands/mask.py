@@ -40,7 +40,7 @@ def mask_table(
     apart: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Where to keep what does not go with the release, as pseudonyms."
+            metavar="FOLDER", help="Where to keep what must not go with the release, such as pseudonyms."
         ),
     ] = None,
     order: Annotated[
@@ -72,7 +72,7 @@ def mask_table(
     format: Reading = None,
     quiet: Quiet = False,
 ) -> None:
-    """Mask a table with one or more methods, as a recipe says, or as options say.
+    """Mask a table with one or more methods, following a recipe or options.
 
     Shows for each step what was lost and what risk is left. On any error nothing is written.
 

@@ -71,13 +71,13 @@ def check(
         typer.Option(metavar="POLICY", help="The policy that the data came under: it must not be widened."),
     ] = None,
     allow_secrets: Annotated[
-        bool, typer.Option("--allow-secrets", help="Do not mind keys in a policy.")
+        bool, typer.Option("--allow-secrets", help="Accept keys in a policy.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Find what is wrong with policies, each with the path of the element.
 
-    Ends with code 1 if a policy cannot be carried out as it stands; gaps in what has to be told to people do no such harm.
+    Ends with code 1 if a policy cannot be carried out as it stands; gaps in the information owed to people do not count.
 
     [cyan]veil policy check policies/[/cyan]
 
@@ -112,7 +112,7 @@ def apply(
         Path | None,
         typer.Argument(
             metavar="POLICIES",
-            help="Beside a table: a policy (.xml, .json, .jsonld or .ttl), a folder of them, or a .jsonl file.",
+            help="With a table: a policy (.xml, .json, .jsonld or .ttl), a folder of them, or a .jsonl file.",
         ),
     ] = None,
     purpose: Annotated[str | None, typer.Option(metavar="NAME", help="What the table is for.")] = None,
@@ -172,7 +172,7 @@ def apply(
     apart: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Where to keep what turns pseudonyms back, away from the release."
+            metavar="FOLDER", help="Where to keep the table that reverses pseudonyms, away from the release."
         ),
     ] = None,
     report: Report = None,

@@ -75,7 +75,7 @@ def make_private_table(
     engine: Engine = None,
     quiet: Quiet = False,
 ) -> None:
-    """Make a table that is differentially private as a whole, and that is no table of true records.
+    """Make a table that is differentially private as a whole; its records are not true ones.
 
     Bounds and domains of all columns come from you, from what is known without the data.
 

@@ -37,7 +37,7 @@ def project(
     ] = None,
     with_table: Annotated[
         bool,
-        typer.Option("--with-table", help="Pack the table as well: whoever has the file has the people."),
+        typer.Option("--with-table", help="Pack the table as well: anyone who has the file then has the data."),
     ] = False,
     overwrite: Overwrite = False,
 ) -> None:

@@ -24,7 +24,7 @@ def open_workbench(
     host: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="Where to listen. Another one than this machine needs --token-file."
+            metavar="NAME", help="Where to listen. Any host other than this machine needs --token-file."
         ),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Which port; 0 for any that is free.")] = 0,
@@ -39,7 +39,7 @@ def open_workbench(
         bool, typer.Option("--allow-paths", help="Let the page open files of this machine by their path.")
     ] = False,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address, and open nothing.")
+        bool, typer.Option("--no-browser", help="Print the address instead of opening a browser.")
     ] = False,
 ) -> None:
     """Open the workbench: pages in your browser that lead from a table to a release, step by step.

@@ -27,13 +27,15 @@ function Document({ place }) {
     return () => { wanted = false; };
   }, [place.page]);
   useEffect(() => {
-    if (page?.name !== place.page) return;
+    if (page?.name !== place.page) return shown.current.replaceChildren();
+    // Parsed, not assigned: a script in it would be nobody's.
+    shown.current.replaceChildren(...new DOMParser().parseFromString(page.html, "text/html").body.childNodes);
     const target = place.anchor ? shown.current.querySelector(`#${CSS.escape(`doc-${place.anchor}`)}`) : null;
     if (target) target.scrollIntoView();
     else shown.current.closest(".drawer").scrollTop = 0;
   }, [page, place]);
   return html`<p><button onClick=${() => update({ place: null })}>← ${t("help.all")}</button></p>
-    <article class="doc" lang="en" ref=${shown} dangerouslySetInnerHTML=${{ __html: page?.name === place.page ? page.html : "" }}></article>`;
+    <article class="doc" lang="en" ref=${shown}></article>`;
 }
 
 export default function Help({ steps }) {

@@ -29,7 +29,7 @@ export function Attacks({ label, release }) {
     ${offered.map((name) => html`<label class="inline"><input type="checkbox" checked=${chosen.includes(name)} onChange=${(event) => set(event.target.checked ? [...chosen, name] : chosen.filter((each) => each !== name))} /> ${name}</label>`)}</fieldset>`;
   const others = there.filter((name) => columnsOf("sensitive").includes(name) || columnsOf("insensitive").includes(name));
   const code = [`tried = release.attacks(known=${listed(known)}, secrets=${listed(secrets)})`, "print(tried)"];
-  return html`<section class="card attack" aria-label=${`${t("attacks")} ${label}`}><h2>${t("attacks")}${label ? ` · ${label}` : ""}</h2>
+  return html`<section class="card attack"><h2>${t("attacks")}${label ? ` · ${label}` : ""}</h2>
     <p class="quiet">${t("attacks.how")}</p>
     <div class="sides equal"><${Choice} legend=${t("attacks.known")} chosen=${known} set=${setKnown} offered=${[...start, ...others.filter((name) => !start.includes(name))]} />
       <${Choice} legend=${t("attacks.secrets")} chosen=${secrets} set=${setSecrets} offered=${others} /></div>

@@ -77,9 +77,7 @@ function WhereFrom() {
     const file = event.dataTransfer.files[0];
     if (file) take(file);
   };
-  return html`<section class=${`card drop ${over ? "over" : ""}`} aria-label=${t("table.from")}
-      onDragOver=${(event) => { event.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)} onDrop=${drop}>
-    <p><b>${t("table.drop")}</b> <span class="quiet">CSV · Excel · Parquet · Feather · ${t("table.projects")}</span></p>
+  const ways = html`<p><b>${t("table.drop")}</b> <span class="quiet">CSV · Excel · Parquet · Feather · ${t("table.projects")}</span></p>
     <p class="row">
       <label class="button primary">${t("table.choose")}
         <input type="file" class="hidden" accept=".veil,.deid,.csv,.tsv,.txt,.gz,.xlsx,.parquet,.feather,.arrow"
@@ -93,7 +91,10 @@ function WhereFrom() {
         </form>`
       : null}
     ${failed ? html`<${NotUnderstood} file=${failed.file} message=${failed.message} onSend=${take} />` : null}
-    <p class="quiet">${t("table.stays")}</p>
+    <p class="quiet">${t("table.stays")}</p>`;
+  return html`<section class=${`card drop ${over ? "over" : ""}`} aria-label=${t("table.from")}
+      onDragOver=${(event) => { event.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)} onDrop=${drop}>
+    ${state.table ? html`<details open=${Boolean(failed)}><summary>${t("table.another")}</summary>${ways}</details>` : ways}
   </section>`;
 }
 

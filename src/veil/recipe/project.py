@@ -120,7 +120,7 @@ class Project:
         if path.exists() and not overwrite:
             raise OutputError(f"{path} exists already: choose another name, or let it be replaced")
         with atomic(path) as temporary:
-            temporary.chmod(0o600)
+            temporary.touch(0o600)  # nobody else reads it, not even while it is written
             with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
                 for name, content in self._parts().items():
                     archive.writestr(zipfile.ZipInfo(name), content)

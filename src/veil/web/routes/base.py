@@ -41,7 +41,7 @@ class JobTold(BaseModel):
     note: str
     elapsed: float
     stopped: bool
-    curve: list[tuple[float, float | None, float | None]] = Field(
+    curve: list[list[float | None]] = Field(
         description="of a search: seconds, the best score from then on, and the score that none can beat"
     )
     result: dict[str, Any] | None

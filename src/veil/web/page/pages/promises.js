@@ -198,10 +198,10 @@ export default function Promises() {
     }
     return () => { wanted = false; };
   }, [state.table?.id, quasi.join("\n"), sensitive.join("\n"), person]);
-  const asked = JSON.stringify([quasi, state.plan?.draft.models, person, state.plan?.draft.knows]);
+  const asked = JSON.stringify([quasi, state.plan?.draft.models, person, state.plan?.draft.knows, state.plan?.draft.way]);
   useEffect(() => {
     setStanding(null);
-    const complete = quasi.length && state.plan.draft.models.length && !state.plan.problem && !state.table.engine;
+    const complete = state.plan?.draft.way === "search" && quasi.length && state.plan.draft.models.length && !state.plan.problem && !state.table.engine;
     return complete ? later("/plan/promises", {}, 300, (told) => setStanding(told.promises)) : undefined;
   }, [state.table?.id, asked, Boolean(state.plan?.problem)]);
   if (!quasi.length) return html`<${Heading}>${t("step.promises")}<//><${NotYet} step=${state.table ? "roles" : "table"}>${t(state.table ? "missing.no quasi-identifier" : "missing.no table")}<//>`;

@@ -28,6 +28,7 @@ Made from the commands by `docs/make_commands.py`. `veil COMMAND --help` shows t
 | 4 | no solution: nothing keeps all promises |
 | 70 | a bug in Veil; please report it |
 | 130 | stopped by Ctrl-C |
+| 143 | ended by a scheduler (SIGTERM) |
 """
 
 

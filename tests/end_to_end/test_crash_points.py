@@ -20,17 +20,17 @@ from support.crashing import kernel
 from support.engines.servers import postgres_programs
 
 POINTS = {
-    "anonymize": 8,
-    "mask": 4,
-    "private table": 3,
+    "anonymize": 6,
+    "mask": 3,
+    "private table": 2,
     "report": 2,
     "certificate": 2,
     "budget": 2,
-    "file of DuckDB": 4,
-    "folder": 3,
-    "several tables": 3,
+    "file of DuckDB": 3,
+    "folder": 2,
+    "several tables": 2,
     "table of DuckDB": 3,
-    "table of PostgreSQL": 3,
+    "table of PostgreSQL": 2,
 }
 
 pytestmark = pytest.mark.skipif(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import _thread
 import contextlib
 import signal
+import sys
 import threading
+import time
+import weakref
 from collections.abc import Iterator
 from types import FrameType
 
@@ -46,6 +49,23 @@ def uninterrupted(*, collecting: bool = False) -> Iterator[None]:
             signal.signal(number, handler)
         for late in dict.fromkeys(came):
             if collecting:
-                threading.Timer(0.01, _thread.interrupt_main, (late,)).start()
+                threading.Thread(target=_send_later, args=(late,), daemon=True).start()
             else:
                 signal.raise_signal(late)
+
+
+def _send_later(number: int) -> None:
+    """Send a signal to the main thread, which may be waiting for something, once it collects no garbage any more."""
+    main = threading.main_thread().ident or 0
+    while _is_collecting(sys._current_frames().get(main)):
+        time.sleep(0.005)
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(main, number)
+    else:  # Windows
+        _thread.interrupt_main(signal.Signals(number))
+
+
+def _is_collecting(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code is not weakref.finalize.__call__.__code__:
+        frame = frame.f_back
+    return frame is not None

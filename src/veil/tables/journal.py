@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from veil.base.turns import PATIENCE, file_lock
+from veil.errors import OutputError
 from veil.tables.disk import identity, not_written, sync, sync_folder
 from veil.tables.staging import beside, empty, left_behind, taken_over
 
@@ -116,8 +117,12 @@ def _is_recovered(folder: Path, decide: Decide, undone: list[Witness]) -> bool:
         committed = _is_committed(told["witness"], decide)
         if committed is None:
             return True  # another run can tell
-        if not committed:
-            with turns([each.target for each in told["moves"]]):
+        targets = [each.target for each in told["moves"]]
+        if committed:
+            with contextlib.suppress(OutputError), turns(targets, patience=0):
+                pass  # whose end removes the files that were locked
+        else:
+            with turns(targets):
                 undo(told["moves"])
             for place in {each.target.parent for each in told["moves"]}:
                 sync_folder(place)
@@ -136,12 +141,12 @@ def _is_committed(witness: Witness, decide: Decide) -> bool | None:
 
 
 @contextlib.contextmanager
-def turns(targets: Iterable[Path]) -> Iterator[None]:
+def turns(targets: Iterable[Path], patience: float = PATIENCE) -> Iterator[None]:
     """Hold several targets while files are put in their places, so that sets of two runs do not mix."""
     with contextlib.ExitStack() as held:
         for target in sorted(set(targets)):
             try:
-                held.enter_context(file_lock(lock_of(target), str(target), PATIENCE))
+                held.enter_context(file_lock(lock_of(target), str(target), patience))
             except OSError as error:
                 raise not_written(target, error) from error
         yield

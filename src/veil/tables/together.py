@@ -130,6 +130,7 @@ class Together:
                         self._rename(move, is_last=witness is None and move is moves[-1])
                 yield
             except BaseException:
+                self._is_done = True  # nothing of it will be
                 undo(moves)
                 end_journal(folders)
                 raise

@@ -1,0 +1,87 @@
+"""What the next run makes of a set that was half in place."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from veil.errors import OutputError
+from veil.tables.journal import Witness, recover
+from veil.tables.together import Together
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+
+NAMES = ("report.html", "certificate.json")
+
+
+def killed(folder: Path, *, done: bool, witness: Witness | None = None) -> None:
+    """A set whose run dies in the middle of putting it in place, or right after."""
+    child = os.fork()
+    if not child:
+        with Together() as files:
+            for name in NAMES:
+                files.staging_path(folder / name).write_text("new")
+            with files.placing(
+                witness or {"path": str(folder / "release"), "identity": None if done else [0, 0]}
+            ):
+                os._exit(0)
+    os.waitpid(child, 0)
+
+
+def state(folder: Path) -> dict[str, str]:
+    return {each.name: each.read_text() for each in sorted(folder.iterdir()) if each.is_file()}
+
+
+@pytest.mark.parametrize("old", [True, False])
+@pytest.mark.parametrize("looked_at", NAMES)
+def test_without_its_witness_a_set_is_undone(tmp_path: Path, old: bool, looked_at: str) -> None:
+    for name in NAMES if old else ():
+        (tmp_path / name).write_text("old")
+    before = state(tmp_path)
+    killed(tmp_path, done=False)
+    assert state(tmp_path)[looked_at] == "new"
+    recover([tmp_path / looked_at])
+    assert state(tmp_path) == before
+    assert not any(each.is_dir() for each in tmp_path.iterdir())
+
+
+def test_with_its_witness_a_set_stays(tmp_path: Path) -> None:
+    killed(tmp_path, done=True)
+    recover([tmp_path / NAMES[0]])
+    assert state(tmp_path) == dict.fromkeys(sorted(NAMES), "new")
+    assert not any(each.is_dir() for each in tmp_path.iterdir())
+
+
+def test_a_file_that_somebody_has_put_there_since_stays(tmp_path: Path) -> None:
+    killed(tmp_path, done=False)
+    (tmp_path / NAMES[0]).unlink()
+    (tmp_path / NAMES[0]).write_text("by hand")
+    recover([tmp_path / NAMES[0]])
+    assert state(tmp_path) == {NAMES[0]: "by hand"}
+
+
+@pytest.mark.parametrize(("answer", "left"), [(True, 2), (False, 0), (None, 2)])
+def test_what_a_database_holds_only_the_database_can_tell(
+    tmp_path: Path, answer: bool | None, left: int
+) -> None:
+    killed(tmp_path, done=False, witness={"database": "duckdb://clinic.db#release", "staged": "t"})
+    recover([tmp_path / NAMES[0]])
+    assert set(NAMES) <= set(state(tmp_path))  # nobody knows yet
+    undone = recover([tmp_path / NAMES[0]], lambda witness: answer)
+    assert [each["staged"] for each in undone] == (["t"] if answer is False else [])
+    assert len([each for each in state(tmp_path) if not each.endswith("lock")]) == left
+    assert any(each.is_dir() for each in tmp_path.iterdir()) == (answer is None)
+
+
+def test_a_set_that_may_replace_nothing_replaces_nothing(tmp_path: Path) -> None:
+    with Together(overwrite=False) as files:
+        for name in reversed(NAMES):
+            files.staging_path(tmp_path / name).write_text("new")
+        (tmp_path / "report.html").write_text("theirs")
+        with pytest.raises(OutputError, match="report.html: was made by somebody else meanwhile"):
+            files.put_in_place()
+    assert state(tmp_path) == {"report.html": "theirs"}
+    assert len(list(tmp_path.iterdir())) == 1

@@ -68,6 +68,8 @@ def in_quotes(value: Any) -> str:
     )
 
 
+_PACKAGE = PurePath(__file__).parent
+
 _PASSWORDS = re.compile(
     # Of an address, to its last @: passwords may hold one. Taken for a path, it has one slash.
     r"""(:/{1,2}[^\s:/?#@'"]*:)[^\s'"]*(?=@)"""
@@ -193,9 +195,10 @@ def what_happened(error: BaseException) -> str:
     """
     places = []
     for frame in traceback.extract_tb(error.__traceback__):
-        parts = PurePath(frame.filename).parts
-        inside = parts[len(parts) - 1 - parts[::-1].index("veil") :] if "veil" in parts else ()
-        places.append(f"{'/'.join(inside or parts[-1:])}:{frame.lineno}")
+        path = PurePath(frame.filename)
+        inside = path.is_relative_to(_PACKAGE)
+        place = path.relative_to(_PACKAGE.parent).as_posix() if inside else path.name
+        places.append(f"{place}:{frame.lineno}")
     ours = [place for place in places if place.startswith("veil/")] or places or ["nowhere"]
     kind = type(error).__name__
     id = hashlib.sha256("\n".join([kind, *places]).encode()).hexdigest()[:8]

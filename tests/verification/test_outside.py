@@ -24,8 +24,10 @@ from veil.models import (
 )
 from veil.population import Population
 from veil.published.finding import Finding, Verification
+from veil.published.table import Published
 from veil.report import check_certificate
 from veil.report.certificate.told_input import tellable_input
+from veil.verification.outside import Input, verify_from_outside
 
 PLAN = Plan({"age": "suppression"}, KAnonymity(2), sensitive=["illness"])
 TABLE = pa.table({"age": ["20", "20", "30", "30"], "illness": ["flu", "cold", "flu", "cold"]})
@@ -143,6 +145,13 @@ def test_closeness_is_judged_where_the_table_shows_every_record() -> None:
     assert veil.verify(TABLE, plan).findings[0].verdict == "holds"
     apart = TABLE.set_column(1, "illness", pa.array(["flu", "flu", "cold", "cold"]))
     assert veil.verify(apart, plan).findings[0].verdict == "BROKEN"
+
+
+def test_without_knowing_more_rows_are_taken_for_people() -> None:
+    (found,) = verify_from_outside(Published(TABLE, ["age"]), [KAnonymity(2)], Input())
+    assert (found.promise, found.verdict) == ("2-anonymity", "holds")
+    (found,) = verify_from_outside(Published(TABLE, ["age"]), [KAnonymity(2)], Input(several=True))
+    assert (found.promise, found.verdict) == ("2-anonymity, in people", "not checked")
 
 
 def test_presence_is_not_called_broken_for_want_of_the_population() -> None:

@@ -6,9 +6,12 @@ there.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import sqlite3
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,6 +20,7 @@ from veil.engines.dialects.base import ROWS, register
 from veil.engines.dialects.in_file import InFile
 from veil.engines.dialects.spans import Chunk
 from veil.engines.dialects.values import fetch_batches, truths
+from veil.engines.settings import Settings
 from veil.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +42,13 @@ class SQLite(InFile):
     has_schemas = False
     copying = "if asked"
     transaction = "BEGIN IMMEDIATE"
+
+    @classmethod
+    def open_file(cls, file: Path, settings: Settings) -> Any:
+        """Open a file that is there, after a look whether it is one: of others, Ibis would leave a connection open."""
+        with contextlib.closing(sqlite3.connect(file)) as connection:
+            connection.execute("PRAGMA schema_version")
+        return super().open_file(file, settings)
 
     def batches(self, expression: ibis.Table, rows: int = ROWS) -> pa.RecordBatchReader:
         schema = expression.schema().to_pyarrow()

@@ -116,8 +116,8 @@ def test_promises_are_told_with_their_own_columns_and_numbers(tmp_path: Path) ->
     release = made(models=[KAnonymity(7), DistinctLDiversity("diagnosis", 3)])
     page = first_page(release.report(tmp_path / "report.html"))
     assert "Anyone who knows age, sex of a person" in page
-    assert "at least 7 look the same" in page
-    assert "at least 3 different values of diagnosis occur" in page
+    assert "finds at least 7 records that look the same" in page
+    assert "have at least 3 different values of diagnosis" in page
     assert "wants to learn diagnosis" in page
     assert "people who look the same may share a secret" not in page
 

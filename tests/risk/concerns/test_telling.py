@@ -106,7 +106,7 @@ def test_a_town_tells_its_zip_code() -> None:
     assert found is not None
     assert found.key == "reveals another column: town, zip"
     assert found.statement == (
-        "'town', which is published as it is, tells what should not be seen of 'zip' (100 %)."
+        "'town' is published unchanged and reveals what is hidden of 'zip' (100 %)."
     )
 
 
@@ -223,7 +223,7 @@ def test_an_order_that_tells_nothing_is_said_as_well() -> None:
     found = concern(veil.anonymize(table, order="input", **plan), "row order")
     assert found is not None
     assert found.key == "row order"
-    assert "can put both side by side" in found.statement
+    assert "can match the two row by row" in found.statement
 
 
 def test_suppressed_labels_are_read_off_the_neighbours() -> None:

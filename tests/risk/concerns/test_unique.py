@@ -103,7 +103,7 @@ def test_what_singles_out_beside_the_quasi_identifiers_is_found() -> None:
     release = release_of(table, 10)
     (found,) = (each for each in release.concerns if each.kind == "unique with quasi-identifiers")
     assert found.columns == ("room",)
-    assert "singles out up to 100 % of the records" in found.statement
+    assert "can single out up to 100 % of the records" in found.statement
     # Somebody sensitive to it says so, and nobody else is supposed to know it.
     again = release_of(table, 10, sensitive="room")
     assert "unique with quasi-identifiers" not in kinds(again)

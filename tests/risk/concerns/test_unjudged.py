@@ -53,7 +53,7 @@ def test_classes_of_many_rows_may_be_of_one_person() -> None:
     found = concern(anonymized(visits(70, 1500)), "several rows a person")
     assert found is not None
     assert found.columns == ("patient id",)
-    assert "1,500 rows are of 70 people" in found.statement
+    assert "1,500 rows belong to 70 people" in found.statement
     assert concern(anonymized(visits(100_000, 1500)), "several rows a person") is None  # a few namesakes
     counted = anonymized(visits(70, 1500), person="patient id")
     assert concern(counted, "several rows a person") is None
@@ -70,8 +70,8 @@ def test_the_fewest_people_of_a_class_are_counted() -> None:
     )
     found = concern(made, "several rows a person")
     assert found is not None
-    assert "16 rows are of 6 people" in found.statement
-    assert "the smallest has 6, one has 1 of these people" in found.statement
+    assert "16 rows belong to 6 people" in found.statement
+    assert "the smallest has 6 of them, one has only 1 of these people" in found.statement
 
 
 def test_a_code_of_something_else_is_no_person() -> None:

@@ -170,6 +170,7 @@ def test_a_relative_path_has_two_slashes(
     assert relation.batches(relation.table).read_all().to_pydict() == {"age": [1]}
 
 
+@pytest.mark.filterwarnings("error::ResourceWarning")
 @pytest.mark.parametrize("scheme", ["duckdb", "sqlite"])
 def test_another_file_is_not_taken_for_a_database(scheme: str, tmp_path: Path) -> None:
     (tmp_path / "notes.db").write_text("not a database at all\n" * 1000)

@@ -163,7 +163,8 @@ def _graph(text: str, form: str, name: str, **options: Any) -> Graph:
     except RecursionError:
         too_deep(name)
     except Exception as error:  # rdflib raises whatever it happens to meet
-        told = " ".join(str(error).split())
+        # Without the piece of the document that follows: rdflib cuts it in two, and a password in it would not be known as one.
+        told = " ".join(str(error).split()).partition(" at ^ in:")[0]
         raise InputError(f"{name}: cannot be read as {form}: {told[:200] or type(error).__name__}") from None
     return Graph(
         [Statement(_node(rdflib, one), short(str(by)), _node(rdflib, other)) for one, by, other in triples]

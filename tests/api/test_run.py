@@ -113,7 +113,7 @@ class Renames:
         def replace(made: Any, target: Any) -> None:
             # In a folder of its own, a file is still being made; what was set aside comes back.
             is_making = Path(target).parent.name.endswith(".tmp") or Path(made).parent == Path(target).parent
-            if not is_making and not str(made).endswith(".before"):
+            if not is_making and Path(made).parent.name != "before":
                 if len(self.targets) == fail_at:
                     raise error()
                 self.targets.append(Path(target).name)

@@ -7,6 +7,7 @@ import importlib
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from veil.base.signals import uninterrupted
 from veil.engines.dialects.quoting import quote_name
 from veil.errors import MissingDependencyError
 
@@ -47,5 +48,5 @@ def stored_name(backend: Any, table: ibis.Table) -> str | None:
 
 
 def _close(connection: Any) -> None:
-    with contextlib.suppress(Exception):  # closed already, or lost
+    with uninterrupted(collecting=True), contextlib.suppress(Exception):  # closed already, or lost
         connection.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import veil
+from veil.base.wording import plural
 from veil.errors import what_happened
 
 
@@ -19,6 +19,6 @@ def test_only_places_of_veil_are_told_with_their_folders(file: str) -> None:
 
 
 def test_the_last_place_of_veil_is_told() -> None:
-    with pytest.raises(AttributeError) as raised:
-        veil.synthetic.patients("x")  # type: ignore[arg-type]
-    assert what_happened(raised.value).startswith("AttributeError in veil/")
+    with pytest.raises(TypeError) as raised:
+        plural([], "record", "records")  # type: ignore[arg-type]
+    assert what_happened(raised.value).startswith("TypeError in veil/base/wording.py:")

@@ -351,7 +351,7 @@ def kill(event, arguments):
         left[0] -= 1
         if not left[0]:
             os.kill(os.getpid(), signal.SIGKILL)
-for moment in range(1, 120, 4):
+for moment in range(1, 260, 6):
     place = folder / str(moment)
     child = os.fork()
     if not child:
@@ -379,7 +379,7 @@ def beside(place: Path, made: Any) -> str:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_at_any_moment_tables_and_the_files_beside_them_belong_together(tmp_path: Path) -> None:
-    for moment in range(1, 120, 4):
+    for moment in range(1, 260, 6):
         there = tmp_path / str(moment)
         (there / "out" / "release").mkdir(parents=True)
         (there / "kept").mkdir()

@@ -74,5 +74,5 @@ def test_masks_are_told_who_is_who(tmp_path: Path) -> None:
     assert "--person patient" in " ".join(refused.err.split())
     done = veil(*asked, "--person", "patient")
     assert done.code == 0, done.err
-    assert "in people" in " ".join(done.out.split())
+    assert "counting people" in " ".join(done.out.split())
     assert csv.read_csv(tmp_path / "out.csv").column_names == ["age"]

@@ -292,7 +292,7 @@ def test_nothing_is_left_when_it_is_stopped(scratch: Path, trouble: type[BaseExc
         told.append((phase, done, total, note))
         if done > 100_000:
             (folder,) = scratch.iterdir()
-            assert (folder / "rows.duckdb").exists()
+            assert (folder / "new" / "rows.duckdb").exists()
             assert note == f"to {folder}"
             raise trouble
 
@@ -347,7 +347,7 @@ def test_ctrl_c(sqlite: Make, scratch: Path) -> None:
     ) as process:
         assert process.stdout is not None
         assert [process.stdout.readline() for _ in range(3)] == ["0\n", "65536\n", "131072\n"]
-        assert list(scratch.glob("*/rows.duckdb"))
+        assert list(scratch.glob("*/new/rows.duckdb"))
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=300)
     assert said.rstrip().endswith("KeyboardInterrupt")

@@ -104,7 +104,7 @@ def test_what_is_written_keeps_the_promise(in_duckdb: Holder, tmp_path: Path, kn
     assert "patient" not in found[0]
     assert fewest(table, found, all_rows=knows == "all rows") >= 4
     assert written.verification is not None
-    assert any("in people" in each.promise for each in written.verification.findings)
+    assert any("counting people" in each.promise for each in written.verification.findings)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])

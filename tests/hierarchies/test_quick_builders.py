@@ -65,9 +65,14 @@ def test_digits_are_read_as_one_by_one(values: list[Any]) -> None:
             assert quick == _any_numbers(texts, "x")
 
 
-@pytest.mark.parametrize("text", ["1e5", " 1", "1.", ".5", "1,5", "1" * 19, "NaN", "1.5.5", "--1"])
+@pytest.mark.parametrize("text", ["1e5", " 1", "1.", ".5", "1,5", "1" * 1001, "NaN", "1.5.5", "--1"])
 def test_what_is_not_plain_is_left_to_the_slow_way(text: str) -> None:
     assert _plain_numbers(["1.5", text]) is None
+
+
+def test_long_numbers_are_read_exactly() -> None:
+    texts = ["1.5", "1" * 19, f"-{'9' * 400}.25"]
+    assert _plain_numbers(texts) == _any_numbers(texts, "x")
 
 
 @given(st.lists(st.tuples(st.integers(-(2**62), 2**62), st.text(max_size=3))))

@@ -815,7 +815,7 @@ def test_the_verifier_counts_rows_and_suppressed_records() -> None:
         [finding.promise for finding in short.findings if not finding.holds]
     )
     strict = verify_recoded(recoded.outcome, 1)
-    with pytest.raises(VerificationError, match="at most 1 records are suppressed"):
+    with pytest.raises(VerificationError, match="at most 1 record is suppressed"):
         strict.require()
 
 

@@ -201,7 +201,7 @@ def test_a_changed_cell_is_noticed() -> None:
     model = SubsetKAnonymity(2, 1)
     finding = model.verify(Published(pa.table(table), ["age", "zip"]))
     assert finding.holds
-    assert finding.promise == "2-anonymity for those who know any 1 of the quasi-identifiers"
+    assert finding.promise == "2-anonymity against anyone who knows any 1 of the quasi-identifiers"
     broken = model.verify(Published(pa.table(table | {"zip": ["1", "2", "1", "3"]}), ["age", "zip"]))
     assert not broken.holds
     assert broken.measured == "k = 1 for 'zip'"

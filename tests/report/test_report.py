@@ -286,7 +286,7 @@ def test_the_page_names_its_own_file(release: Release, tmp_path: Path) -> None:
 def test_a_pdf_names_no_file_that_was_not_written(release: Release, tmp_path: Path) -> None:
     page = " ".join(everything_in(release.report(tmp_path / "board.pdf")).split())
     assert "board.html" not in page
-    assert "A PDF holds no certificate." in page
+    assert "A PDF contains no certificate." in page
     assert "veil verify release.csv --certificate certificate.json" in page
 
 
@@ -851,8 +851,8 @@ def test_a_table_that_an_engine_holds_has_the_same_figures(tmp_path: Path) -> No
         assert found["associations"][when] == [[matrix[i][j] for j in at] for i in at]
     page = html(found)
     assert "not computed: an engine holds it" in page
-    assert "check that it is this table" not in page
-    assert "check that it is this table" in html(expected)
+    assert "check that they have the right table" not in page
+    assert "check that they have the right table" in html(expected)
     assert "checked before writing, on the different rows, by a verifier" in page
     assert "checked on the released table by a verifier" in html(expected)
     utility = next(each for each in sections(found) if each.key == "utility").blocks

@@ -151,7 +151,7 @@ def test_without_knowing_more_rows_are_taken_for_people() -> None:
     (found,) = verify_from_outside(Published(TABLE, ["age"]), [KAnonymity(2)], Input())
     assert (found.promise, found.verdict) == ("2-anonymity", "holds")
     (found,) = verify_from_outside(Published(TABLE, ["age"]), [KAnonymity(2)], Input(several=True))
-    assert (found.promise, found.verdict) == ("2-anonymity, in people", "not checked")
+    assert (found.promise, found.verdict) == ("2-anonymity, counting people", "not checked")
 
 
 def test_presence_is_not_called_broken_for_want_of_the_population() -> None:

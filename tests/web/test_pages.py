@@ -312,8 +312,8 @@ def test_a_messy_file_takes_one_more_click(person, tmp_path):
     expect(person.page.get_by_label(person.say("table.encoding"))).to_have_value("cp1252")
     expect(person.page.get_by_label(person.say("table.skip"))).to_have_value("2")
     person.page.get_by_role("button", name=person.say("table.again")).click()
-    expect(person.page.get_by_role("cell", name="Jörg 0", exact=True)).to_be_visible()
-    expect(person.page.get_by_role("cell", name="1000.50", exact=True)).to_be_visible()
+    expect(person.page.get_by_role("gridcell", name="Jörg 0", exact=True)).to_be_visible()
+    expect(person.page.get_by_role("gridcell", name="1000.50", exact=True)).to_be_visible()
 
 
 def test_a_job_outlives_a_reload_and_a_lost_connection(person):

@@ -21,13 +21,6 @@ def uninterrupted(*, collecting: bool = False) -> Iterator[None]:
 
     Only the main thread hears of signals, so that any other goes on anyway. While garbage is being collected, an error is
     printed and forgotten: there they wait a moment longer.
-
-    >>> with uninterrupted():
-    ...     signal.raise_signal(signal.SIGINT)
-    ...     print("goes on")
-    Traceback (most recent call last):
-    ...
-    KeyboardInterrupt
     """
     if threading.current_thread() is not threading.main_thread():
         yield

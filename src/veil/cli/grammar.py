@@ -363,6 +363,11 @@ def _kinds(cls: type[Any], parameter: str) -> set[Any]:
     return {part for each in lists for part in get_args(each) if part is not ...}
 
 
+def is_list(cls: type[Any], parameter: str) -> bool:
+    """Whether a parameter is a list, of which one entry may stand alone."""
+    return _depth(cls, parameter) > 0
+
+
 def _depth(cls: type[Any], parameter: str) -> int:
     """Return 0 for a parameter that is no list, 1 for a list, 2 for a list of lists."""
     annotation = _annotation(cls, parameter)

@@ -49,9 +49,8 @@ def _value(cls: Any, key: str, value: Any) -> Any:
         # Quotes around all of them keep the commas of each.
         whole = "|".join(map(str, value if isinstance(value, list) else [value])).strip("'\"")
         return [grammar.model(each) for each in whole.split("|")]
-    if key == "quasi_identifiers" and not isinstance(
-        value, list
-    ):  # with hierarchies; others list columns alone
+    # Some methods take hierarchies with their columns, others a list of columns alone.
+    if key == "quasi_identifiers" and not grammar.is_list(cls, key):
         columns = [each.partition(":") for each in str(value).split("|")]
         return {name: grammar.hierarchy(spec, "--step") if spec else None for name, _, spec in columns}
     if not isinstance(value, str):

@@ -81,13 +81,17 @@ class Settings:
             "preserve_insertion_order": False,
             # What is needed comes with the wheel; nothing is fetched from the network behind the user's back.
             "autoinstall_known_extensions": False,
-            # Its bar goes to standard output, where JSON and tables go.
-            "enable_progress_bar": False,
         }
         if self.threads is not None:
             options["threads"] = self.threads
         for name, value in options.items():
             backend.settings[name] = value
+        import duckdb  # here as well as behind Ibis
+
+        # Its bar goes to standard output, where JSON and tables go. In a notebook without ipywidgets there is none, and
+        # the setting is refused.
+        with contextlib.suppress(duckdb.InvalidInputException):
+            backend.settings["enable_progress_bar"] = False
         return end
 
     def private_folder(self) -> Staging:

@@ -312,7 +312,7 @@ def test_people_of_an_engine_are_counted_in_memory(in_duckdb: Holder, tmp_path: 
     with pytest.raises(PlanError, match="rows seem to be about the same people"):
         mask(in_duckdb(table), method)
     made = mask(in_duckdb(table), method, person="patient_id")
-    assert "in people" in str(made.verification)
+    assert "counting people" in str(made.verification)
     made.save(f"{tmp_path}/out/")
     people: dict[str, set[int]] = {}
     for row in pq.read_table(tmp_path / "out").to_pylist():

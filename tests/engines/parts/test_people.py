@@ -114,7 +114,7 @@ def test_what_is_written_keeps_the_promise(
     assert len(found) == table.num_rows
     assert "patient" not in found[0]
     assert fewest(table, found, all_rows=knows == "all rows") >= 4
-    assert any("in people" in each.promise for each in written.verification.findings)
+    assert any("counting people" in each.promise for each in written.verification.findings)
     assert f"{made.facts['parts']} parts" in str(made.verification)
 
 

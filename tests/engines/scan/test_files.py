@@ -378,7 +378,7 @@ def test_settings_reach_duckdb_and_nothing_is_left_behind(tmp_path: Path) -> Non
     assert int(known.settings["threads"]) == 1
     assert known.settings["memory_limit"] == "190.7 MiB"
     (folder,) = spill.iterdir()
-    assert known.settings["temp_directory"] == str(folder)
+    assert known.settings["temp_directory"] == str(folder / "new")
     assert folder.stat().st_mode & 0o077 == 0
     del known, relation
     gc.collect()

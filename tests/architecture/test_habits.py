@@ -32,7 +32,8 @@ def test_the_citation_is_of_this_version() -> None:
 def test_every_python_that_is_promised_is_tested() -> None:
     promised = [each.rpartition(" ")[2] for each in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", each)]
     jobs = read(ROOT / ".github" / "workflows" / "checks.yml")["jobs"]
-    assert jobs["newest"]["strategy"]["matrix"]["python"] == promised
+    assert promised
+    assert set(promised) <= set(jobs["newest"]["strategy"]["matrix"]["python"])
 
 
 def test_workflows_read_only_and_run_pinned_actions() -> None:

@@ -250,7 +250,8 @@ def test_utility_of_predictions_in_a_process_of_its_own(folder: Path) -> None:
 def test_utility_reads_the_release_as_the_original(folder: Path) -> None:
     (folder / "latin.csv").write_bytes(LATIN.encode("latin-1"))
     plan = shlex.split(
-        "--qi PLZ=redaction --qi Geschlecht=suppression --others keep --model k-anonymity:2 --suppression-limit 0.5"
+        "--qi PLZ=redaction --qi Geschlecht=suppression --others keep --model k-anonymity:2 --suppression-limit 0.5 "
+        "--order input"
     )
     made = veil(
         "anonymize", "latin.csv", *AS_LATIN, *plan, "-o", "release.csv", "--save-recipe", "saved.yaml"

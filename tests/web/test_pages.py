@@ -719,19 +719,23 @@ def test_use_row_by_row_pair_by_pair_and_a_count_of_ones_own(person):
     page = person.page
     page.locator("article h3").first.wait_for()
     heads = page.locator("table.pairs thead th")
-    every = heads.count()
+    # Which columns are changed in these rows follows from their order, which is random: suppressed ones change all.
+    changed = [
+        name
+        for at, name in enumerate(heads.all_inner_texts(), 1)
+        if page.locator(f"table.pairs tbody td:nth-child({at}).changed").count()
+    ]
     page.get_by_label(person.say("use.rows.changed")).check()
-    expect(heads.filter(has_text="diagnosis")).to_have_count(0)
-    assert heads.count() < every
+    expect(heads).to_have_text(changed)
     page.get_by_label(person.say("use.rows.changed")).uncheck()
     page.get_by_label(person.say("use.rows.classes")).check()
-    page.locator("table.pairs tbody tr.band1").first.wait_for()
+    page.locator("table.pairs tbody tr.band0").first.wait_for()
     for _ in range(100):  # until the rows by class have come
-        classes = [int(text) for text in page.locator("table.pairs tbody th").all_inner_texts()]
-        if classes == sorted(classes):
+        classes = page.locator("table.pairs tbody th").all_inner_texts()
+        if all(each.isdigit() for each in classes) and classes == sorted(classes, key=int):
             break
         page.wait_for_timeout(100)
-    assert classes == sorted(classes)
+    assert classes == sorted(classes, key=int)
     page.locator(".own select").select_option("age")
     page.locator(".own input").nth(0).fill("30")
     page.locator(".own input").nth(1).fill("39")

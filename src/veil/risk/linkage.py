@@ -62,6 +62,7 @@ def linkage_experiment(
         Pairs of different records that are compared at most in each direction. Where there are more, as many
         records as that allows are drawn and looked up among all.
 
+    >>> import pyarrow as pa
     >>> before = pa.table({"age": [21, 23, 35, 38], "sex": ["f", "m", "m", "m"]})
     >>> after = pa.table({"age": ["20-29", "20-29", "30-39", "30-39"], "sex": ["f", "m", "m", "m"]})
     >>> linkage_experiment(before, after, ["age", "sex"]).forward  # two are found, and two are mixed up

@@ -66,5 +66,5 @@ def test_stopped_at_any_step(tmp_path: Path) -> None:
 
 def test_a_writer_that_is_not_atomic_is_found_out(tmp_path: Path) -> None:
     found = tried(tmp_path, "SIGKILL", "planted")
-    assert found
-    assert all(each["problems"] for each in found)
+    # Not at every step: what a kill cuts off may have been written by then.
+    assert any(each["problems"] for each in found)

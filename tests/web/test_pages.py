@@ -481,7 +481,8 @@ def test_roles_by_keys_with_a_weight_and_pseudonyms_whose_key_is_shown_once(pers
     assert all(re.fullmatch("[0-9a-f]{16}", each) for each in shown)
 
 
-def test_groups_of_values_are_made_by_keys_and_by_dragging(person, tmp_path):
+def levels_of_job(person, tmp_path):
+    """Open visits, call job quasi-identifying, and go to its levels."""
     page = person.page
     (tmp_path / "visits.csv").write_text(VISITS)
     page.locator("input[type=file]").set_input_files(tmp_path / "visits.csv")
@@ -491,6 +492,11 @@ def test_groups_of_values_are_made_by_keys_and_by_dragging(person, tmp_path):
     page.keyboard.press("q")
     page.locator("label.chosen").wait_for()
     person.open("levels")
+    return page
+
+
+def test_groups_of_values_are_made_by_keys_and_by_dragging(person, tmp_path):
+    page = levels_of_job(person, tmp_path)
     assert page.locator(".proposals li").count() in (0, 2, 3)
     page.get_by_label(person.say("levels.kind")).select_option("categories")
 
@@ -537,15 +543,7 @@ def test_groups_of_values_are_made_by_keys_and_by_dragging(person, tmp_path):
 
 
 def test_a_hierarchy_file_that_misses_values_names_them_and_can_be_changed(person, tmp_path):
-    page = person.page
-    (tmp_path / "visits.csv").write_text(VISITS)
-    page.locator("input[type=file]").set_input_files(tmp_path / "visits.csv")
-    person.rows()
-    person.next("roles")
-    page.get_by_role("radiogroup", name=re.compile("^job, Role")).get_by_role("radio").first.focus()
-    page.keyboard.press("q")
-    page.locator("label.chosen").wait_for()
-    person.open("levels")
+    page = levels_of_job(person, tmp_path)
     (tmp_path / "job.csv").write_text("nurse;care;*\nclerk;office;*\nfarmer;land;*\n")
     page.locator("main input[type=file]").set_input_files(tmp_path / "job.csv")
     missing = page.locator(".uncovered")

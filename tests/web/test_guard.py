@@ -116,8 +116,7 @@ def test_every_answer_carries_the_headers(client, path):
     assert headers["referrer-policy"] == "no-referrer"
     assert headers["cross-origin-opener-policy"] == "same-origin"
     assert headers["cross-origin-resource-policy"] == "same-origin"
-    if path.startswith("/api"):
-        assert headers["cache-control"] == "no-store"
+    assert headers["cache-control"] == ("no-store" if path.startswith("/api") else "no-cache")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -162,6 +162,22 @@ class SearchResult:
         sex 0 None
         sex 1 0.41
         """
+        found = self.price_each(
+            fixed, time_limit=time_limit, threads=threads, progress=progress, cancel=cancel
+        )
+        names = self._prepared.encoding.names
+        return sorted(found, key=lambda each: (names.index(each.column), each.level))
+
+    def price_each(
+        self,
+        fixed: Mapping[str, int] | None = None,
+        *,
+        time_limit: float = 30.0,
+        threads: int | None = None,
+        progress: ProgressLike = None,
+        cancel: Callable[[], bool] | None = None,
+    ) -> Iterator[Price]:
+        """Tell prices as they become known, those next to the chosen transformation first; else as `prices`."""
         self._refuse_private()
         names = self._prepared.encoding.names
         settled = self._levels_of(fixed or {})
@@ -170,23 +186,22 @@ class SearchResult:
             1 if j in numbers else high - low + 1
             for j, (low, high) in enumerate(zip(self.explored.minimum, self.explored.maximum, strict=True))
         )
-        found: list[Price] = []
         with following(progress) as shown:
             shown.phase("pricing each choice")
-            for each in price_choices(
+            priced = price_choices(
                 self._choice.evaluator,
                 self._choice.found,
                 fixed=numbers,
                 seconds=time_limit,
                 threads=threads,
                 cancelled=cancel or (lambda: False),
-            ):
+            )
+            for number, each in enumerate(priced, 1):
                 best = each.best
                 levels = None if best is None else dict(zip(names, best.levels, strict=True))
                 score = None if best is None or best.score is None else _one(best.score)
-                found.append(Price(names[each.attribute], each.level, score, levels, each.proven))
-                shown.advance(len(found), asked)
-        return sorted(found, key=lambda each: (names.index(each.column), each.level))
+                shown.advance(number, asked)
+                yield Price(names[each.attribute], each.level, score, levels, each.proven)
 
     def characterize(
         self,

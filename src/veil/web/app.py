@@ -78,7 +78,7 @@ def create_app(workbench: Workbench) -> FastAPI:
 
     @app.get("/", include_in_schema=False)
     def index() -> FileResponse:
-        return FileResponse(PAGE / "index.html", headers={"Cache-Control": "no-cache"})
+        return FileResponse(PAGE / "index.html")
 
     @app.get("/api/v1", include_in_schema=False)
     def described() -> HTMLResponse:

@@ -65,8 +65,8 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                if scope["path"].startswith(API):
-                    headers["Cache-Control"] = "no-store"
+                # Pages are asked for again each time: after an update, a browser would go on with the old ones.
+                headers["Cache-Control"] = "no-store" if scope["path"].startswith(API) else "no-cache"
             await send(message)
 
         try:

@@ -70,7 +70,8 @@ class Job:
     ) -> None:
         with self._lock:
             if self.state == "running":
-                self.state, self.result, self.problem = state, result, problem
+                self.state, self.problem = state, problem
+                self.result = result or self.result
                 self._ended = time.monotonic()
                 self.version += 1
 
@@ -86,6 +87,13 @@ class Job:
     def progress(self) -> Progress:
         """Whom the library tells how far it has got."""
         return _Telling(self)
+
+    def show(self, result: dict[str, Any]) -> None:
+        """Let the result be seen as far as it is known; it stays if the job is stopped."""
+        with self._lock:
+            if self.state == "running":
+                self.result = result
+                self.version += 1
 
     def better(self, best: float | None, bound: float | None) -> None:
         """Take in how good the best so far is, and how good any can be."""

@@ -106,9 +106,7 @@ def _propose_role(
         told = "looks like a survey weight, not a body weight: round it, or leave it out"
         return Proposal(name, "quasi-identifying", own, (told,))
     if not evidence:
-        return Proposal(
-            name, "insensitive", 0.0, ("no indication of another role (weak evidence: please check)",)
-        )
+        return Proposal(name, "insensitive", 0.0, ("nothing in its name or values says what it is",))
     best = max(evidence, key=lambda each: evidence[each][0])
     confidence, reasons = evidence[best]
     looks = dict.fromkeys(each.category for each in found if not _is_any_small_number(each))

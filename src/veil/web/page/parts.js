@@ -70,12 +70,14 @@ export function Gauge({ share, limit, label }) {
 export function Running({ job, onStop }) {
   if (!job || job.state !== "running") return null;
   return html`<div class="running" role="group" aria-label=${t(`job.${job.kind}`)}>
-    <span>${t(`job.${job.kind}`)} · ${phase(job.phase)}</span>
+    <span>${[...new Set([t(`job.${job.kind}`), capital(phase(job.phase))])].filter(Boolean).join(" · ")}</span>
     <progress max=${job.total || 1} value=${job.total ? job.done : undefined} aria-label=${phase(job.phase)}></progress>
     <span class="quiet">${job.note} ${number(job.elapsed, 1)} s</span>
     <button onClick=${() => onStop(job)}>${t("stop")}</button>
   </div>`;
 }
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export const phase = (name) => state.words[`phase.${name}`] ?? name;
 

@@ -44,7 +44,9 @@ class JobTold(BaseModel):
     curve: list[list[float | None]] = Field(
         description="of a search: seconds, the best score from then on, and the score that none can beat"
     )
-    result: dict[str, Any] | None
+    result: dict[str, Any] | None = Field(
+        description="what came of it; of prices, those known so far while it runs"
+    )
     problem: dict[str, Any] | None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
@@ -84,9 +85,19 @@ def prices(id: str, node: Node, session: InSession) -> JobTold:
     search = _searched(made)
 
     def work(job: Job) -> dict[str, Any]:
-        with made.lock:
-            found = search.prices(node.levels, progress=job.tell, cancel=job.asked_to_stop)
-        return {"prices": [dataclasses.asdict(each) | {"score": score(each.score)} for each in found]}
+        found: list[dict[str, Any]] = []
+        prices = search.price_each(node.levels, progress=job.tell, cancel=job.asked_to_stop)
+        while True:
+            # One price at a time, and a moment for whoever waits meanwhile: neighbours do not wait for all prices.
+            with made.lock:
+                each = next(prices, None)
+            if each is None:
+                break
+            found = [*found, dataclasses.asdict(each) | {"score": score(each.score)}]
+            job.show({"prices": found})
+            time.sleep(0.001)
+        columns = list(search.level_names)
+        return {"prices": sorted(found, key=lambda each: (columns.index(each["column"]), each["level"]))}
 
     return told(session.start("prices", work))
 

@@ -61,12 +61,15 @@ function Line({ model, index, models, told }) {
     if (value === undefined) delete made[name];
     attempt(() => change(`${model.kind}: ${name} ${value ?? ""}`, { models: models.map((each, at) => (at === index ? made : each)), preset: null }));
   };
-  const remove = () => attempt(() => change(t("promises.removed", { model: model.kind }), { models: models.filter((_, at) => at !== index), preset: null }));
-  return html`<li class="promise">
+  const keep = (wanted) => attempt(() => change(t("promises.removed", { model: model.kind }), { models: models.filter(wanted), preset: null }));
+  const alike = models.filter((each) => each.kind === model.kind).length;
+  const again = models[index - 1]?.kind === model.kind; // a survey has one line for each answer: explained once
+  return html`<li class=${again ? "promise again" : "promise"}>
     <b>${words(model.kind)}</b> <${Info} title=${words(model.kind)} text=${declared.about} attacks=${declared.attacks} place=${declared.help} />
     ${declared.parameters.filter((each) => each.required || ASKED.includes(each.name)).map((each) => html`<${Field} key=${each.name} parameter=${each} value=${model[each.name]} onChange=${(value) => set(each.name, value)} />`)}
-    <button class="icon" aria-label=${`${t("remove")} ${model.kind}`} onClick=${remove}>×</button>
-    <p class="quiet"><span lang="en">${declared.definition}</span> ${declared.attacks?.length ? t("promises.against", { attacks: declared.attacks.map((each) => t(`attack.${each}`)).join(", ") }) : ""}</p>
+    <button class="icon" aria-label=${`${t("remove")} ${model.kind}`} onClick=${() => keep((_, at) => at !== index)}>×</button>
+    ${again || alike < 4 ? null : html`<button onClick=${() => keep((each) => each.kind !== model.kind)}>${t("promises.removeall", { number: number(alike) })}</button>`}
+    ${again ? null : html`<p class="quiet"><span lang="en">${declared.definition}</span> ${declared.attacks?.length ? t("promises.against", { attacks: declared.attacks.map((each) => t(`attack.${each}`)).join(", ") }) : ""}</p>`}
     <${Standing} told=${told} />
   </li>`;
 }

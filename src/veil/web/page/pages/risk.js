@@ -18,11 +18,14 @@ function Line({ name, words = {}, before, after, limit, onLimit, code }) {
   return html`<tr class=${beyond ? "beyond" : ""}>
     <th scope="row">${title}<p class="quiet">${t(`risk.about.${name}`, words)}</p><${How} name=${name} code=${code} /></th>
     <td><${Gauge} share=${before} label=${t("before")} /> <span>${percent(before)}${once(name, before)}</span></td>
-    ${after.map((share, at) => html`<td>${limit === undefined || at ? html`<${Gauge} share=${share} limit=${limit} label=${t("after")} />` : html`<${Handle} share=${share} limit=${limit} onLimit=${onLimit} label=${`${t("risk.threshold")} ${title}`} />`} <span>${percent(share)}${once(name, share)}</span></td>`)}
+    ${after.map((share, at) => html`<td>${limit === undefined || at ? html`<${Gauge} share=${share} limit=${limit} label=${t("after")} />` : html`<${Handle} share=${share} limit=${limit} onLimit=${onLimit} label=${`${t("risk.threshold")} ${title}`} />`} <span>${above(share, limit)}${once(name, share)}</span></td>`)}
     <td>${limit === undefined ? "–" : html`<label><span class="hidden">${t("risk.threshold")} ${title}, ${t("risk.percent")}</span>≤ <input type="number" min="1" max="100" step="1" value=${Math.round(100 * limit)} onChange=${(event) => onLimit(Number(event.target.value) / 100)} /> %</label>
       <span>${beyond ? `✗ ${t("risk.beyond")}` : `✓ ${t("risk.within")}`}</span>`}</td>
   </tr>`;
 }
+
+/** A share, with as many digits as tell it from a threshold that it is above. */
+const above = (share, limit) => percent(share, share > limit ? [1, 2, 3, 4].find((digits) => Number((100 * share).toFixed(digits)) > 100 * limit) ?? 5 : 1);
 
 /** "One in five", where a share is the chance to pick the right person. */
 const once = (name, share) => (["highest", "journalist"].includes(name) && share > 0 ? ` (${t("risk.once", { number: number(1 / share, 1) })})` : "");
@@ -83,12 +86,16 @@ function About({ about, setAbout }) {
     ${state.release.engine || state.release.people !== null ? null : html`${pick("weights")}${pick("household")}`}</p>`;
 }
 
+/** Sensitive columns that are shown at once, those about which most is learned first: a survey has dozens. */
+const FEW = 5;
+
 /** The columns that the plan says to hold weights and households, if it does. */
 const start = () => ({ population: "", weights: state.plan?.draft.weights ?? "", household: state.plan?.draft.household ?? "" });
 
 export default function Risk({ needs }) {
   const [found, setFound] = useState(null);
   const [about, setAbout] = useState(start);
+  const [open, setOpen] = useState(false);
   const [limits, setLimits] = useState({ highest: 0.2, journalist: 0.2, at_risk: 0.05, average: 0.05 });
   const shown = needs ? [] : shownReleases();
   const ids = shown.map((each) => each.release.id).join(" ");
@@ -106,6 +113,8 @@ export default function Risk({ needs }) {
   if (needs) return html`<${Heading}>${t("step.risk")}<//><${NotYet} step="search">${t("release.none")}<//>`;
   const set = (name) => (value) => value > 0 && value <= 1 && setLimits({ ...limits, [name]: value });
   const all = found?.ids === ids ? [found.told[0].before, ...found.told.map((each) => each.after)] : null;
+  const learned = (at) => Math.max(...found.told.map((one) => one.certain[at].after));
+  const certain = all ? found.told[0].certain.map((each, at) => ({ each, at })).sort((a, b) => learned(b.at) - learned(a.at)) : [];
   const quasi = all?.[0].quasi_identifiers ?? [];
   const options = `threshold=${limits.highest}${asked.population === null ? "" : `, population=${JSON.stringify(asked.population)}`}`;
   const code = (...last) => [`before = veil.risk.analyze(${tableName()}, ${listed(quasi)}, untouched=True, ${options})`, `after = veil.risk.analyze(release, ${options})`, ...last.map((each) => `print(before.${each}, after.${each})`)];
@@ -123,8 +132,9 @@ export default function Risk({ needs }) {
             ${line("average", "attackers.marketer.success_rate", (each) => each.attackers.marketer.success_rate)}
             ${line("at_risk", "attackers.prosecutor.at_risk", (each) => each.attackers.prosecutor.at_risk)}
             ${line("unique", "sample_uniques.share", (each) => each.sample_uniques.share)}
-            ${found.told[0].certain.map((each, at) => html`<${Line} name="certain" words=${{ column: each.column }} before=${each.before} after=${found.told.map((one) => one.certain[at].after)} code=${[`print(veil.risk.certain_values(${tableName()}, ${listed(quasi)}, ${JSON.stringify(each.column)}, untouched=True))`, `print(veil.risk.certain_values(release, None, ${JSON.stringify(each.column)}))`]} />`)}
+            ${certain.slice(0, open ? certain.length : FEW).map(({ each, at }) => html`<${Line} name="certain" words=${{ column: each.column }} before=${each.before} after=${found.told.map((one) => one.certain[at].after)} code=${[`print(veil.risk.certain_values(${tableName()}, ${listed(quasi)}, ${JSON.stringify(each.column)}, untouched=True))`, `print(veil.risk.certain_values(release, None, ${JSON.stringify(each.column)}))`]} />`)}
           </tbody></table><//>
+          ${certain.length > FEW ? html`<p><button aria-expanded=${open} onClick=${() => setOpen(!open)}>${t("risk.certain.more", { number: number(certain.length - FEW) })}</button></p>` : null}
           <p class="quiet">${t("risk.suppressed", { number: all.slice(1).map((each) => number(each.class_sizes.suppressed)).join(", ") })}</p></section>
         <div class="sides equal">
           <${Beside} caption=${t("risk.sizes")} first=${t("risk.size")} shown=${shown} rows=${sizeRows(all)} how="sizes" code=${code("class_sizes")} />

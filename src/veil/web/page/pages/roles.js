@@ -141,7 +141,8 @@ export default function Roles() {
   const undecided = columns.filter((name) => !under(roles, name));
   const accept = () =>
     attempt(() => change(t("roles.accepted", { number: open.length }), { roles: Object.fromEntries(open.map((each) => [each.column, each.role])) }));
-  const dropAll = () => attempt(() => change(t("roles.dropped"), { roles: Object.fromEntries(undecided.map((name) => [name, "drop"])) }));
+  const decide = (role) =>
+    attempt(() => change(t("roles.decided", { role: t(`role.${role}`) }), { roles: Object.fromEntries(undecided.map((name) => [name, role])) }));
   const byColumn = new Map(proposals.map((each) => [each.column, each]));
   const isPicked = (at) => picked !== null && at >= Math.min(...picked) && at <= Math.max(...picked);
   const key = (event, at) => {
@@ -161,7 +162,8 @@ export default function Roles() {
   return html`<${Heading} intro=${t("intro.roles")}>${t("step.roles")}<//>
     <p class="row">
       ${open.length ? html`<button class="primary" onClick=${accept}>${t("roles.accept", { number: open.length })}</button>` : null}
-      ${undecided.length && !open.length ? html`<button onClick=${dropAll}>${t("roles.drop", { number: undecided.length })}</button>` : null}
+      ${undecided.length && !open.length ? html`<button onClick=${() => decide("drop")}>${t("roles.drop", { number: undecided.length })}</button>
+        ${["sensitive", "insensitive"].map((role) => html`<button onClick=${() => decide(role)}>${t("roles.all", { role: t(`role.${role}`) })}</button>`)}` : null}
       ${undecided.length ? null : html`<button class="primary" onClick=${() => go("levels")}>${t("next")} ${t("step.levels")}</button>`}
     </p>
     <p class="together" role="status">${quasi.length

@@ -10,7 +10,7 @@ function Sentence() {
   if (!search) return html`<p class="verdict">${t("search.local", { share: percent(release.suppressed / Math.max(1, release.records)) })}</p>`;
   const how = search.ending === "cancelled" ? "search.stopped" : search.proven_optimal ? "search.proven" : search.gap === null ? "search.found" : "search.gap";
   return html`<p class="verdict"><b>${t(search.is_optimum ? how : "search.other", { gap: percent(search.gap) })}</b>${" "}
-    ${t("search.seen", { number: number(search.evaluated), size: number(search.size) })}</p>`;
+    ${t(search.proven_optimal ? "search.seen.all" : "search.seen", { number: number(search.evaluated), size: number(search.size) })}</p>`;
 }
 
 /** Quality over time, with the proven bound as the lower line; a text says the same. */
@@ -46,7 +46,7 @@ function Levels() {
   if (!search) return null;
   return html`<table class="plain"><caption>${t("search.levels")}</caption>
     <thead><tr><th scope="col">${t("roles.column")}</th><th scope="col">${t("search.level")}</th></tr></thead>
-    <tbody>${Object.entries(search.transformation).map(([column, level]) => html`<tr><th scope="row">${column}</th><td>${level} · ${search.level_names[column]} <span class="quiet">${t("search.of", { top: search.levels[column].length - 1 })}</span></td></tr>`)}</tbody></table>`;
+    <tbody>${Object.entries(search.transformation).map(([column, level]) => html`<tr><th scope="row">${column}</th><td>${level} <span class="quiet">${t("search.of", { top: search.levels[column].length - 1 })}</span> · ${search.level_names[column]}</td></tr>`)}</tbody></table>`;
 }
 
 /** Nothing fulfils all promises: what to relax, the cheapest first. What gives up detail stands before what gives up protection. */

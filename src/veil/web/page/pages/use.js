@@ -41,6 +41,16 @@ function Card({ column, all, shown }) {
   </article>`;
 }
 
+/** A card for each column; those that are published as they are fold away where there are many. */
+function Cards({ all, shown }) {
+  const cards = (which) => html`<div class="cards">${which.map((each) => html`<${Card} key=${each.column} column=${each.column} all=${all} shown=${shown} />`)}</div>`;
+  const isQuasi = (each) => all[0].quality.attributes.some((one) => one.column === each.column);
+  const [quasi, others] = [all[0].distributions.filter(isQuasi), all[0].distributions.filter((each) => !isQuasi(each))];
+  return html`${cards(quasi)}${others.length > 6
+    ? html`<details class="card"><summary>${t("use.others", { number: number(others.length), apart: percent(Math.max(...others.map((each) => apart(each.before, each.after)))) })}</summary>${cards(others)}</details>`
+    : cards(others)}`;
+}
+
 const several = (values) => {
   const named = values.map((each) => each ?? t("cell.missing"));
   return named.length > 2 ? `${named[0]} … ${named.at(-1)}` : named.join(", ");
@@ -124,7 +134,7 @@ export default function Use({ needs }) {
           <li>${t("bar.suppressed")} <b>${all.map((each) => number(each.suppressed)).join(", ")}</b></li>
           <li>${t("search.classes")} <b>${number(all[0].classes.before.number)} → ${all.map((each) => number(each.classes.after.number)).join(", ")}</b></li>
         </ul></section>
-        <div class="cards">${all[0].distributions.map((each) => html`<${Card} key=${each.column} column=${each.column} all=${all} shown=${shown} />`)}</div>
+        <${Cards} all=${all} shown=${shown} />
         <div class="sides equal"><${Errors} found=${all} shown=${shown} /><${OwnCount} key=${`own ${ids}`} /></div>
         ${shown.map((each) => html`<${Pairs} key=${`pairs ${each.release.id}`} id=${each.release.id} label=${shown.length > 1 ? each.label : ""} />`)}
         <${Prediction} key=${`predict ${ids}`} shown=${shown} />`

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import veil
 from support.amount import tables
+from support.report import everything_in
 from support.workbench import Client, workbench
 from veil import hierarchies as h
 from veil.recipe import Recipe
@@ -329,7 +330,7 @@ def test_attack_population_and_pairs_are_those_of_the_library(client, release, c
     assert sum(map(sum, pair["before"]["shares"])) == pytest.approx(1)
 
 
-def test_a_release_that_suppresses_too_much_is_handed_over_only_as_what_it_is(client, release):
+def test_a_release_that_suppresses_too_much_is_handed_over_only_as_what_it_is(client, release, tmp_path):
     levels = dict.fromkeys(QUASI, 0)
     made = client.result(client.post(f"/api/v1/releases/{release}/apply", json={"levels": levels}))["release"]
     assert not client.get(f"/api/v1/releases/{made}").json()["holds"]
@@ -338,10 +339,17 @@ def test_a_release_that_suppresses_too_much_is_handed_over_only_as_what_it_is(cl
         assert (answer.status_code, answer.json()["type"]) == (422, "VerificationError")
     assert client.post(f"/api/v1/releases/{made}/anyway", json={"reason": "short"}).status_code == 422
     taken = client.post(f"/api/v1/releases/{made}/anyway", json={"reason": "needed for an audit"})
-    assert "NOT-ANONYMOUS.csv" in taken.headers["content-disposition"]
+    assert "-NOT-ANONYMOUS-needed-for-an-audit.csv" in taken.headers["content-disposition"]
     rows = list(csv.reader(io.StringIO(taken.text)))
     assert rows[0][0] == "NOT ANONYMOUS"
     assert {row[0] for row in rows[1:]} == {"needed for an audit"}
+    assert client.get(f"/api/v1/releases/{made}").json()["not_anonymous"] == "needed for an audit"
+    client.result(client.post(f"/api/v1/releases/{made}/report"))  # the one that the page shows
+    for ending in ("html", "pdf", "json"):
+        answer = client.get(f"/api/v1/releases/{made}/report.{ending}")
+        assert f"-NOT-ANONYMOUS-report.{ending}" in answer.headers["content-disposition"]
+        (tmp_path / f"report.{ending}").write_bytes(answer.content)
+        assert "needed for an audit" in everything_in(tmp_path / f"report.{ending}")
     assert (
         client.post(f"/api/v1/releases/{release}/anyway", json={"reason": "needed for an audit"}).status_code
         == 409

@@ -780,6 +780,30 @@ def test_a_certificate_is_signed_in_the_page(person, tmp_path):
     expect(page.locator("table.pairs tr.gone")).to_have_count(0)
 
 
+def test_what_breaks_the_plan_is_taken_under_its_name_and_with_a_reason(person, tmp_path):
+    person.release()
+    person.page.evaluate(
+        """async () => {
+          const { state, run } = await import("/page/server.js");
+          const levels = Object.fromEntries(Object.keys(state.release.search.transformation).map((name) => [name, 0]));
+          await run(`/releases/${state.release.id}/apply`, { levels });
+        }"""
+    )
+    person.page.reload()  # which shows the newest release
+    person.open("release")
+    person.page.get_by_label(person.say("anyway.reason")).fill("Audit, as the authority asks")
+    table = download(person, "anyway.take", tmp_path)
+    assert table.name.endswith("-NOT-ANONYMOUS-Audit-as-the-authority-asks.csv")
+    assert table.read_text("utf-8").count("Audit, as the authority asks") == 2000
+    expect(person.page.locator(".anyway [role=status]")).to_contain_text("Audit, as the authority asks")
+    report = download(person, "release.report", tmp_path)
+    assert report.name.endswith("-NOT-ANONYMOUS-report.html")
+    assert "Audit, as the authority asks" in report.read_text("utf-8")
+    person.press("release.show")
+    shown = person.page.frame_locator("iframe").locator("body")
+    expect(shown).to_contain_text("Audit, as the authority asks", timeout=PATIENCE)
+
+
 def test_undo_takes_back_what_was_chosen(person):
     person.press("table.example")
     person.rows()

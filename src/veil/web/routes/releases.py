@@ -142,6 +142,7 @@ def look(id: str, session: InSession) -> dict[str, Any]:
         "name": made.table.name,
         "outdated": draft.table != made.table.id or draft.document() != made.recipe,
         "engine": None if made.table.held is None else made.table.held.kind,
+        "not_anonymous": made.not_anonymous,
         "steps": [{"name": str(each.method), "said": str(each)} for each in made.release.steps],
         "search": None if made.release.search is None else _search(made.release.search),
         **made.facts,

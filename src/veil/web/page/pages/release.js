@@ -1,7 +1,7 @@
 // Release: sign and hand over.
 
 import { attempt, change, loadRelease, post, run, running, state, stop, update } from "../server.js";
-import { copy, download, Heading, html, NotYet, number, Running, t, useState } from "../parts.js";
+import { copy, download, hand, Heading, html, NotYet, number, Running, t, useState } from "../parts.js";
 
 function Findings() {
   const { findings, holds, open_questions: open } = state.release;
@@ -31,14 +31,6 @@ function SaveProject() {
   return html`<section class="card"><h2>${t("project.save")}</h2><p class="quiet">${t("project.about")}</p>
     <p class="row"><label><input type="checkbox" checked=${table} onChange=${(event) => setTable(event.target.checked)} /> ${t("project.table")}</label>
       <button onClick=${() => attempt(() => download(`/project?table=${table}`, "project.veil"))}>${t("project.download")}</button></p></section>`;
-}
-
-function hand(blob, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 /** Vouch for the release: a key of one's own signs the certificate. It is sent for that one signature, and kept nowhere. */
@@ -97,17 +89,18 @@ function Before() {
 }
 
 /** What keeps not every promise is taken only under that name, and with a reason. */
-function Anyway() {
+function Anyway({ onTaken }) {
   const [reason, setReason] = useState("");
   const take = () =>
     attempt(async () => {
-      const answer = await fetch(`/api/v1/releases/${state.release.id}/anyway`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ reason }) });
-      if (!answer.ok) throw new Error((await answer.json()).detail);
-      hand(await answer.blob(), "table-NOT-ANONYMOUS.csv");
+      await download(`/releases/${state.release.id}/anyway`, "NOT-ANONYMOUS.csv", { reason });
+      await loadRelease(state.release.id);
+      onTaken();
     });
   return html`<section class="card bad anyway"><h2>${t("anyway")}</h2><p>${t("anyway.about")}</p>
     <p class="row"><label>${t("anyway.reason")} <input size="50" maxlength="1000" value=${reason} onInput=${(event) => setReason(event.target.value)} /></label>
-      <button disabled=${reason.trim().length < 10} onClick=${take}>${t("anyway.take")}</button></p></section>`;
+      <button disabled=${reason.trim().length < 10} onClick=${take}>${t("anyway.take")}</button></p>
+    <p role="status">${state.release.not_anonymous ? t("anyway.taken", { reason: state.release.not_anonymous }) : null}</p></section>`;
 }
 
 export default function Release({ needs }) {
@@ -132,7 +125,7 @@ export default function Release({ needs }) {
   return html`<${Heading} intro=${t("intro.release")}>${t("step.release")}<//>
     ${release.outdated ? html`<p class="problem">⟳ ${t("outdated")}</p>` : null}
     <${Findings} />
-    ${release.holds ? null : html`<${Anyway} />`}
+    ${release.holds ? null : html`<${Anyway} key=${release.id} onTaken=${() => setShown(null)} />`}
     <${Concerns} />
     <section class="card"><h2>${t("release.take")}</h2>
       <p class="quiet">${t("release.order")}</p>

@@ -330,6 +330,28 @@ def test_attack_population_and_pairs_are_those_of_the_library(client, release, c
     assert sum(map(sum, pair["before"]["shares"])) == pytest.approx(1)
 
 
+def test_distributions_are_those_of_the_library_with_what_was_before_made_coarser_on_request(
+    client, release, csv_file
+):
+    comparison = veil.utility.Comparison.of(by_library(RECIPE, csv_file))
+    for column in comparison.shared:
+        for coarsened in (False, True):
+            asked = {"column": column, "coarsened": coarsened}
+            told = client.post(f"/api/v1/releases/{release}/distribution", json=asked).json()
+            found = veil.utility.distribution(comparison, column, coarsened=coarsened).to_dict()
+            assert told["distance"] == found["distance"]
+            for side in ("before", "after"):
+                assert told[side].pop("different") == len(found[side]["values"])
+                assert told[side] == {name: values[:500] for name, values in found[side].items()}
+    told = client.post(
+        f"/api/v1/releases/{release}/distribution", json={"column": "age", "coarsened": True}
+    ).json()
+    shown = {*told["after"]["values"], None}  # missing ages are suppressed, all of them
+    assert {"[20, 40["} <= set(told["before"]["values"]) <= shown
+    missing = client.post(f"/api/v1/releases/{release}/distribution", json={"column": "nothing"})
+    assert missing.status_code == 404
+
+
 def test_a_release_that_suppresses_too_much_is_handed_over_only_as_what_it_is(client, release, tmp_path):
     levels = dict.fromkeys(QUASI, 0)
     made = client.result(client.post(f"/api/v1/releases/{release}/apply", json={"levels": levels}))["release"]

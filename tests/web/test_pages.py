@@ -716,6 +716,15 @@ def test_use_row_by_row_pair_by_pair_and_a_count_of_ones_own(person):
     person.open("use")
     page = person.page
     page.locator("article h3").first.wait_for()
+    card = page.locator("article", has=page.get_by_role("heading", name="zip", exact=True))
+    labels = card.locator("tbody th").all_inner_texts()
+    assert person.say("before") not in card.locator("thead th").all_inner_texts()
+    card.get_by_label(person.say("use.card.coarsen")).check()
+    expect(card.locator("thead th").nth(1)).to_have_text(person.say("before"))
+    assert card.locator("tbody th").all_inner_texts() == labels
+    shares = card.locator("tbody tr:first-child td").all_inner_texts()
+    assert all("%" in each for each in shares)  # the label is counted before as well as after
+    expect(card.get_by_role("status")).to_contain_text("%")
     heads = page.locator("table.pairs thead th")
     # Which columns are changed in these rows follows from their order, which is random: suppressed ones change all.
     changed = [

@@ -352,6 +352,34 @@ def test_distributions_are_those_of_the_library_with_what_was_before_made_coarse
     assert missing.status_code == 404
 
 
+def test_rows_stay_in_their_order_if_the_plan_says_so_and_code_recipe_and_release_agree(
+    client, table, csv_file, tmp_path, monkeypatch
+):
+    client.put("/api/v1/plan/recipe", json={"text": json.dumps({**RECIPE, "person": None})})
+    told = client.change(order="input")
+    assert "order: input" in told["code"]["recipe"]
+    assert "order='input'" in told["code"]["python"]
+    again = client.put("/api/v1/plan/recipe", json={"text": told["code"]["recipe"]}).json()
+    assert again["draft"]["order"] == "input"
+    made = client.result(client.post("/api/v1/releases", json={}))["release"]
+    shown = client.get(f"/api/v1/releases/{made}").json()
+    assert (shown["order"], shown["outdated"]) == ("input", False)
+    assert "row order" in {each["kind"] for each in shown["concerns"]}  # which has to be accepted
+    assert "order: input" in client.get(f"/api/v1/releases/{made}/recipe").text
+    handed = client.get(f"/api/v1/releases/{made}/table.csv").text
+    by_page = list(csv.DictReader(io.StringIO(handed)))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "patients.csv").write_bytes(csv_file.read_bytes())
+    exec(told["code"]["python"], {})
+    assert (tmp_path / "release.csv").read_text("utf-8") == handed
+    was = list(csv.DictReader(io.StringIO(csv_file.read_text("utf-8"))))
+    pairs = [(now["diagnosis"], each["diagnosis"]) for now, each in zip(by_page, was, strict=True)]
+    assert all(now in ("*", each) for now, each in pairs)  # "*": suppressed
+    client.change(order="random")
+    assert client.get(f"/api/v1/releases/{made}").json()["outdated"]
+    assert "order" not in client.get("/api/v1/plan").json()["code"]["recipe"]
+
+
 def test_a_release_that_suppresses_too_much_is_handed_over_only_as_what_it_is(client, release, tmp_path):
     levels = dict.fromkeys(QUASI, 0)
     made = client.result(client.post(f"/api/v1/releases/{release}/apply", json={"levels": levels}))["release"]

@@ -18,7 +18,7 @@ from support.workbench import process
 from veil import KAnonymity
 from veil.recipe import Project
 from veil.synthetic import patients
-from veil.tables import write
+from veil.tables import read, write
 from veil.web.app import PAGE
 
 CHROMIUM = os.environ.get("VEIL_CHROMIUM") or shutil.which("chromium")
@@ -782,6 +782,20 @@ def test_a_certificate_is_signed_in_the_page(person, tmp_path):
     assert "BROKEN" not in checked.stdout
     assert checked.returncode in (0, 3), checked.stdout
     assert violations(person) == []
+    # Rows stay in the order of the input, with a warning: the same transformation, made again.
+    taken = page.evaluate("async () => (await import('/page/server.js')).state.release.search.transformation")
+    shuffle = page.get_by_label(person.say("release.shuffle"))
+    expect(shuffle).to_be_checked()
+    shuffle.uncheck()
+    expect(page.get_by_text(person.say("release.order.input"))).to_be_visible()
+    assert taken == page.evaluate(
+        "async () => (await import('/page/server.js')).state.release.search.transformation"
+    )
+    kept = read(download(person, "release.table", tmp_path / "in their order")).table
+    pairs = zip(kept["diagnosis"].to_pylist(), patients(2000)["diagnosis"].to_pylist(), strict=True)
+    assert all(now in ("*", was) for now, was in pairs)  # "*": suppressed
+    shuffle.check()
+    expect(page.get_by_text(person.say("release.order.random"))).to_be_visible()
     # Rows that are suppressed are left out: the same transformation, made again.
     page.locator("select", has_text=person.say("suppressed.drop")).select_option("drop")
     person.open("use")

@@ -193,7 +193,8 @@ def recipe(id: str, session: InSession) -> Response:
             "a recipe of masking methods leaves no column out, and this release does: take the Python code instead",
         )
     if "steps" in made.recipe:
-        spelled = {name: made.recipe[name] for name in ("steps", "person") if made.recipe[name] != ASK}
+        default = {"steps": None, "person": ASK, "order": "random"}
+        spelled = {name: made.recipe[name] for name, each in default.items() if made.recipe[name] != each}
     else:
         spelled = checked_recipe(made.recipe).spell()
     text = document_text({"input": made.table.name, "output": "release.csv", **spelled})

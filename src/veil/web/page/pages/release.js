@@ -1,6 +1,6 @@
 // Release: sign and hand over.
 
-import { attempt, change, loadRelease, post, run, running, state, stop, update } from "../server.js";
+import { attempt, change, loadRelease, post, run, running, state, step, stop, update } from "../server.js";
 import { copy, download, hand, Heading, html, NotYet, number, Running, t, useState } from "../parts.js";
 
 function Findings() {
@@ -65,18 +65,36 @@ function Sign({ stem, onSigned }) {
     <p role="status" class="fingerprint">${told}</p></section>`;
 }
 
-/** What becomes of suppressed rows: the same transformation, made again. */
+/** Change the plan in what leaves the transformation as it is, and make the release again; if that is refused, the plan stays. */
+const again = (words, set) =>
+  attempt(async () => {
+    const { search } = state.release;
+    await change(words, set);
+    try {
+      if (state.plan.problem) throw new Error(state.plan.problem);
+      const made = await run("/releases", {});
+      const taken = !search || search.is_optimum ? made : await run(`/releases/${made.release}/apply`, { levels: search.transformation });
+      await loadRelease(taken.release);
+    } catch (error) {
+      await step("undo");
+      throw error;
+    }
+  });
+
+/** What becomes of suppressed rows. */
 function Suppressed() {
   const { search, suppressed } = state.release;
   if (!search || !suppressed || state.release.outdated) return null;
-  const set = (value) =>
-    attempt(async () => {
-      await change(`${t("promises.rows")}: ${t(`suppressed.${value}`)}`, { suppressed_rows: value });
-      const made = await run("/releases", {});
-      const taken = search.is_optimum ? made : await run(`/releases/${made.release}/apply`, { levels: search.transformation });
-      await loadRelease(taken.release);
-    });
+  const set = (value) => again(`${t("promises.rows")}: ${t(`suppressed.${value}`)}`, { suppressed_rows: value });
   return html`<label>${t("release.suppressed", { number: number(suppressed) })} <select value=${state.plan.draft.suppressed_rows} disabled=${running("anonymize").length > 0} onChange=${(event) => set(event.target.value)}>${["blank", "drop"].map((each) => html`<option value=${each}>${t(`suppressed.${each}`)}</option>`)}</select></label>`;
+}
+
+/** In which order the rows are, and what that tells; the other one makes the release again. */
+function Order() {
+  const { order, outdated } = state.release;
+  const set = (shuffled) => again(t(`release.order.${shuffled ? "random" : "input"}.words`), { order: shuffled ? "random" : "input" });
+  return html`<p><label><input type="checkbox" checked=${order === "random"} disabled=${outdated || running("anonymize").length > 0} onChange=${(event) => set(event.target.checked)} /> ${t("release.shuffle")}</label></p>
+    <p class=${order === "random" ? "quiet" : "problem"}>${t(`release.order.${order}`)}</p>`;
 }
 
 /** What no program can check, ticked off by whoever publishes. */
@@ -128,7 +146,7 @@ export default function Release({ needs }) {
     ${release.holds ? null : html`<${Anyway} key=${release.id} onTaken=${() => setShown(null)} />`}
     <${Concerns} />
     <section class="card"><h2>${t("release.take")}</h2>
-      <p class="quiet">${t("release.order")}</p>
+      <${Order} />
       <p class="row"><${Suppressed} />
         <label>${t("release.format")} <select value=${format} onChange=${(event) => setFormat(event.target.value)}>${["csv", "parquet", "feather", "xlsx"].map((each) => html`<option value=${each}>${each}</option>`)}</select></label>
         <button class="primary" disabled=${!release.holds || busy} onClick=${() => take(`table.${format}`)}>${busy === `table.${format}` ? "…" : t("release.table")}</button>

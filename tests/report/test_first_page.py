@@ -59,6 +59,27 @@ def rows_of(page: str) -> list[list[str]]:
     return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", page)]
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_table_that_breaks_its_plan_says_so_first_with_the_reason_for_taking_it(
+    tmp_path: Path, language: str
+) -> None:
+    release, reason = made(), "Audit by <the> authority"
+    broken = release.search.apply(dict.fromkeys(release.transformation, 0))
+    assert not broken.within_limit
+    mark = {"en": "NOT ANONYMOUS", "de": "NICHT ANONYM"}[language]
+    said = {"about": {"language": language}, "not_anonymous": reason}
+    page = first_page(broken.report(tmp_path / "report.html", **said))
+    first = pypdf.PdfReader(broken.report(tmp_path / "report.pdf", **said)).pages[0].extract_text()
+    for text in (page, first):
+        assert text.index(mark) < text.index(reason) < text.index("SHA-256")
+    told = json.loads(broken.report(tmp_path / "report.json", **said).read_text())
+    assert told["not_anonymous"] == reason
+    with pytest.raises(ParameterError, match="leave it out"):
+        release.report(tmp_path / "good.html", not_anonymous=reason)
+    assert not (tmp_path / "good.html").exists()
+    assert mark not in first_page(release.report(tmp_path / "good.html", about=said["about"]))
+
+
 def test_all_that_was_said_stands_on_the_first_page(tmp_path: Path) -> None:
     page = first_page(made().report(tmp_path / "report.html", about=ABOUT))
     for text in ABOUT.values():

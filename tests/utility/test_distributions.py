@@ -115,3 +115,43 @@ def test_contingency_agrees_with_the_slow_twin(case: Case, at_most):
 def test_bad_parameters_are_refused():
     with pytest.raises(ParameterError, match="`at_most` should be 1 or more, not 0"):
         contingency(e1((1, 0, 1)), "A", "G", at_most=0)
+
+
+def test_values_before_are_counted_by_the_labels_of_the_release():
+    ages = distribution(e1((1, 0, 1)), "A", coarsened=True)
+    assert ages.before.values == ("20-29", "30-39")
+    assert ages.before.shares == (0.5, 0.5)  # one of ten is suppressed
+    assert ages.after.shares == (0.5, 0.4, 0.1)
+    assert ages.distance == pytest.approx(0.1)
+
+
+def test_each_record_is_counted_at_its_own_level_and_a_suppressed_one_at_the_highest_of_its_value():
+    table = h.table([["1", "1-2", "1-4", "*"], ["2", "1-2", "1-4", "*"], ["3", "3-4", "1-4", "*"]])
+    before = pa.table({"x": [1, 1, 1, 2, 3, None]})
+    after = pa.table({"x": ["1", "1-2", "*", "1-2", "*", None]})
+    flag = {"suppressed": [False, False, True, False, True, False]}
+    after = after.append_column("suppressed", [flag["suppressed"]])
+    found = distribution(Comparison(before, after, {"x": table}), "x", coarsened=True)
+    # The third 1 counts at level 1, as another 1 does; no 3 is released, and level 1 is the highest of all.
+    assert dict(zip(found.before.values, found.before.counts, strict=True)) == {"1": 1, "1-2": 3, "3-4": 1, None: 1}  # fmt: skip
+
+
+def test_what_no_hierarchy_made_coarser_stays_as_it_is():
+    before = pa.table({"x": [1, 2, 3, 4], "kept": ["a", "b", "a", "a"]})
+    means = pa.table({"x": [1.5, 1.5, 3.5, 3.5], "kept": ["a", "b", "a", "a"]})
+    comparison = Comparison(before, means, "x")
+    assert distribution(comparison, "x", coarsened=True).before.values == ("1", "2", "3", "4")
+    kept = distribution(comparison, "kept", coarsened=True)
+    assert kept == distribution(comparison, "kept")
+    assert kept.distance == 0
+    gone = Comparison(before, pa.table({"x": ["*"] * 4}), {"x": h.suppression()})
+    assert distribution(gone, "x", coarsened=True).before.values == ("*",)
+
+
+@given(cases())
+def test_coarsened_counts_are_complete(case: Case):
+    comparison = case.comparison
+    for name in comparison.columns:
+        found = distribution(comparison, name, coarsened=True)
+        assert sum(found.before.counts) == comparison.records
+        assert 0 <= found.distance <= 1 + 1e-9

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import veil
 from support.amount import tables
+from support.report import everything_in
 from support.workbench import Client, workbench
 from veil import hierarchies as h
 from veil.recipe import Recipe
@@ -329,7 +330,57 @@ def test_attack_population_and_pairs_are_those_of_the_library(client, release, c
     assert sum(map(sum, pair["before"]["shares"])) == pytest.approx(1)
 
 
-def test_a_release_that_suppresses_too_much_is_handed_over_only_as_what_it_is(client, release):
+def test_distributions_are_those_of_the_library_with_what_was_before_made_coarser_on_request(
+    client, release, csv_file
+):
+    comparison = veil.utility.Comparison.of(by_library(RECIPE, csv_file))
+    for column in comparison.shared:
+        for coarsened in (False, True):
+            asked = {"column": column, "coarsened": coarsened}
+            told = client.post(f"/api/v1/releases/{release}/distribution", json=asked).json()
+            found = veil.utility.distribution(comparison, column, coarsened=coarsened).to_dict()
+            assert told["distance"] == found["distance"]
+            for side in ("before", "after"):
+                assert told[side].pop("different") == len(found[side]["values"])
+                assert told[side] == {name: values[:500] for name, values in found[side].items()}
+    told = client.post(
+        f"/api/v1/releases/{release}/distribution", json={"column": "age", "coarsened": True}
+    ).json()
+    shown = {*told["after"]["values"], None}  # missing ages are suppressed, all of them
+    assert {"[20, 40["} <= set(told["before"]["values"]) <= shown
+    missing = client.post(f"/api/v1/releases/{release}/distribution", json={"column": "nothing"})
+    assert missing.status_code == 404
+
+
+def test_rows_stay_in_their_order_if_the_plan_says_so_and_code_recipe_and_release_agree(
+    client, table, csv_file, tmp_path, monkeypatch
+):
+    client.put("/api/v1/plan/recipe", json={"text": json.dumps({**RECIPE, "person": None})})
+    told = client.change(order="input")
+    assert "order: input" in told["code"]["recipe"]
+    assert "order='input'" in told["code"]["python"]
+    again = client.put("/api/v1/plan/recipe", json={"text": told["code"]["recipe"]}).json()
+    assert again["draft"]["order"] == "input"
+    made = client.result(client.post("/api/v1/releases", json={}))["release"]
+    shown = client.get(f"/api/v1/releases/{made}").json()
+    assert (shown["order"], shown["outdated"]) == ("input", False)
+    assert "row order" in {each["kind"] for each in shown["concerns"]}  # which has to be accepted
+    assert "order: input" in client.get(f"/api/v1/releases/{made}/recipe").text
+    handed = client.get(f"/api/v1/releases/{made}/table.csv").text
+    by_page = list(csv.DictReader(io.StringIO(handed)))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "patients.csv").write_bytes(csv_file.read_bytes())
+    exec(told["code"]["python"], {})
+    assert (tmp_path / "release.csv").read_text("utf-8") == handed
+    was = list(csv.DictReader(io.StringIO(csv_file.read_text("utf-8"))))
+    pairs = [(now["diagnosis"], each["diagnosis"]) for now, each in zip(by_page, was, strict=True)]
+    assert all(now in ("*", each) for now, each in pairs)  # "*": suppressed
+    client.change(order="random")
+    assert client.get(f"/api/v1/releases/{made}").json()["outdated"]
+    assert "order" not in client.get("/api/v1/plan").json()["code"]["recipe"]
+
+
+def test_a_release_that_suppresses_too_much_is_handed_over_only_as_what_it_is(client, release, tmp_path):
     levels = dict.fromkeys(QUASI, 0)
     made = client.result(client.post(f"/api/v1/releases/{release}/apply", json={"levels": levels}))["release"]
     assert not client.get(f"/api/v1/releases/{made}").json()["holds"]
@@ -338,10 +389,17 @@ def test_a_release_that_suppresses_too_much_is_handed_over_only_as_what_it_is(cl
         assert (answer.status_code, answer.json()["type"]) == (422, "VerificationError")
     assert client.post(f"/api/v1/releases/{made}/anyway", json={"reason": "short"}).status_code == 422
     taken = client.post(f"/api/v1/releases/{made}/anyway", json={"reason": "needed for an audit"})
-    assert "NOT-ANONYMOUS.csv" in taken.headers["content-disposition"]
+    assert "-NOT-ANONYMOUS-needed-for-an-audit.csv" in taken.headers["content-disposition"]
     rows = list(csv.reader(io.StringIO(taken.text)))
     assert rows[0][0] == "NOT ANONYMOUS"
     assert {row[0] for row in rows[1:]} == {"needed for an audit"}
+    assert client.get(f"/api/v1/releases/{made}").json()["not_anonymous"] == "needed for an audit"
+    client.result(client.post(f"/api/v1/releases/{made}/report"))  # the one that the page shows
+    for ending in ("html", "pdf", "json"):
+        answer = client.get(f"/api/v1/releases/{made}/report.{ending}")
+        assert f"-NOT-ANONYMOUS-report.{ending}" in answer.headers["content-disposition"]
+        (tmp_path / f"report.{ending}").write_bytes(answer.content)
+        assert "needed for an audit" in everything_in(tmp_path / f"report.{ending}")
     assert (
         client.post(f"/api/v1/releases/{release}/anyway", json={"reason": "needed for an audit"}).status_code
         == 409

@@ -18,7 +18,7 @@ from support.workbench import process
 from veil import KAnonymity
 from veil.recipe import Project
 from veil.synthetic import patients
-from veil.tables import write
+from veil.tables import read, write
 from veil.web.app import PAGE
 
 CHROMIUM = os.environ.get("VEIL_CHROMIUM") or shutil.which("chromium")
@@ -716,6 +716,15 @@ def test_use_row_by_row_pair_by_pair_and_a_count_of_ones_own(person):
     person.open("use")
     page = person.page
     page.locator("article h3").first.wait_for()
+    card = page.locator("article", has=page.get_by_role("heading", name="zip", exact=True))
+    labels = card.locator("tbody th").all_inner_texts()
+    assert person.say("before") not in card.locator("thead th").all_inner_texts()
+    card.get_by_label(person.say("use.card.coarsen")).check()
+    expect(card.locator("thead th").nth(1)).to_have_text(person.say("before"))
+    assert card.locator("tbody th").all_inner_texts() == labels
+    shares = card.locator("tbody tr:first-child td").all_inner_texts()
+    assert all("%" in each for each in shares)  # the label is counted before as well as after
+    expect(card.get_by_role("status")).to_contain_text("%")
     heads = page.locator("table.pairs thead th")
     # Which columns are changed in these rows follows from their order, which is random: suppressed ones change all.
     changed = [
@@ -773,11 +782,49 @@ def test_a_certificate_is_signed_in_the_page(person, tmp_path):
     assert "BROKEN" not in checked.stdout
     assert checked.returncode in (0, 3), checked.stdout
     assert violations(person) == []
+    # Rows stay in the order of the input, with a warning: the same transformation, made again.
+    taken = page.evaluate("async () => (await import('/page/server.js')).state.release.search.transformation")
+    shuffle = page.get_by_label(person.say("release.shuffle"))
+    expect(shuffle).to_be_checked()
+    shuffle.uncheck()
+    expect(page.get_by_text(person.say("release.order.input"))).to_be_visible()
+    assert taken == page.evaluate(
+        "async () => (await import('/page/server.js')).state.release.search.transformation"
+    )
+    kept = read(download(person, "release.table", tmp_path / "in their order")).table
+    pairs = zip(kept["diagnosis"].to_pylist(), patients(2000)["diagnosis"].to_pylist(), strict=True)
+    assert all(now in ("*", was) for now, was in pairs)  # "*": suppressed
+    shuffle.check()
+    expect(page.get_by_text(person.say("release.order.random"))).to_be_visible()
     # Rows that are suppressed are left out: the same transformation, made again.
     page.locator("select", has_text=person.say("suppressed.drop")).select_option("drop")
     person.open("use")
     expect(page.locator(".pager").first).to_contain_text(re.compile("of 1,9"), timeout=PATIENCE)
     expect(page.locator("table.pairs tr.gone")).to_have_count(0)
+
+
+def test_what_breaks_the_plan_is_taken_under_its_name_and_with_a_reason(person, tmp_path):
+    person.release()
+    person.page.evaluate(
+        """async () => {
+          const { state, run } = await import("/page/server.js");
+          const levels = Object.fromEntries(Object.keys(state.release.search.transformation).map((name) => [name, 0]));
+          await run(`/releases/${state.release.id}/apply`, { levels });
+        }"""
+    )
+    person.page.reload()  # which shows the newest release
+    person.open("release")
+    person.page.get_by_label(person.say("anyway.reason")).fill("Audit, as the authority asks")
+    table = download(person, "anyway.take", tmp_path)
+    assert table.name.endswith("-NOT-ANONYMOUS-Audit-as-the-authority-asks.csv")
+    assert table.read_text("utf-8").count("Audit, as the authority asks") == 2000
+    expect(person.page.locator(".anyway [role=status]")).to_contain_text("Audit, as the authority asks")
+    report = download(person, "release.report", tmp_path)
+    assert report.name.endswith("-NOT-ANONYMOUS-report.html")
+    assert "Audit, as the authority asks" in report.read_text("utf-8")
+    person.press("release.show")
+    shown = person.page.frame_locator("iframe").locator("body")
+    expect(shown).to_contain_text("Audit, as the authority asks", timeout=PATIENCE)
 
 
 def test_undo_takes_back_what_was_chosen(person):

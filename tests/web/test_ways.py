@@ -90,6 +90,24 @@ def test_masks_of_a_plan_are_told_as_code_that_leaves_the_same_columns_out(clien
     assert "from 0 to 100" in told["problem"]
 
 
+def test_masked_rows_stay_in_their_order_if_asked(client):
+    table = client.open("age,wage\n" + "".join(f"{20 + at % 50},{at}\n" for at in range(300)))
+    client.change(way="masks", roles={"age": "quasi-identifying", "wage": "insensitive"}, person=None)
+    step = {"kind": "RankSwapping", "columns": ["age"], "p": 10}
+    told = client.change(masks=[step], order="input")
+    assert "order: input" in told["code"]["recipe"]
+    assert "order='input'" in told["code"]["python"]
+    made = client.result(client.post("/api/v1/releases", json={"table": table}))["release"]
+    assert "order: input" in client.get(f"/api/v1/releases/{made}/recipe").text
+    rows = client.get(f"/api/v1/releases/{made}/table.csv").text.splitlines()[1:]
+    assert [row.split(",")[1] for row in rows] == [str(at) for at in range(300)]
+    client.change(order="random")
+    made = client.result(client.post("/api/v1/releases", json={"table": table}))["release"]
+    rows = client.get(f"/api/v1/releases/{made}/table.csv").text.splitlines()[1:]
+    assert [row.split(",")[1] for row in rows] != [str(at) for at in range(300)]
+    assert "order" not in client.get(f"/api/v1/releases/{made}/recipe").text
+
+
 @pytest.mark.parametrize(
     "step",
     [

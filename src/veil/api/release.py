@@ -18,6 +18,7 @@ from veil.api.search import SearchResult
 from veil.api.targets import check_targets
 from veil.base.progress import ProgressLike
 from veil.base.wording import plural
+from veil.errors import ParameterError
 from veil.lattice.optimality import gap_in_words
 from veil.outcome.generalize import Choice
 from veil.outcome.measures import measures_of
@@ -419,6 +420,7 @@ class Release:
         path: str | Path,
         *,
         about: About | Mapping[str, Any] | None = None,
+        not_anonymous: str | None = None,
         for_the_data_holder: bool = False,
         overwrite: bool = False,
         progress: ProgressLike = None,
@@ -433,10 +435,17 @@ class Release:
         `about` is what its first page says beside what Veil knows: `title`, `data_set`, `purpose`, `recipient`,
         `legal_basis`, `version`, `prepared_by` and `approved_by`; also the `language` of the report ("en" or "de") and how
         many `sample_rows` of the release it shows.
+
+        `not_anonymous` is why the table is taken although it does not keep every promise, or suppresses more than the plan
+        allows: the report begins with it.
         """
         from veil.report import write_report
 
         told = read_about(about)
+        if not_anonymous is not None and self.verification.holds and self.within_limit:
+            raise ParameterError(
+                "`not_anonymous` is a reason to take what does not keep its promises, and this release keeps them: leave it out"
+            )
         self._check_target(Path(path), "report", overwrite=overwrite)
         private = self.statement is not None and not for_the_data_holder
         return write_report(
@@ -446,6 +455,7 @@ class Release:
             exact=for_the_data_holder,
             progress=progress,
             about=told,
+            not_anonymous=not_anonymous,
             advise=self._advice_for_report,
         )
 

@@ -55,7 +55,12 @@ def python_code(recipe: Recipe, table: str) -> str:
 
 
 def masking_code(
-    steps: Sequence[Any], table: str, *, person: str | None = ASK, without: Sequence[str] = ()
+    steps: Sequence[Any],
+    table: str,
+    *,
+    person: str | None = ASK,
+    without: Sequence[str] = (),
+    order: str = "random",
 ) -> str:
     """Write masking methods as a call of `veil.mask`, on a table without some columns.
 
@@ -82,6 +87,8 @@ def masking_code(
     lines += ["release = veil.mask(", "    table,", *_argument("steps", list(steps))]
     if person != ASK:
         lines += _argument("person", person)
+    if order != "random":
+        lines += _argument("order", order)
     lines += [")", "release.save('release.csv')", "release.certificate('certificate.json')", ""]
     return "\n".join(lines)
 

@@ -32,6 +32,7 @@ def write_report(
     certificate: str | None = None,
     sign: PrivateKey | None = None,
     about: About = NOTHING,
+    not_anonymous: str | None = None,
     advise: Callable[[], dict[str, Any] | None] = lambda: None,
 ) -> Path:
     """Write the report of a release as HTML, PDF or JSON, by the ending of the name.
@@ -40,7 +41,8 @@ def write_report(
     adds what tells of suppressed records, for the data holder alone.
     `table` and `certificate` are the names of files that are written along with it, for the report to tell how the one
     is checked with the other; `sign` is the key that signs the certificate that the report holds. `about` is what whoever
-    makes the release says of it, and `advise` finds out what else there is.
+    makes the release says of it, `not_anonymous` why it is taken although it keeps not every promise, and `advise` finds out
+    what else there is.
     """
     kind = path.suffix.lower()
     if kind not in (".html", ".htm", ".pdf", ".json"):
@@ -56,7 +58,15 @@ def write_report(
             shown.advance(done, _PHASES, what)
             done += 1
 
-        found = collect_facts(release, private=private, exact=exact, about=about, advise=advise, tell=tell)
+        found = collect_facts(
+            release,
+            private=private,
+            exact=exact,
+            about=about,
+            not_anonymous=not_anonymous,
+            advise=advise,
+            tell=tell,
+        )
         found |= _runnable(found, table, about)
         found["certificate"] = signed(found["certificate"], sign)
         found |= {"report": path.name, "table_file": table, "certificate_file": certificate}

@@ -52,9 +52,18 @@ class Distribution:
     before: Frequencies
     after: Frequencies
 
+    @property
+    def distance(self) -> float:
+        """How far the two are apart, from 0 to 1: half of the sum of all differences between shares (total variation)."""
+        was = dict(zip(self.before.values, self.before.shares, strict=True))
+        now = dict(zip(self.after.values, self.after.shares, strict=True))
+        return sum(abs(was.get(value, 0.0) - now.get(value, 0.0)) for value in was.keys() | now.keys()) / 2
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {"column": self.column, "before": self.before.to_dict(), "after": self.after.to_dict()}
+        known = bool(self.before.values and self.after.values)
+        sides = {"before": self.before.to_dict(), "after": self.after.to_dict()}
+        return {"column": self.column, **sides, "distance": self.distance if known else None}
 
 
 @dataclass(frozen=True)
@@ -78,8 +87,15 @@ class Contingency:
         }
 
 
-def distribution(comparison: Comparison, column: str) -> Distribution:
+def distribution(comparison: Comparison, column: str, *, coarsened: bool = False) -> Distribution:
     """Count the values of a column before and after.
+
+    Parameters
+    ----------
+    coarsened
+        Count the original values by the labels that they have at the released level, so that both sides have the same labels
+        and differ by what is suppressed or was swapped alone. A suppressed record counts at the highest level of
+        its value that is released, or of any value if none of its own is.
 
     >>> before = pa.table({"age": [35, 8, 9]})
     >>> ages = [["8", "0-9", "*"], ["9", "0-9", "*"], ["35", "30-39", "*"]]
@@ -88,9 +104,36 @@ def distribution(comparison: Comparison, column: str) -> Distribution:
     >>> found = distribution(Comparison(before, after, {"age": h.table(ages)}), "age")
     >>> found.before.values, found.after.values, found.after.counts
     (('8', '9', '35'), ('0-9', '30-39'), (2, 1))
+    >>> found = distribution(Comparison(before, after, {"age": h.table(ages)}), "age", coarsened=True)
+    >>> found.before.values, found.before.counts, found.distance
+    (('0-9', '30-39'), (2, 1), 0.0)
     """
     comparison.require(column)
-    return Distribution(column, *(_frequencies(*each) for each in order_values(comparison, column)))
+    before, after = order_values(comparison, column)
+    if coarsened and column in comparison.columns:
+        before = _coarsened(comparison.columns[column], comparison.original[column])
+    return Distribution(column, _frequencies(*before), _frequencies(*after))
+
+
+def _coarsened(column: Column, original: pa.ChunkedArray) -> Coded:
+    """Return the labels that original values have at the released level, in order, and the place of each record's."""
+    hierarchy, told = column.hierarchy, ~(column.suppressed | column.blank | column.unknown)
+    level = np.full(hierarchy.size, -1, np.int64)
+    np.maximum.at(level, column.base[told], column.level[told])
+    most = int(level.max(initial=-1))
+    if most < 0:
+        most = 0 if column.unknown.any() else hierarchy.height
+    level[level < 0] = most
+    levels = np.where(told, column.level, level[column.base])
+    number: dict[str | None, int] = {}
+    labels = np.empty(column.base.size, np.int64)
+    for each in np.unique(levels).tolist():
+        here = levels == each
+        codes = hierarchy.label_map(each)[column.base[here]]
+        labels[here] = [number.setdefault(hierarchy.labels[each][code], len(number)) for code in codes.tolist()]
+    texts = list(number)
+    ranks = label_ranks(column, original, texts, np.zeros(len(texts)))
+    return _sort_texts(texts, labels[column.pair], ranks)
 
 
 def contingency(

@@ -72,6 +72,9 @@ class Draft(BaseModel):
     quality: Any = "loss"
     suppression_limit: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
     suppressed_rows: Literal["blank", "keep cells", "drop"] = "blank"
+    order: Annotated[
+        Literal["random", "input"], Field(description="order of the rows of a release, as recipes say it")
+    ] = "random"
     strategy: Any = "auto"
     time_limit: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     local_recoding: Any = None
@@ -145,6 +148,7 @@ class Draft(BaseModel):
             "person": self.person,
             "without": [name for name in left if name != self.person],
             "quasi_identifiers": self.columns("quasi-identifying"),
+            "order": self.order,
         }
 
     def recipe(self) -> dict[str, Any]:
@@ -163,6 +167,7 @@ class Draft(BaseModel):
             "minimum_levels": {name: low for name, (low, _) in bounds.items() if low},
             "maximum_levels": {name: high for name, (_, high) in bounds.items() if high is not None},
             "suppressed_rows": self.suppressed_rows,
+            "order": None if self.order == "random" else self.order,
             "strategy": self.strategy,
             "time_limit": self.time_limit,
             "local_recoding": self.local_recoding,

@@ -245,6 +245,8 @@ class Made:
     facts: dict[str, Any]
     """What was found out about it once."""
     report: bytes | None = None
+    not_anonymous: str | None = None
+    """Why it was taken although it keeps not every promise."""
     id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
     lock: threading.RLock = field(default_factory=threading.RLock)
     """Held by whoever adds to what is known of the search."""

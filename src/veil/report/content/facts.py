@@ -56,6 +56,7 @@ def collect_facts(
     private: bool | None = None,
     exact: bool = False,
     about: About = NOTHING,
+    not_anonymous: str | None = None,
     advise: Callable[[], dict[str, Any] | None] = lambda: None,
     tell: Tell = lambda _: None,
 ) -> dict[str, Any]:
@@ -70,6 +71,8 @@ def collect_facts(
         data holder alone.
     about
         What whoever makes the release says of it.
+    not_anonymous
+        Why a table that keeps not every promise is taken all the same.
     advise
         Finds out what else there is, if that is told: see `veil.api.advice`.
     tell
@@ -100,6 +103,7 @@ def collect_facts(
         "about": {name: getattr(about, name) for name in ABOUT},
         "sample": sample_of(outcome, about.sample_rows),
         "private": private,
+        "not_anonymous": not_anonymous,
         "notice": None if not is_dp else LEFT_OUT if private else EXACT,
         "statement": outcome.statement,
         "concerns": concerns,

@@ -22,7 +22,10 @@ _UNSAID = "not stated"
 
 def first_page(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Put on one page what somebody signs."""
-    blocks: list[Block] = [Grid(("", ""), tuple(_what(facts)))]
+    blocks: list[Block] = []
+    if facts["not_anonymous"] is not None:
+        blocks += [Text(_NOT_ANONYMOUS, "notice"), Text(Verbatim(facts["not_anonymous"]), "lead")]
+    blocks.append(Grid(("", ""), tuple(_what(facts))))
     if facts["notice"]:
         blocks.append(Text(facts["notice"], "notice"))
     blocks += [Heading("What is promised"), *_promises(facts)]
@@ -34,6 +37,11 @@ def first_page(facts: dict[str, Any]) -> tuple[Block, ...]:
     people = (("Prepared by", about["prepared_by"]), ("Approved by (data protection)", about["approved_by"]))
     return (*blocks, Signatures(people))
 
+
+_NOT_ANONYMOUS = (
+    "NOT ANONYMOUS. This table does not keep every promise, or suppresses more records than the plan allows. It stays "
+    "personal data, and was taken all the same, for this reason:"
+)
 
 _DECLARATION = (
     "I have read this report. The guarantees named in it are those that were asked for, and the remaining "

@@ -125,14 +125,17 @@ export function copy(text) {
   navigator.clipboard?.writeText(text).then(() => update({ copied: true }));
 }
 
-/** Fetch a file and hand it to the person. What is refused is told in the page, and not as a page of the browser. */
-export async function download(path, otherwise) {
-  const answer = await fetch(`/api/v1${path}`);
-  if (!answer.ok) throw new Error((await answer.json()).detail);
-  const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") ?? "")?.[1] ?? otherwise;
+export function hand(blob, name) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(await answer.blob());
+  link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** Fetch a file, if asked for with a body by POST, and hand it to the person. What is refused is told in the page, and not as a page of the browser. */
+export async function download(path, otherwise, body) {
+  const answer = await fetch(`/api/v1${path}`, body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error((await answer.json()).detail);
+  hand(await answer.blob(), /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") ?? "")?.[1] ?? otherwise);
 }

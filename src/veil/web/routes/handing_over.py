@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import unicodedata
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
@@ -62,18 +63,21 @@ def table(id: str, ending: Literal["csv", "parquet", "feather", "xlsx"], session
 def report(id: str, ending: Literal["html", "pdf", "json"], session: InSession) -> Response:
     """Return the report."""
     made = session.release(id)
+    name = f"report.{ending}" if made.not_anonymous is None else f"NOT-ANONYMOUS-report.{ending}"
     if ending == "html" and made.report is not None:
-        return _shown(Response(made.report, media_type="text/html"))
-    answer = _handed(
-        session, f"report.{ending}", made, lambda release, path: release.report(path, progress=False)
-    )
-    return _shown(answer) if ending == "html" else answer
+        return _shown(Response(made.report, media_type="text/html"), _called(made, name))
+
+    def write_report(release: Release, path: Path) -> None:
+        release.report(path, not_anonymous=made.not_anonymous, progress=False)
+
+    answer = _handed(session, name, made, write_report)
+    return _shown(answer, _called(made, name)) if ending == "html" else answer
 
 
-def _shown(answer: Response) -> Response:
+def _shown(answer: Response, name: str) -> Response:
     """Have a report shown in a frame in which nothing runs."""
     answer.headers["Content-Security-Policy"] = REPORT_POLICY
-    answer.headers["Content-Disposition"] = "inline"
+    answer.headers["Content-Disposition"] = f'inline; filename="{name}"'
     return answer
 
 
@@ -84,9 +88,13 @@ def make_report(id: str, session: InSession) -> JobTold:
 
     def work(job: Job) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(dir=session.folder) as folder:
-            path = made.release.report(Path(folder) / "report.html", progress=job.tell)
+            reason = made.not_anonymous
+            path = made.release.report(
+                Path(folder) / "report.html", not_anonymous=reason, progress=job.tell
+            )
             job.check()
-            made.report = path.read_bytes()
+            if made.not_anonymous == reason:
+                made.report = path.read_bytes()
         return {"release": made.id}
 
     return told(session.start("report", work))
@@ -100,14 +108,29 @@ class Reason(Body):
 
 @router.post("/releases/{id}/anyway", response_class=FileResponse)
 def anyway(id: str, why: Reason, session: InSession) -> FileResponse:
-    """Return a table that is not anonymous, called so in its name, in its first column and with the reason beside it."""
+    """Return a table that is not anonymous, called so in its name and its first column, both with the reason.
+
+    From then on its report begins with it, too.
+    """
     made = session.release(id)
     if _keeps(made):
         raise Refused(
             HTTPStatus.CONFLICT, "this release keeps every promise: take it as it is", kind="Conflict"
         )
+    made.not_anonymous, made.report = why.reason, None
     marked = made.release.arrow.add_column(0, "NOT ANONYMOUS", [[why.reason] * made.release.arrow.num_rows])
-    return _handed(session, "NOT-ANONYMOUS.csv", made, lambda _, path: write(marked, path))
+    name = "-".join(["NOT-ANONYMOUS", *_in_a_name(why.reason)])
+    return _handed(session, f"{name}.csv", made, lambda _, path: write(marked, path))
+
+
+def _in_a_name(reason: str) -> list[str]:
+    """Return the words of a reason that a name of a file can hold everywhere: the first few, in plain letters.
+
+    >>> _in_a_name("Prüfung 2026: <Anfrage> der Aufsicht")
+    ['Prufung', '2026', 'Anfrage', 'der', 'Aufsicht']
+    """
+    plain = unicodedata.normalize("NFKD", reason).encode("ascii", "ignore").decode()
+    return re.findall(r"[A-Za-z0-9]+", plain[:60])
 
 
 def _keeps(made: Made) -> bool:
@@ -170,7 +193,8 @@ def recipe(id: str, session: InSession) -> Response:
             "a recipe of masking methods leaves no column out, and this release does: take the Python code instead",
         )
     if "steps" in made.recipe:
-        spelled = {name: made.recipe[name] for name in ("steps", "person") if made.recipe[name] != ASK}
+        default = {"steps": None, "person": ASK, "order": "random"}
+        spelled = {name: made.recipe[name] for name, each in default.items() if made.recipe[name] != each}
     else:
         spelled = checked_recipe(made.recipe).spell()
     text = document_text({"input": made.table.name, "output": "release.csv", **spelled})
@@ -212,5 +236,10 @@ def _handed(
     except BaseException:
         folder.cleanup()
         raise
+    return FileResponse(path, filename=_called(made, name), background=BackgroundTask(folder.cleanup))
+
+
+def _called(made: Made, name: str) -> str:
+    """Return what a file is called that is handed over: after its table."""
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(made.table.name).stem) or "table"
-    return FileResponse(path, filename=f"{stem}-{name}", background=BackgroundTask(folder.cleanup))
+    return f"{stem}-{name}"

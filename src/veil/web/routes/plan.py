@@ -75,8 +75,10 @@ def _uncovered(draft: Draft, table: OpenTable) -> list[str]:
 
 def _masking_code(draft: Draft, table: str, key: Path | None) -> dict[str, str]:
     document = draft.document()
-    person = {} if document["person"] == ASK else {"person": document["person"]}
-    recipe = {"input": table, "output": "release.csv", **person, "steps": document["steps"]}
+    order = document["order"]
+    given = {} if document["person"] == ASK else {"person": document["person"]}
+    given |= {} if order == "random" else {"order": order}
+    recipe = {"input": table, "output": "release.csv", **given, "steps": document["steps"]}
     # A recipe of masking methods cannot leave columns out: one that names people would be in what it makes.
     text = "" if document["without"] else document_text(recipe)
     steps = [
@@ -85,7 +87,9 @@ def _masking_code(draft: Draft, table: str, key: Path | None) -> dict[str, str]:
     ]
     return {
         "recipe": text,
-        "python": masking_code(steps, table, person=document["person"], without=document["without"]),
+        "python": masking_code(
+            steps, table, person=document["person"], without=document["without"], order=order
+        ),
         "command": "" if document["without"] else "veil mask recipe.yaml",
     }
 
@@ -193,6 +197,7 @@ def write(recipe: Text, session: InSession) -> dict[str, Any]:
             "quality",
             "suppression_limit",
             "suppressed_rows",
+            "order",
             "strategy",
             "time_limit",
             "local_recoding",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -34,6 +34,7 @@ class Masks(Body):
     quasi_identifiers: Annotated[list[Name], Field(min_length=1, max_length=500)]
     without: Annotated[list[Name], Field(max_length=5000)] = Field(default_factory=list)
     person: Name | None = ASK
+    order: Literal["random", "input"] = "random"
 
 
 class Wish(Body):
@@ -89,7 +90,9 @@ def _masking(session: Session, table: OpenTable, asked: Masks) -> Callable[[Job]
             source: Any = table.held.table.drop(*asked.without) if asked.without else table.held.table
         else:
             source = table.arrow.drop_columns(asked.without)
-        release = veil.mask(source, methods, person=asked.person, progress=job.tell)
+        release = veil.mask(
+            source, methods, person=asked.person, order=asked.order, progress=job.tell
+        )
         job.tell(LOOKING, 0, 0, "")
         quasi = [name for name in asked.quasi_identifiers if name in release.arrow.column_names]
         document = asked.model_dump()
@@ -142,6 +145,8 @@ def look(id: str, session: InSession) -> dict[str, Any]:
         "name": made.table.name,
         "outdated": draft.table != made.table.id or draft.document() != made.recipe,
         "engine": None if made.table.held is None else made.table.held.kind,
+        "order": made.recipe.get("order", "random"),
+        "not_anonymous": made.not_anonymous,
         "steps": [{"name": str(each.method), "said": str(each)} for each in made.release.steps],
         "search": None if made.release.search is None else _search(made.release.search),
         **made.facts,

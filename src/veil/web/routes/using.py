@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from veil.outcome.outcome import Outcome
-from veil.utility import Comparison, contingency, count_query
+from veil.utility import Comparison, contingency, count_query, distribution
 from veil.web.jobs import Job
 from veil.web.problems import Refused, not_found
 from veil.web.routes.base import Body, InSession, JobTold, told
@@ -78,6 +78,31 @@ def _classes(outcome: Outcome) -> NDArray[np.int64]:
 def _by_class(outcome: Outcome) -> NDArray[np.int64]:
     classes = _classes(outcome)
     return np.argsort(np.where(classes < 0, np.iinfo(np.int64).max, classes), kind="stable")
+
+
+MOST_VALUES = 500
+"""Values of a column that are told."""
+
+
+class OneColumn(Body):
+    """A column, whose values before are counted by the labels of the release if they are to be `coarsened`."""
+
+    column: Name
+    coarsened: bool = False
+
+
+@router.post("/releases/{id}/distribution")
+def distribution_of(id: str, asked: OneColumn, session: InSession) -> dict[str, Any]:
+    """Count the values of a column before and after, and tell how far the two are apart; of very many, the first are told."""
+    outcome = _in_memory(session.release(id)).release.outcome
+    if asked.column not in outcome.table.column_names or asked.column not in outcome.original.column_names:
+        raise not_found("column")
+    found = distribution(Comparison.of(outcome), asked.column, coarsened=asked.coarsened)
+    told = found.to_dict()
+    for side in ("before", "after"):
+        shown = {name: values[:MOST_VALUES] for name, values in told[side].items()}
+        told[side] = {**shown, "different": len(told[side]["values"])}
+    return told
 
 
 class Pair(Body):

@@ -1,7 +1,7 @@
 // Release: sign and hand over.
 
-import { attempt, change, loadRelease, post, run, running, state, stop, update } from "../server.js";
-import { copy, download, Heading, html, NotYet, number, Running, t, useState } from "../parts.js";
+import { attempt, change, loadRelease, post, run, running, state, step, stop, update } from "../server.js";
+import { copy, download, hand, Heading, html, NotYet, number, Running, t, useState } from "../parts.js";
 
 function Findings() {
   const { findings, holds, open_questions: open } = state.release;
@@ -31,14 +31,6 @@ function SaveProject() {
   return html`<section class="card"><h2>${t("project.save")}</h2><p class="quiet">${t("project.about")}</p>
     <p class="row"><label><input type="checkbox" checked=${table} onChange=${(event) => setTable(event.target.checked)} /> ${t("project.table")}</label>
       <button onClick=${() => attempt(() => download(`/project?table=${table}`, "project.veil"))}>${t("project.download")}</button></p></section>`;
-}
-
-function hand(blob, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 /** Vouch for the release: a key of one's own signs the certificate. It is sent for that one signature, and kept nowhere. */
@@ -73,18 +65,36 @@ function Sign({ stem, onSigned }) {
     <p role="status" class="fingerprint">${told}</p></section>`;
 }
 
-/** What becomes of suppressed rows: the same transformation, made again. */
+/** Change the plan in what leaves the transformation as it is, and make the release again; if that is refused, the plan stays. */
+const again = (words, set) =>
+  attempt(async () => {
+    const { search } = state.release;
+    await change(words, set);
+    try {
+      if (state.plan.problem) throw new Error(state.plan.problem);
+      const made = await run("/releases", {});
+      const taken = !search || search.is_optimum ? made : await run(`/releases/${made.release}/apply`, { levels: search.transformation });
+      await loadRelease(taken.release);
+    } catch (error) {
+      await step("undo");
+      throw error;
+    }
+  });
+
+/** What becomes of suppressed rows. */
 function Suppressed() {
   const { search, suppressed } = state.release;
   if (!search || !suppressed || state.release.outdated) return null;
-  const set = (value) =>
-    attempt(async () => {
-      await change(`${t("promises.rows")}: ${t(`suppressed.${value}`)}`, { suppressed_rows: value });
-      const made = await run("/releases", {});
-      const taken = search.is_optimum ? made : await run(`/releases/${made.release}/apply`, { levels: search.transformation });
-      await loadRelease(taken.release);
-    });
+  const set = (value) => again(`${t("promises.rows")}: ${t(`suppressed.${value}`)}`, { suppressed_rows: value });
   return html`<label>${t("release.suppressed", { number: number(suppressed) })} <select value=${state.plan.draft.suppressed_rows} disabled=${running("anonymize").length > 0} onChange=${(event) => set(event.target.value)}>${["blank", "drop"].map((each) => html`<option value=${each}>${t(`suppressed.${each}`)}</option>`)}</select></label>`;
+}
+
+/** In which order the rows are, and what that tells; the other one makes the release again. */
+function Order() {
+  const { order, outdated } = state.release;
+  const set = (shuffled) => again(t(`release.order.${shuffled ? "random" : "input"}.words`), { order: shuffled ? "random" : "input" });
+  return html`<p><label><input type="checkbox" checked=${order === "random"} disabled=${outdated || running("anonymize").length > 0} onChange=${(event) => set(event.target.checked)} /> ${t("release.shuffle")}</label></p>
+    <p class=${order === "random" ? "quiet" : "problem"}>${t(`release.order.${order}`)}</p>`;
 }
 
 /** What no program can check, ticked off by whoever publishes. */
@@ -97,17 +107,18 @@ function Before() {
 }
 
 /** What keeps not every promise is taken only under that name, and with a reason. */
-function Anyway() {
+function Anyway({ onTaken }) {
   const [reason, setReason] = useState("");
   const take = () =>
     attempt(async () => {
-      const answer = await fetch(`/api/v1/releases/${state.release.id}/anyway`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ reason }) });
-      if (!answer.ok) throw new Error((await answer.json()).detail);
-      hand(await answer.blob(), "table-NOT-ANONYMOUS.csv");
+      await download(`/releases/${state.release.id}/anyway`, "NOT-ANONYMOUS.csv", { reason });
+      await loadRelease(state.release.id);
+      onTaken();
     });
   return html`<section class="card bad anyway"><h2>${t("anyway")}</h2><p>${t("anyway.about")}</p>
     <p class="row"><label>${t("anyway.reason")} <input size="50" maxlength="1000" value=${reason} onInput=${(event) => setReason(event.target.value)} /></label>
-      <button disabled=${reason.trim().length < 10} onClick=${take}>${t("anyway.take")}</button></p></section>`;
+      <button disabled=${reason.trim().length < 10} onClick=${take}>${t("anyway.take")}</button></p>
+    <p role="status">${state.release.not_anonymous ? t("anyway.taken", { reason: state.release.not_anonymous }) : null}</p></section>`;
 }
 
 export default function Release({ needs }) {
@@ -132,10 +143,10 @@ export default function Release({ needs }) {
   return html`<${Heading} intro=${t("intro.release")}>${t("step.release")}<//>
     ${release.outdated ? html`<p class="problem">⟳ ${t("outdated")}</p>` : null}
     <${Findings} />
-    ${release.holds ? null : html`<${Anyway} />`}
+    ${release.holds ? null : html`<${Anyway} key=${release.id} onTaken=${() => setShown(null)} />`}
     <${Concerns} />
     <section class="card"><h2>${t("release.take")}</h2>
-      <p class="quiet">${t("release.order")}</p>
+      <${Order} />
       <p class="row"><${Suppressed} />
         <label>${t("release.format")} <select value=${format} onChange=${(event) => setFormat(event.target.value)}>${["csv", "parquet", "feather", "xlsx"].map((each) => html`<option value=${each}>${each}</option>`)}</select></label>
         <button class="primary" disabled=${!release.holds || busy} onClick=${() => take(`table.${format}`)}>${busy === `table.${format}` ? "…" : t("release.table")}</button>

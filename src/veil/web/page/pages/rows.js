@@ -38,7 +38,7 @@ export function Rows() {
     if (!isChanged(row, at)) return html`<td dir="auto">${cell ?? html`<span class="none">${t("cell.missing")}</span>`}</td>`;
     return html`<td dir="auto" class=${`changed heat${lost(name, cell)}`}>${cell ?? html`<span class="none">${t("cell.missing")}</span>`}<del>${was === null ? t("cell.missing") : was.slice(0, 60)}</del></td>`;
   };
-  return html`<section class="card rows"><h2>${t("use.rows")}</h2><p class="quiet">${t(state.release.engine ? "use.rows.engine" : "use.rows.about")}</p>
+  return html`<section class="card rows"><h2>${t("use.rows")}</h2><p class="quiet">${t(state.release.engine ? "use.rows.engine" : "use.rows.about")} ${state.release.engine ? null : t(`use.rows.order.${state.release.order}`)}</p>
     ${state.release.engine ? null : html`<p class="row"><label><input type="checkbox" checked=${changed} onChange=${(event) => setChanged(event.target.checked)} /> ${t("use.rows.changed")}</label>
       <label><input type="checkbox" checked=${banded} onChange=${(event) => { setStart(0); setBanded(event.target.checked); }} /> ${t("use.rows.classes")}</label></p>`}
     <${Scrolling} label=${t("use.rows")}><table class="grid pairs">

@@ -6,49 +6,53 @@ import { Compared, How, shownReleases } from "./beside.js";
 import { Errors, OwnCount } from "./counts.js";
 import { Rows } from "./rows.js";
 
-/** How far two distributions are apart: half of the sum of all differences, from 0 to 1. */
-function apart(before, after) {
-  const was = new Map(before.values.map((value, index) => [value, before.shares[index]]));
-  const rest = after.values.reduce((sum, value, index) => { const old = was.get(value) ?? 0; was.delete(value); return sum + Math.abs(old - after.shares[index]); }, 0);
-  return (rest + [...was.values()].reduce((sum, share) => sum + share, 0)) / 2;
-}
+const NONE = { values: [], shares: [] };
+const different = (side) => side.different ?? side.values.length;
 
-/** One column: a sentence, and its values before and after. Where labels differ, before is shown on request beside them. */
+/** One column: a sentence, and its values before and after. Where labels differ, before is shown on request: as it was, or by the labels of the release. */
 function Card({ column, all, shown }) {
   const [own, setOwn] = useState(false);
-  const first = all[0].distributions.find((each) => each.column === column);
+  const [coarser, setCoarser] = useState(null);
+  const plain = all[0].distributions.find((each) => each.column === column);
+  const first = coarser?.[0] ?? plain;
+  const asked = (coarsened) => Promise.all(shown.map((each) => post(`/releases/${each.release.id}/distribution`, { column, coarsened })));
+  const coarsen = (wanted) => attempt(async () => setCoarser(wanted ? await asked(true) : null));
+  useEffect(() => { if (!plain) coarsen(true); }, []); // too many values to be told as they were
+  if (!first) return html`<article class="card"><h3>${column}</h3></article>`;
   const values = first.after.values.slice(0, 12);
   const shares = ({ values: names, shares: each }) => new Map(names.map((value, index) => [value, each[index]]));
   const before = shares(first.before);
   const comparable = first.after.values.some((value) => before.has(value));
-  const after = all.map((each) => shares(each.distributions.find((one) => one.column === column).after));
+  const after = all.map((each, at) => shares((coarser?.[at] ?? each.distributions.find((one) => one.column === column))?.after ?? NONE));
   const quality = all.map((each) => each.quality.attributes.find((one) => one.column === column));
   const level = under(state.release.search?.level_names ?? {}, column);
   const sentence = !quality[0]
-    ? t("use.card.kept", { apart: percent(apart(first.before, first.after)) })
+    ? t("use.card.kept", { apart: percent(plain.distance) })
     : under(state.release.search?.transformation ?? {}, column) === 0
     ? t("use.card.exact", { left: percent(Math.max(0, quality[0].granularity.quality ?? 0)) })
-    : t("use.card.coarser", { level: level ?? "–", left: percent(Math.max(0, quality[0].granularity.quality ?? 0)), before: number(first.before.values.length), after: number(first.after.values.length) });
+    : t("use.card.coarser", { level: level ?? "–", left: percent(Math.max(0, quality[0].granularity.quality ?? 0)), before: number(state.profile?.columns.find((each) => each.name === column)?.distinct), after: number(different(first.after)) });
   return html`<article class="card"><h3>${column}</h3><p>${sentence}</p>
     ${quality[0] ? html`<p>${all.map((_, at) => html`<span class="inline">${shown.length > 1 ? shown[at].label : t("use.left")} <${Gauge} share=${Math.max(0, quality[at]?.granularity.quality ?? 0)} label=${t("use.left")} /> <b>${percent(quality[at]?.granularity.quality)}</b></span>`)}</p>` : null}
+    ${quality[0] ? html`<p><label><input type="checkbox" checked=${coarser !== null} disabled=${!plain} onChange=${(event) => coarsen(event.target.checked)} /> ${t("use.card.coarsen")}</label></p>${coarser ? html`<p role="status">${t("use.card.apart", { apart: percent(coarser[0].distance) })}</p>` : null}` : null}
     <table class="plain"><caption class="hidden">${column}</caption><thead><tr><th scope="col">${t("use.value")}</th>${comparable ? html`<th scope="col">${t("before")}</th>` : null}${shown.map((each) => html`<th scope="col">${each.label}</th>`)}</tr></thead>
     <tbody>${values.map((value) => html`<tr><th scope="row" dir="auto">${value ?? t("cell.missing")}</th>
       ${comparable ? html`<td>${before.has(value) ? percent(before.get(value)) : "–"}</td>` : null}
       ${after.map((each) => html`<td><${Gauge} share=${each.get(value) ?? 0} label=${String(value)} /> ${percent(each.get(value) ?? null)}</td>`)}</tr>`)}</tbody></table>
-    ${first.after.values.length > 12 ? html`<p class="quiet">${t("use.more", { number: number(first.after.values.length - 12) })}</p>` : null}
+    ${different(first.after) > 12 ? html`<p class="quiet">${t("use.more", { number: number(different(first.after) - 12) })}</p>` : null}
     ${comparable ? null : html`<button aria-expanded=${own} onClick=${() => setOwn(!own)}>${t("use.card.before")}</button>${own ? html`<table class="plain"><caption>${t("before")}</caption><tbody>${first.before.values.slice(0, 12).map((value, index) => html`<tr><th scope="row" dir="auto">${value ?? t("cell.missing")}</th><td><${Gauge} share=${first.before.shares[index]} label=${String(value)} /> ${percent(first.before.shares[index])}</td></tr>`)}</tbody></table>${first.before.values.length > 12 ? html`<p class="quiet">${t("use.more", { number: number(first.before.values.length - 12) })}</p>` : null}` : null}`}
-    <${How} name="card" code=${["from veil.utility import Comparison, distribution", `print(distribution(Comparison.of(release), ${JSON.stringify(column)}))`]} />
+    <${How} name="card" code=${["from veil.utility import Comparison, distribution", `print(distribution(Comparison.of(release), ${JSON.stringify(column)}${coarser ? ", coarsened=True" : ""}))`]} />
   </article>`;
 }
 
 /** A card for each column; those that are published as they are fold away where there are many. */
 function Cards({ all, shown }) {
-  const cards = (which) => html`<div class="cards">${which.map((each) => html`<${Card} key=${each.column} column=${each.column} all=${all} shown=${shown} />`)}</div>`;
-  const isQuasi = (each) => all[0].quality.attributes.some((one) => one.column === each.column);
-  const [quasi, others] = [all[0].distributions.filter(isQuasi), all[0].distributions.filter((each) => !isQuasi(each))];
+  const cards = (which) => html`<div class="cards">${which.map((column) => html`<${Card} key=${column} column=${column} all=${all} shown=${shown} />`)}</div>`;
+  const quasi = all[0].quality.attributes.map((each) => each.column);
+  const others = all[0].distributions.filter((each) => !quasi.includes(each.column));
+  const named = others.map((each) => each.column);
   return html`${cards(quasi)}${others.length > 6
-    ? html`<details class="card"><summary>${t("use.others", { number: number(others.length), apart: percent(Math.max(...others.map((each) => apart(each.before, each.after)))) })}</summary>${cards(others)}</details>`
-    : cards(others)}`;
+    ? html`<details class="card"><summary>${t("use.others", { number: number(others.length), apart: percent(Math.max(...others.map((each) => apart(each.before, each.after)))) })}</summary>${cards(named)}</details>`
+    : cards(named)}`;
 }
 
 const several = (values) => {

@@ -8,6 +8,7 @@ import json
 import re
 import threading
 import time
+import zipfile
 
 import pyarrow as pa
 import pytest
@@ -404,6 +405,42 @@ def test_a_release_that_suppresses_too_much_is_handed_over_only_as_what_it_is(cl
         client.post(f"/api/v1/releases/{release}/anyway", json={"reason": "needed for an audit"}).status_code
         == 409
     )
+
+
+def test_the_first_page_of_the_report_says_what_was_filled_in(client, release, tmp_path):
+    client.change(about={"purpose": "waiting times", "recipient": "Ulm"})
+    client.change(about={"recipient": None, "approved_by": "Dr. Roth"})
+    for ending in ("html", "pdf", "json"):
+        (tmp_path / f"report.{ending}").write_bytes(
+            client.get(f"/api/v1/releases/{release}/report.{ending}").content
+        )
+        told = everything_in(tmp_path / f"report.{ending}")
+        assert "waiting times" in told
+        assert "Dr. Roth" in told
+        assert "patients.csv" in told
+        assert "Ulm" not in told
+    assert (
+        "about: {purpose: waiting times, approved_by: Dr. Roth}"
+        in client.get(f"/api/v1/releases/{release}/recipe").text
+    )
+    client.result(client.post(f"/api/v1/releases/{release}/report?language=de", json={}))
+    assert "Zweck" in client.get(f"/api/v1/releases/{release}/report.html?language=de").text
+    assert "Zweck" not in client.get(f"/api/v1/releases/{release}/report.html?language=en").text
+    wrong = client.patch("/api/v1/plan", json={"words": "test", "set": {"about": {"purpos": "x"}}})
+    assert wrong.status_code == 422
+    assert "Did you mean 'purpose'?" in wrong.json()["detail"]
+
+
+def test_hierarchies_are_handed_over_as_files_that_can_be_used_again(client, release, csv_file):
+    answer = client.get(f"/api/v1/releases/{release}/hierarchies.zip")
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as files:
+        assert [name[3:-4] for name in files.namelist()] == list(QUASI)
+        rows = {
+            name[3:-4]: list(csv.reader(files.read(name).decode().splitlines())) for name in files.namelist()
+        }
+    written = {name: h.table(each) for name, each in rows.items()}
+    given = {**RECIPE, "quasi_identifiers": written, "models": veil.KAnonymity(5)}
+    assert veil.anonymize(csv_file, **given).transformation == by_library(RECIPE, csv_file).transformation
 
 
 def test_a_report_is_written_by_a_job_and_then_there(client, release):

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from veil.base.declare import explain
 from veil.errors import ParameterError
@@ -22,6 +22,7 @@ from veil.models.subset import Matching
 from veil.outcome.method import Method
 from veil.plan.plan import ASK, Plan
 from veil.recipe import Recipe
+from veil.recipe.about import read_about
 from veil.recipe.masking import MaskingRecipe
 from veil.web.problems import Refused
 
@@ -80,8 +81,17 @@ class Draft(BaseModel):
     local_recoding: Any = None
     way: Literal["search", "masks"] = "search"
     masks: list[dict[str, Any]] = Field(default_factory=list, max_length=50)
+    about: Annotated[dict[str, Any], Field(description="what the first page of the report says")] = Field(
+        default_factory=dict
+    )
     notes: Annotated[str, Field(max_length=100_000)] = ""
     pins: Annotated[list[Pin], Field(max_length=50)] = Field(default_factory=list)
+
+    @field_validator("about")
+    @classmethod
+    def _is_known(cls, about: dict[str, Any]) -> dict[str, Any]:
+        read_about(about)
+        return about
 
     def columns(self, role: Role) -> list[str]:
         """Return the columns that have a role."""
@@ -258,8 +268,8 @@ _NULL_IS_A_VALUE = (
     "household",
     "response",
 )
-_MERGED = ("roles", "treatments", "hierarchies", "levels", "linked")
-"""What is changed column by column; everything else is replaced whole."""
+_MERGED = ("roles", "treatments", "hierarchies", "levels", "linked", "about")
+"""What is changed name by name; everything else is replaced whole."""
 
 
 def checked_recipe(data: Mapping[str, Any]) -> Recipe:

@@ -65,7 +65,7 @@ def open_project(session: Session, project: Project, name: str, job: Job) -> dic
         with session.lock:
             now = session.history.draft
             draft = {**wanted, "table": now.table if table is None else session.add(table).id}
-            for part in ("roles", "treatments", "hierarchies", "levels", "linked"):
+            for part in ("roles", "treatments", "hierarchies", "levels", "linked", "about"):
                 draft[part] = {
                     **dict.fromkeys(getattr(now, part)),
                     **draft[part],

@@ -27,6 +27,7 @@ from veil.dp.accountant import Accountant
 from veil.engines.relation import Relation
 from veil.hierarchies import Holders, uncovered
 from veil.plan.prepare import distinct_values
+from veil.recipe.about import About
 from veil.risk import Proposal, Repeated, SingledOut, SinglingOut, find_repeats, propose_roles, singled_out
 from veil.tables import Csv, Format, Source
 from veil.tables.arrow import dictionary_encoded
@@ -244,7 +245,8 @@ class Made:
     recipe: dict[str, Any]
     facts: dict[str, Any]
     """What was found out about it once."""
-    report: bytes | None = None
+    report: tuple[About, bytes] | None = None
+    """What its first page says, and the page."""
     not_anonymous: str | None = None
     """Why it was taken although it keeps not every promise."""
     id: str = field(default_factory=lambda: secrets.token_urlsafe(12))

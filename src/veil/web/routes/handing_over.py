@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import tempfile
 import unicodedata
+import zipfile
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
@@ -17,6 +20,7 @@ from starlette.background import BackgroundTask
 
 from veil.api.release import Release
 from veil.plan.plan import ASK
+from veil.recipe.about import About, read_about
 from veil.recipe.document import document_text
 from veil.tables import write
 from veil.web.draft import checked_recipe
@@ -29,6 +33,9 @@ from veil.web.routes.releases import look
 from veil.web.session import Made, Session
 
 router = APIRouter(tags=["releases"])
+
+Language = Literal["en", "de"]
+"""Of a report, where the plan does not say one."""
 
 
 class Accepted(Body):
@@ -60,18 +67,26 @@ def table(id: str, ending: Literal["csv", "parquet", "feather", "xlsx"], session
 
 
 @router.get("/releases/{id}/report.{ending}", response_class=FileResponse)
-def report(id: str, ending: Literal["html", "pdf", "json"], session: InSession) -> Response:
-    """Return the report."""
+def report(
+    id: str, ending: Literal["html", "pdf", "json"], session: InSession, language: Language = "en"
+) -> Response:
+    """Return the report; its first page says what the plan says under `about`."""
     made = session.release(id)
+    about = _about(session, made, language)
     name = f"report.{ending}" if made.not_anonymous is None else f"NOT-ANONYMOUS-report.{ending}"
-    if ending == "html" and made.report is not None:
-        return _shown(Response(made.report, media_type="text/html"), _called(made, name))
+    if ending == "html" and made.report is not None and made.report[0] == about:
+        return _shown(Response(made.report[1], media_type="text/html"), _called(made, name))
 
     def write_report(release: Release, path: Path) -> None:
-        release.report(path, not_anonymous=made.not_anonymous, progress=False)
+        release.report(path, about=about, not_anonymous=made.not_anonymous, progress=False)
 
     answer = _handed(session, name, made, write_report)
     return _shown(answer, _called(made, name)) if ending == "html" else answer
+
+
+def _about(session: Session, made: Made, language: Language) -> About:
+    """What the first page says: what the plan says, and what the table is called and the page speaks where it does not."""
+    return read_about({"language": language, "data_set": made.table.name, **session.history.draft.about})
 
 
 def _shown(answer: Response, name: str) -> Response:
@@ -82,19 +97,20 @@ def _shown(answer: Response, name: str) -> Response:
 
 
 @router.post("/releases/{id}/report", status_code=HTTPStatus.ACCEPTED)
-def make_report(id: str, session: InSession) -> JobTold:
+def make_report(id: str, session: InSession, language: Language = "en") -> JobTold:
     """Write the report, which may take a while; it is then there to be fetched at once."""
     made = session.release(id)
+    about = _about(session, made, language)
 
     def work(job: Job) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(dir=session.folder) as folder:
             reason = made.not_anonymous
             path = made.release.report(
-                Path(folder) / "report.html", not_anonymous=reason, progress=job.tell
+                Path(folder) / "report.html", about=about, not_anonymous=reason, progress=job.tell
             )
             job.check()
             if made.not_anonymous == reason:
-                made.report = path.read_bytes()
+                made.report = about, path.read_bytes()
         return {"release": made.id}
 
     return told(session.start("report", work))
@@ -197,12 +213,40 @@ def recipe(id: str, session: InSession) -> Response:
         spelled = {name: made.recipe[name] for name, each in default.items() if made.recipe[name] != each}
     else:
         spelled = checked_recipe(made.recipe).spell()
-    text = document_text({"input": made.table.name, "output": "release.csv", **spelled})
+    about = session.history.draft.about
+    told = {
+        "input": made.table.name,
+        "output": "release.csv",
+        **spelled,
+        **({"about": about} if about else {}),
+    }
     return Response(
-        text,
+        document_text(told),
         media_type="application/yaml",
-        headers={"Content-Disposition": 'attachment; filename="recipe.yaml"'},
+        headers={"Content-Disposition": f'attachment; filename="{_called(made, "recipe.yaml")}"'},
     )
+
+
+@router.get("/releases/{id}/hierarchies.zip", response_class=FileResponse)
+def hierarchies(id: str, session: InSession) -> FileResponse:
+    """Return the hierarchies as CSV files, one for each quasi-identifier. They list the values of the input: keep them."""
+    made = _signable(session, id)
+    if made.table.held is not None or "steps" in made.recipe:
+        raise Refused(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "these hierarchies cannot be written out here: the recipe says how they are made",
+        )
+    builders = checked_recipe(made.recipe).quasi_identifiers
+
+    def write_all(_: Release, path: Path) -> None:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as files:
+            for number, (column, builder) in enumerate(builders.items(), 1):
+                built = builder.build(*made.table.distinct(column), column)
+                text = io.StringIO()
+                csv.writer(text, lineterminator="\n").writerows(built.to_rows())
+                files.writestr(f"{number:02}-{_plain(column)}.csv", text.getvalue())
+
+    return _handed(session, "hierarchies.zip", made, write_all)
 
 
 @router.get("/releases/{id}/criteria.{guide}", response_class=FileResponse)
@@ -241,5 +285,9 @@ def _handed(
 
 def _called(made: Made, name: str) -> str:
     """Return what a file is called that is handed over: after its table."""
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(made.table.name).stem) or "table"
-    return f"{stem}-{name}"
+    return f"{_plain(Path(made.table.name).stem) or 'table'}-{name}"
+
+
+def _plain(text: str) -> str:
+    """Return a text as a name of a file can hold it everywhere."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text)

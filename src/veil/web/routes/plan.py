@@ -53,7 +53,7 @@ def plan_told(session: Session) -> dict[str, Any]:
             else:
                 recipe = checked_recipe(draft.recipe())
                 recipe.plan().check_columns(columns)
-                made["code"] = _code(recipe, table.name)
+                made["code"] = _code(draft, recipe, table.name)
         except (VeilError, Refused) as error:
             made["problem"] = str(error)
     return made
@@ -78,9 +78,9 @@ def _masking_code(draft: Draft, table: str, key: Path | None) -> dict[str, str]:
     order = document["order"]
     given = {} if document["person"] == ASK else {"person": document["person"]}
     given |= {} if order == "random" else {"order": order}
-    recipe = {"input": table, "output": "release.csv", **given, "steps": document["steps"]}
+    recipe = _text_of(draft, table, {**given, "steps": document["steps"]})
     # A recipe of masking methods cannot leave columns out: one that names people would be in what it makes.
-    text = "" if document["without"] else document_text(recipe)
+    text = "" if document["without"] else recipe
     steps = [
         dataclasses.replace(each, key=None, key_file=KEY_FILE) if getattr(each, "key", None) else each  # type: ignore[type-var]
         for each in checked_steps(document["steps"], key)
@@ -94,9 +94,14 @@ def _masking_code(draft: Draft, table: str, key: Path | None) -> dict[str, str]:
     }
 
 
-def _code(recipe: Recipe, table: str) -> dict[str, str]:
+def _text_of(draft: Draft, table: str, recipe: dict[str, Any]) -> str:
+    about = {"about": draft.about} if draft.about else {}
+    return document_text({"input": table, "output": "release.csv", **recipe, **about})
+
+
+def _code(draft: Draft, recipe: Recipe, table: str) -> dict[str, str]:
     return {
-        "recipe": document_text({"input": table, "output": "release.csv", **recipe.spell()}),
+        "recipe": _text_of(draft, table, recipe.spell()),
         "python": python_code(recipe, table),
         "command": "veil anonymize recipe.yaml --certificate certificate.json --report report.html",
     }
@@ -217,6 +222,7 @@ def write(recipe: Text, session: InSession) -> dict[str, Any]:
                 "knows": plan.knows,
                 "hierarchies": hierarchies,
                 "levels": dict.fromkeys(session.history.draft.levels) | bounds,
+                "about": dict.fromkeys(session.history.draft.about) | spelled.get("about", {}),
                 "models": spelled["models"],
                 "preset": None,
                 **changes,

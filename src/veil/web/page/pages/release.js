@@ -1,6 +1,7 @@
 // Release: sign and hand over.
 
 import { attempt, change, loadRelease, post, run, running, state, step, stop, update } from "../server.js";
+import { About } from "./about.js";
 import { copy, download, hand, Heading, html, NotYet, number, Running, t, useState } from "../parts.js";
 
 function Findings() {
@@ -128,6 +129,7 @@ export default function Release({ needs }) {
   const [signedBy, setSignedBy] = useState(null);
   if (needs) return html`<${Heading}>${t("step.release")}<//><${NotYet} step="search">${t("release.none")}<//>${state.table ? html`<${SaveProject} />` : null}`;
   const release = state.release;
+  const page = JSON.stringify([release.id, release.not_anonymous, state.language, state.plan.draft.about]); // what the report shows
   const take = (path) =>
     attempt(async () => {
       setBusy(path);
@@ -139,7 +141,7 @@ export default function Release({ needs }) {
     });
   const stem = release.name.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9._-]+/g, "-") || "table";
   const command = `veil verify ${stem}-release.${format} --certificate ${stem}-certificate.json${signedBy ? ` --signed-by ${signedBy}` : ""}`;
-  const files = [["certificate", "release.certificate"], ["report.html", "release.report"], ["report.pdf", "release.pdf"], ["recipe", "release.recipe"], ["criteria.wp216", "release.wp216"], ["criteria.sp800-188", "release.sp800188"]];
+  const files = [["certificate", "release.certificate"], [`report.html?language=${state.language}`, "release.report"], [`report.pdf?language=${state.language}`, "release.pdf"], ["recipe", "release.recipe"], ...(release.search && !release.engine ? [["hierarchies.zip", "release.hierarchies"]] : []), ["criteria.wp216", "release.wp216"], ["criteria.sp800-188", "release.sp800188"]];
   return html`<${Heading} intro=${t("intro.release")}>${t("step.release")}<//>
     ${release.outdated ? html`<p class="problem">⟳ ${t("outdated")}</p>` : null}
     <${Findings} />
@@ -156,9 +158,10 @@ export default function Release({ needs }) {
       <p class="row"><code>${command}</code><button onClick=${() => copy(command)}>${t("copy")}</button></p>
     </section>
     <${Sign} key=${release.id} stem=${stem} onSigned=${setSignedBy} />
+    <${About} />
     <${Before} />
     <${SaveProject} />
     <section class="card"><h2>${t("release.report")}</h2>
-      ${shown === release.id ? html`<iframe sandbox="" title=${t("release.report")} src=${`/api/v1/releases/${release.id}/report.html`}></iframe>` : html`<${Running} job=${running("report")[0]} onStop=${stop} /><button disabled=${running("report").length > 0} onClick=${() => attempt(async () => { await run(`/releases/${release.id}/report`, {}); setShown(release.id); })}>${t("release.show")}</button>`}
+      ${shown === page ? html`<iframe sandbox="" title=${t("release.report")} src=${`/api/v1/releases/${release.id}/report.html?language=${state.language}`}></iframe>` : html`<${Running} job=${running("report")[0]} onStop=${stop} /><button disabled=${running("report").length > 0} onClick=${() => attempt(async () => { await run(`/releases/${release.id}/report?language=${state.language}`, {}); setShown(page); })}>${t("release.show")}</button>`}
     </section>`;
 }

@@ -150,9 +150,10 @@ def advise(
     return _Advisor(release, time_limit, cancel or (lambda: False)).advise(progress)
 
 
-def is_poor(release: Release) -> bool:
-    """Whether so little is left of a column that advice is wanted."""
-    return any(kept < POOR for kept in kept_by_column(release.outcome).values())
+def poor_columns(release: Release) -> list[str]:
+    """Return the columns of which so little is left that advice is wanted, the poorest first."""
+    kept = kept_by_column(release.outcome)
+    return sorted((name for name in kept if kept[name] < POOR), key=kept.__getitem__)
 
 
 class _Advisor:
@@ -164,9 +165,7 @@ class _Advisor:
         self.seconds, self.complete = seconds, True
         self.seen = {tuple(self.search.transformation.values())}
         self.kept = kept_by_column(release.outcome)
-        self.poor = tuple(
-            sorted((n for n, kept in self.kept.items() if kept < POOR), key=self.kept.__getitem__)
-        )
+        self.poor = tuple(poor_columns(release))
 
     def advise(self, progress: ProgressLike) -> Advice:
         with following(progress) as shown:
@@ -315,16 +314,26 @@ class _Advisor:
             return None
 
     def _local(self) -> Iterator[Alternative]:
-        if not self.release.suppressed or not self._time_is_left():
+        """Local recoding of what is suppressed or, where nothing may be, from the start."""
+        from veil.local_recoding import FastIterative, FromTheStart
+
+        mode = FastIterative() if self.release.suppressed else FromTheStart()
+        first: Release | None = self.release
+        if not self._time_is_left() or (self.plan.suppression_limit and not self.release.suppressed):
             return
         try:
+            if not self.release.suppressed:
+                plan = mode.first(self.plan)
+                changes = {"quality": plan.quality, "suppression_limit": plan.suppression_limit}
+                first = self._carried_out(changes)
+            if first is None:
+                return
             seconds = max(0.1, self.end - time.monotonic())
-            made = self.release.local_recoding(time_limit=seconds, progress=False, cancel=self.cancelled)
+            made = first.local_recoding(mode, time_limit=seconds, progress=False, cancel=self.cancelled)
         except VeilError:
             return  # of a model that cannot be recoded locally
-        yield self._measured(
-            "local recoding", "release.local_recoding()", made, recipe={"local_recoding": "FastIterative"}
-        )
+        how = "release.local_recoding()" if first is self.release else f"local={mode}"
+        yield self._measured("local recoding", how, made, recipe={"local_recoding": mode.kind})
 
 
 def _in_a_recipe(changes: dict[str, Any]) -> dict[str, Any]:

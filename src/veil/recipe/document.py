@@ -157,6 +157,13 @@ class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
+    def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> yaml.MappingNode:
+        """Write a mapping in one line if it fits there, and otherwise a line for each name."""
+        node = super().represent_mapping(tag, mapping, flow_style)
+        if node.flow_style and len(str(mapping)) > _LONGEST:
+            node.flow_style = False
+        return node
+
     def represent_str(self, data: str) -> yaml.ScalarNode:
         # Only between double quotes are unusual line ends and signs that cannot be printed escaped.
         return self.represent_scalar(_TEXT_TAG, data, style=None if data.isprintable() else '"')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from veil.recipe.about import NOTHING, About, spell_about
 from veil.recipe.document import document_text
 from veil.report.certificate.keys import PrivateKey
 from veil.report.certificate.signature import signed
-from veil.report.content.facts import collect_facts
+from veil.report.content.facts import Advise, collect_facts
 from veil.report.pages.html import html
 from veil.report.pages.pdf import pdf
 from veil.tables import atomic
@@ -32,7 +31,7 @@ def write_report(
     certificate: str | None = None,
     sign: PrivateKey | None = None,
     about: About = NOTHING,
-    advise: Callable[[], dict[str, Any] | None] = lambda: None,
+    advise: Advise = lambda hidden: None,
 ) -> Path:
     """Write the report of a release as HTML, PDF or JSON, by the ending of the name.
 

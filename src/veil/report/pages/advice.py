@@ -6,14 +6,22 @@ from typing import Any
 
 from veil.report.pages.blocks import Block, Cell, Grid, Text, Verbatim, list_names, number, percent
 
+_WITHHELD = (
+    "Which column or parameter costs most is not in this report, as it would depend on sensitive values of suppressed "
+    "records. The data holder finds out with veil explore recipe.yaml, or in Python with release.advice()."
+)
+
 MOST_COLUMNS = 6
 """Columns of which each alternative tells what it keeps: those of which the release keeps least."""
 
 
-def alternatives(advice: dict[str, Any] | None) -> tuple[Block, ...]:
-    """Put the advice into words; nothing where nobody asked for it."""
+def alternatives(facts: dict[str, Any]) -> tuple[Block, ...]:
+    """Put the advice into words; nothing where there is none to give."""
+    advice = facts["advice"]
     if advice is None:
         return ()
+    if "withheld" in advice:
+        return (Text(f"Little is left of {list_names(advice['poor'])}."), Text(_WITHHELD))
     released, costs = advice["released"], advice["costs"]
     blocks: list[Block] = []
     if advice["poor"]:

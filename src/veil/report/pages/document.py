@@ -427,7 +427,7 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
         ]
         rows.append(("Search", ", ".join([f"strategy {asked['strategy']}", *limits])))
     rows.append(("Made with", ", ".join(f"{name} {version}" for name, version in facts["versions"].items())))
-    rows.append(("Date", day(facts["date"])))
+    rows.append(("Date", Verbatim(day(facts["date"]))))
     return (
         Grid(("", ""), tuple(rows)),
         Heading("Recipe"),

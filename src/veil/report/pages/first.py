@@ -32,7 +32,7 @@ def first_page(facts: dict[str, Any]) -> tuple[Block, ...]:
     if aims := _attackers(facts):
         masked = bool(facts["asked"]["steps"])
         heading = "What the methods make harder" if masked else "Against whom"
-        lead = "They make it harder, and not impossible, to" if masked else "Against somebody who wants to"
+        lead = "They make it harder, and not impossible, to" if masked else "Somebody who wants to"
         blocks += [Heading(heading), Text(lead), Points(tuple(aims))]
     blocks += [Heading("What is not promised"), Points(tuple(_not_promised(facts)))]
     blocks += [*_samples(facts["sample"]), Heading("Approval"), Text(_DECLARATION)]
@@ -151,7 +151,7 @@ def in_plain_words(model: dict[str, Any], facts: dict[str, Any]) -> str:
 
 _AIMS = {
     "record linkage": "find a person's record",
-    "attribute linkage": "learn {secret} of a person",
+    "attribute linkage": "learn {secret} about a person",
     "probabilistic": "guess {secret} better than the whole table allows",
     "table linkage": "find out whether a person is in the table",
 }

@@ -359,7 +359,7 @@ class _Page:
         columns = [
             [
                 Paragraph(f"<b>{_safe(role)}</b>", self.styles["head"]),
-                Paragraph(_safe(name or "\u00a0"), self.styles["plain"]),
+                Paragraph(_safe(name or "") or "&nbsp;", self.styles["plain"]),
                 line(self.words.of("Name and function")),
                 Spacer(1, room),
                 line(self.words.of("Date and signature")),

@@ -112,7 +112,7 @@ def emptied(view: View) -> list[Concern]:
 
 def _so_that_more_is_left(view: View) -> str:
     if view.is_private:
-        return "spend more of ε, or leave other columns out"
+        return "spend a larger ε"
     if view.outcome.plan is None:
         return "mask less"
     return "raise the suppression limit, so that less has to be generalized"

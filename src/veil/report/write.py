@@ -76,6 +76,9 @@ def _runnable(found: dict[str, Any], table: str | None, about: About) -> dict[st
     """Return the recipe of a report with all that it takes to carry it out again."""
     recipe = dict(found["recipe"])
     recipe.setdefault("output", table or ("release/" if found["tables"] else "release.csv"))
+    if any(each["secret"] for each in found["output"]["apart"]):
+        # What turns pseudonyms back is kept in a folder beside that of the release: nothing is written otherwise.
+        recipe |= {"output": f"release/{recipe['output']}", "apart": "kept"}
     if said := spell_about(about):
         recipe["about"] = said
     return {"recipe": recipe, "recipe_text": document_text(recipe)}

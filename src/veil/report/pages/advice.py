@@ -37,12 +37,20 @@ def alternatives(facts: dict[str, Any]) -> tuple[Block, ...]:
                 f"Column {name!r} costs most: if it were given up, the others would keep {percent(gain)} more on average."
             )
         )
+    same = [each for each in advice["alternatives"] if not each["promises_less"]]
+    if same and _average(same[0]) > _average(released):
+        blocks.append(
+            Text(
+                f"Most would help: {same[0]['what']}. Columns would then keep {percent(_average(same[0]))} on average, "
+                f"instead of {percent(_average(released))}."
+            )
+        )
     shown = sorted(released["kept"], key=released["kept"].__getitem__)[:MOST_COLUMNS]
     rows: list[tuple[str | Cell, ...]] = [
         (
             Cell(each["what"], "good") if each is released else each["what"],
             "less" if each["promises_less"] else "the same",
-            percent(sum(each["kept"].values()) / max(1, len(each["kept"]))),
+            percent(_average(each)),
             *(percent(each["kept"].get(name, 0.0)) for name in shown),
             number(each["suppressed"]),
         )
@@ -60,3 +68,8 @@ def alternatives(facts: dict[str, Any]) -> tuple[Block, ...]:
     if not advice["complete"]:
         blocks.append(Text("There was no time for more; release.advice(time_limit=…) tries longer.", "note"))
     return tuple(blocks)
+
+
+def _average(alternative: dict[str, Any]) -> float:
+    kept: dict[str, float] = alternative["kept"]
+    return sum(kept.values()) / max(1, len(kept))

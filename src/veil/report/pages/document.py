@@ -432,6 +432,7 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
         Grid(("", ""), tuple(rows)),
         Heading("Recipe"),
         Text(_withheld(facts) or _RUN_AGAIN.format("mask" if asked["steps"] else "anonymize"), "note"),
+        *([Text(_FOLDERS, "note")] if "apart" in facts["recipe"] else []),
         Code(facts["recipe_text"]),
     )
 
@@ -439,6 +440,7 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
 _RUN_AGAIN = (
     "To do it again, save this as recipe.yaml in the folder that its paths start from: veil {} recipe.yaml"
 )
+_FOLDERS = "The folders “release” and “kept” have to be there; what turns pseudonyms back goes into “kept”."
 _PUT_BACK = (
     "The plan as a recipe file. It lists original values (hierarchies written down value by value, research subsets), "
     "which are withheld here and replaced by their number: put them back in to do it again."

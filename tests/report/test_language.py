@@ -29,6 +29,7 @@ from veil.report.pages.blocks import (
     Grid,
     Heading,
     Picture,
+    Points,
     Section,
     Signatures,
     Text,
@@ -66,6 +67,8 @@ def texts(blocks: tuple[Block, ...]) -> list[str]:
             found += [*block.headings, *cells]
         elif isinstance(block, Picture):
             found.append(block.caption)
+        elif isinstance(block, Points):
+            found += block.texts
         elif isinstance(block, Signatures):
             found += [role for role, _ in block.people]
         elif isinstance(block, Folded):

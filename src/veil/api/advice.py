@@ -9,6 +9,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from veil.base.html import html_table
@@ -75,7 +76,7 @@ class Advice:
     released : Alternative
         The release itself.
     alternatives : tuple
-        What else was tried, in groups: columns given up, other levels, other parameters, weights, local recoding.
+        What else was tried, what keeps most first: with the same promises, then with fewer.
     costs : dict
         For each quasi-identifier, how much more the others would keep on average if it were given up; the
         costliest first.
@@ -90,6 +91,15 @@ class Advice:
     costs: dict[str, float]
     poor: tuple[str, ...]
     complete: bool
+
+    @property
+    def helps_most(self) -> str | None:
+        """What would keep most with the same promises, in words; None if nothing would keep more."""
+        same = [each for each in self.alternatives if not each.promises_less]
+        if not same or same[0].kept_on_average <= self.released.kept_on_average:
+            return None
+        best, now = same[0].kept_on_average, self.released.kept_on_average
+        return f"Most would help: {same[0].what}. Columns would then keep {best:.1%} on average, instead of {now:.1%}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain data."""
@@ -113,20 +123,24 @@ class Advice:
         """The headings of `rows`."""
         return ("", "kept", *self.released.kept, "suppressed", "how")
 
-    def __str__(self) -> str:
+    def said(self) -> list[str]:
+        """Return what matters most, in sentences."""
         lines = []
         if self.poor:
             lines.append(f"Little is left of {', '.join(self.poor)}.")
         if self.costs:
             name, gain = next(iter(self.costs.items()))
             lines.append(
-                f"{name} costs most: without it, the other columns would keep {gain:.1%} more on average."
+                f"{name} costs most: if it were given up, the other columns would keep {gain:.1%} more on average."
             )
-        lines += ["  ".join(row) for row in self.rows()]
-        return "\n".join(lines)
+        return [*lines, self.helps_most] if self.helps_most else lines
+
+    def __str__(self) -> str:
+        return "\n".join([*self.said(), *("  ".join(row) for row in self.rows())])
 
     def _repr_html_(self) -> str:
-        return html_table(self.headings, self.rows(), "What else there is")
+        said = "".join(f"<p>{escape(each)}</p>" for each in self.said())
+        return said + html_table(self.headings, self.rows(), "What else there is")
 
 
 def advise(
@@ -150,9 +164,10 @@ def advise(
     return _Advisor(release, time_limit, cancel or (lambda: False)).advise(progress)
 
 
-def is_poor(release: Release) -> bool:
-    """Whether so little is left of a column that advice is wanted."""
-    return any(kept < POOR for kept in kept_by_column(release.outcome).values())
+def poor_columns(release: Release) -> list[str]:
+    """Return the columns of which so little is left that advice is wanted, the poorest first."""
+    kept = kept_by_column(release.outcome)
+    return sorted((name for name in kept if kept[name] < POOR), key=kept.__getitem__)
 
 
 class _Advisor:
@@ -164,9 +179,7 @@ class _Advisor:
         self.seconds, self.complete = seconds, True
         self.seen = {tuple(self.search.transformation.values())}
         self.kept = kept_by_column(release.outcome)
-        self.poor = tuple(
-            sorted((n for n, kept in self.kept.items() if kept < POOR), key=self.kept.__getitem__)
-        )
+        self.poor = tuple(poor_columns(release))
 
     def advise(self, progress: ProgressLike) -> Advice:
         with following(progress) as shown:
@@ -184,6 +197,7 @@ class _Advisor:
             ):
                 shown.phase(phase)
                 found += tried
+        found.sort(key=lambda each: (each.promises_less, -each.kept_on_average))
         return Advice(
             self._measured("as released", "", self.release), tuple(found), costs, self.poor, self.complete
         )
@@ -315,16 +329,26 @@ class _Advisor:
             return None
 
     def _local(self) -> Iterator[Alternative]:
-        if not self.release.suppressed or not self._time_is_left():
+        """Local recoding of what is suppressed or, where nothing may be, from the start."""
+        from veil.local_recoding import FastIterative, FromTheStart
+
+        mode = FastIterative() if self.release.suppressed else FromTheStart()
+        first: Release | None = self.release
+        if not self._time_is_left() or (self.plan.suppression_limit and not self.release.suppressed):
             return
         try:
+            if not self.release.suppressed:
+                plan = mode.first(self.plan)
+                changes = {"quality": plan.quality, "suppression_limit": plan.suppression_limit}
+                first = self._carried_out(changes)
+            if first is None:
+                return
             seconds = max(0.1, self.end - time.monotonic())
-            made = self.release.local_recoding(time_limit=seconds, progress=False, cancel=self.cancelled)
+            made = first.local_recoding(mode, time_limit=seconds, progress=False, cancel=self.cancelled)
         except VeilError:
             return  # of a model that cannot be recoded locally
-        yield self._measured(
-            "local recoding", "release.local_recoding()", made, recipe={"local_recoding": "FastIterative"}
-        )
+        how = "release.local_recoding()" if first is self.release else f"local={mode}"
+        yield self._measured("local recoding", how, made, recipe={"local_recoding": mode.kind})
 
 
 def _in_a_recipe(changes: dict[str, Any]) -> dict[str, Any]:

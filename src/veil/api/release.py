@@ -459,12 +459,18 @@ class Release:
             advise=self._advice_for_report,
         )
 
-    def _advice_for_report(self) -> dict[str, Any] | None:
-        """What a report says about alternatives: something where little is left of a column."""
-        from veil.api.advice import is_poor
+    def _advice_for_report(self, hidden: bool) -> dict[str, Any] | None:
+        """What a report says about alternatives: something where little is left of a column.
 
-        if self.search is None or self.statement is not None or not is_poor(self):
+        Where what the search found is `hidden`, only what the release shows itself: which columns they are.
+        """
+        from veil.api.advice import poor_columns
+
+        poor = [] if self.search is None or self.statement is not None else poor_columns(self)
+        if not poor:
             return None
+        if hidden:
+            return {"poor": poor, "withheld": True}
         return self.advice(time_limit=SECONDS_OF_ADVICE, progress=False).to_dict()
 
     def certificate(

@@ -38,12 +38,8 @@ _MOST_SHOWN = 5
 
 def advice(console: Console, found: Advice) -> None:
     """Show what a release lost most by, and what would keep more."""
-    if found.poor:
-        console.print(Text(show.printable(f"Little is left of {', '.join(found.poor)}.")))
-    if found.costs:
-        name, gain = next(iter(found.costs.items()))
-        told = f"{name} costs most: if it were given up, the other columns would keep {gain:.1%} more on average."
-        console.print(Text(show.printable(told)))
+    for line in found.said():
+        console.print(Text(show.printable(line)))
     kept = found.released.kept
     shown = sorted(kept, key=kept.__getitem__)[:_MOST_SHOWN]
     shown = [name for name in kept if name in shown]

@@ -155,6 +155,7 @@ def publish(
         people = _people(source, plan.person_column)
         plan = replace(plan, person=None)
     records = int(source.table.num_rows if source.weights is None else source.weights.sum())
+    asked = plan.quasi_identifiers
     plan = replace(
         plan,
         quasi_identifiers={name: _public(each, name) for name, each in plan.quasi_identifiers.items()},
@@ -174,7 +175,8 @@ def publish(
             _require_listed_null(source.table[name], hierarchies[name], name)
     # Whether there are k records is nobody's business: where there are fewer, the release is empty.
     whole = prepare(source.table, replace(plan, models=(KAnonymity(1),)), source.weights, source.columns)
-    whole = replace(whole, plan=plan)
+    # Hierarchies are as they were asked for, so that a recipe can name their files.
+    whole = replace(whole, plan=replace(plan, quasi_identifiers=asked))
     mechanism = Mechanism(
         model, whole.encoding, whole.codes, whole.minimum, whole.maximum, plan.quality, records=records,
         smallest=max(each.minimal_class_size(whole.sample) for each in plan.models), whole=whole.sample,

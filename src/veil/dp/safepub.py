@@ -261,8 +261,8 @@ class SafePub(PrivacyModel):
             f"With a probability of at least {absent:.1f} % {yours} in the data at all; if it is, it is "
             f"hidden among at least {chosen.k - 1} others that look the same. Whatever somebody concludes from the data "
             f"would hardly be different without {without}: no result becomes more than {_factor(self.epsilon)} times "
-            f"as likely or unlikely, but for a chance of {float(budgets.delta):.1g} "
-            f"((ε, δ)-differential privacy with ε = {Symbolic.read(self.epsilon)}, δ = {float(budgets.delta):.1g}"
+            f"as likely or unlikely, but for a chance of {_chance(budgets.delta)} "
+            f"((ε, δ)-differential privacy with ε = {Symbolic.read(self.epsilon)}, δ = {_chance(budgets.delta)}"
         )
         if self.generalization is None:
             text += f"; {budgets.search} of ε was spent to choose how coarse the data are"
@@ -337,6 +337,16 @@ def draw_sample(records: int, beta: Fraction, randomness: Randomness) -> NDArray
         open_ = open_[bits == np.uint64(digits)] if beta else open_[:0]
     numbers = np.flatnonzero(drawn)
     return numbers[randomness.permutation(numbers.size)]
+
+
+def _chance(delta: Fraction) -> str:
+    """Write a small probability in full, as long as it can be read.
+
+    >>> _chance(Fraction(1, 10**6)), _chance(Fraction(1, 10**12))
+    ('0.000001', '1e-12')
+    """
+    value = float(f"{float(delta):.1g}")
+    return f"{value:.8f}".rstrip("0") if value >= 1e-8 else f"{value:g}"
 
 
 def _factor(epsilon: int | float | str) -> str:

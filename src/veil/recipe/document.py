@@ -26,6 +26,8 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _LONGEST = 60
+_WIDE = 90
+"""Letters that a mapping may have, as Python writes it, to stand in one line of a recipe."""
 
 
 def scalar(text: str) -> int | float | str | None:
@@ -156,6 +158,13 @@ class _Dumper(yaml.SafeDumper):
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
+
+    def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> yaml.MappingNode:
+        """Write a mapping in one line if it fits there, and otherwise a line for each name."""
+        node = super().represent_mapping(tag, mapping, flow_style)
+        if node.flow_style and len(str(mapping)) > _WIDE:
+            node.flow_style = False
+        return node
 
     def represent_str(self, data: str) -> yaml.ScalarNode:
         # Only between double quotes are unusual line ends and signs that cannot be printed escaped.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from veil.recipe.about import NOTHING, About, spell_about
 from veil.recipe.document import document_text
 from veil.report.certificate.keys import PrivateKey
 from veil.report.certificate.signature import signed
-from veil.report.content.facts import collect_facts
+from veil.report.content.facts import Advise, collect_facts
 from veil.report.pages.html import html
 from veil.report.pages.pdf import pdf
 from veil.tables import atomic
@@ -33,7 +32,7 @@ def write_report(
     sign: PrivateKey | None = None,
     about: About = NOTHING,
     not_anonymous: str | None = None,
-    advise: Callable[[], dict[str, Any] | None] = lambda: None,
+    advise: Advise = lambda hidden: None,
 ) -> Path:
     """Write the report of a release as HTML, PDF or JSON, by the ending of the name.
 
@@ -87,6 +86,9 @@ def _runnable(found: dict[str, Any], table: str | None, about: About) -> dict[st
     """Return the recipe of a report with all that it takes to carry it out again."""
     recipe = dict(found["recipe"])
     recipe.setdefault("output", table or ("release/" if found["tables"] else "release.csv"))
+    if any(each["secret"] for each in found["output"]["apart"]):
+        # What turns pseudonyms back is kept in a folder beside that of the release: nothing is written otherwise.
+        recipe |= {"output": f"release/{recipe['output']}", "apart": "kept"}
     if said := spell_about(about):
         recipe["about"] = said
     return {"recipe": recipe, "recipe_text": document_text(recipe)}

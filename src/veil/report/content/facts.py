@@ -36,6 +36,8 @@ MOST_EXAMPLES = 3
 """Released values that show what a level looks like."""
 
 Tell = Callable[[str], None]
+Advise = Callable[[bool], dict[str, Any] | None]
+"""Finds out what else there is; called with whether that must not be told, which leaves of which columns little is left."""
 
 LEFT_OUT = (
     "The release is differentially private: the promise covers the released table, and every exact figure about the "
@@ -57,7 +59,7 @@ def collect_facts(
     exact: bool = False,
     about: About = NOTHING,
     not_anonymous: str | None = None,
-    advise: Callable[[], dict[str, Any] | None] = lambda: None,
+    advise: Advise = lambda hidden: None,
     tell: Tell = lambda _: None,
 ) -> dict[str, Any]:
     """Collect everything a reader needs in order to understand, judge and repeat a release.
@@ -74,7 +76,7 @@ def collect_facts(
     not_anonymous
         Why a table that keeps not every promise is taken all the same.
     advise
-        Finds out what else there is, if that is told: see `veil.api.advice`.
+        Finds out what else there is: see `veil.api.advice`.
     tell
         Called with the name of each phase.
     """
@@ -112,7 +114,7 @@ def collect_facts(
         "policies": None if private else _policies(outcome),
         "done": _with_examples(treatment_of_columns(outcome, private), distributions),
         "verification": _verification(outcome, certificate, private, exact),
-        "advice": None if private or found.hides_search else advise(),
+        "advice": None if private else advise(found.hides_search),
         "risks": risks,
         "utility": utility,
         "distributions": distributions,

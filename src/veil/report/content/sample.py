@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from veil.outcome.outcome import Outcome
-from veil.tables.text import canonical_text
+from veil.tables import Csv, Format
+from veil.tables.csv.text import spell
 
 MOST_COLUMNS = 10
 """Columns that fit beside each other."""
@@ -31,18 +32,18 @@ def sample_of(outcome: Outcome, rows: int) -> list[dict[str, Any]]:
         return []
     if outcome.tables:
         return [
-            _rows(each.table, np.arange(min(rows, _ROWS_OF_EACH, each.table.num_rows)), name)
+            _rows(each.table, np.arange(min(rows, _ROWS_OF_EACH, each.table.num_rows)), name, None)
             for name, each in outcome.tables.items()
             if each.table.num_rows
         ]
     places = np.flatnonzero(~outcome.published.suppressed)[:rows]
-    return [_rows(outcome.table, places, None)] if places.size else []
+    return [_rows(outcome.table, places, None, outcome.source.format)] if places.size else []
 
 
-def _rows(table: pa.Table, places: Any, name: str | None) -> dict[str, Any]:
+def _rows(table: pa.Table, places: Any, name: str | None, format: Format | None) -> dict[str, Any]:
     names = table.column_names[:MOST_COLUMNS]
     picked = table.select(names).take(pa.array(places))
-    texts = [[_short(text) for text in _texts(picked[column], column)] for column in names]
+    texts = [[_short(text) for text in _texts(picked[column], column, format)] for column in names]
     return {
         "table": name,
         "columns": names,
@@ -52,10 +53,15 @@ def _rows(table: pa.Table, places: Any, name: str | None) -> dict[str, Any]:
     }
 
 
-def _texts(column: pa.ChunkedArray, name: str) -> list[str | None]:
+def _texts(column: pa.ChunkedArray, name: str, format: Format | None) -> list[str | None]:
+    """Spell cells as a file has them that is written as the input was: with decimal commas, if it had such."""
     if pa.types.is_nested(column.type):
         return [None if each is None else ", ".join(map(str, each)) for each in column.to_pylist()]
-    return list(canonical_text(column, column=name))
+    like = format if isinstance(format, Csv) else Csv()
+    texts: list[str | None] = spell(
+        column, name, decimal=like.decimal, time_separator=like.time_separator or "T"
+    ).to_pylist()
+    return texts
 
 
 def _short(text: str | None) -> str:

@@ -6,14 +6,22 @@ from typing import Any
 
 from veil.report.pages.blocks import Block, Cell, Grid, Text, Verbatim, list_names, number, percent
 
+_WITHHELD = (
+    "Which column or parameter costs most is not in this report, as it would depend on sensitive values of suppressed "
+    "records. The data holder finds out with veil explore recipe.yaml, or in Python with release.advice()."
+)
+
 MOST_COLUMNS = 6
 """Columns of which each alternative tells what it keeps: those of which the release keeps least."""
 
 
-def alternatives(advice: dict[str, Any] | None) -> tuple[Block, ...]:
-    """Put the advice into words; nothing where nobody asked for it."""
+def alternatives(facts: dict[str, Any]) -> tuple[Block, ...]:
+    """Put the advice into words; nothing where there is none to give."""
+    advice = facts["advice"]
     if advice is None:
         return ()
+    if "withheld" in advice:
+        return (Text(f"Little is left of {list_names(advice['poor'])}."), Text(_WITHHELD))
     released, costs = advice["released"], advice["costs"]
     blocks: list[Block] = []
     if advice["poor"]:
@@ -29,12 +37,20 @@ def alternatives(advice: dict[str, Any] | None) -> tuple[Block, ...]:
                 f"Column {name!r} costs most: if it were given up, the others would keep {percent(gain)} more on average."
             )
         )
+    same = [each for each in advice["alternatives"] if not each["promises_less"]]
+    if same and _average(same[0]) > _average(released):
+        blocks.append(
+            Text(
+                f"Most would help: {same[0]['what']}. Columns would then keep {percent(_average(same[0]))} on average, "
+                f"instead of {percent(_average(released))}."
+            )
+        )
     shown = sorted(released["kept"], key=released["kept"].__getitem__)[:MOST_COLUMNS]
     rows: list[tuple[str | Cell, ...]] = [
         (
             Cell(each["what"], "good") if each is released else each["what"],
             "less" if each["promises_less"] else "the same",
-            percent(sum(each["kept"].values()) / max(1, len(each["kept"]))),
+            percent(_average(each)),
             *(percent(each["kept"].get(name, 0.0)) for name in shown),
             number(each["suppressed"]),
         )
@@ -52,3 +68,8 @@ def alternatives(advice: dict[str, Any] | None) -> tuple[Block, ...]:
     if not advice["complete"]:
         blocks.append(Text("There was no time for more; release.advice(time_limit=…) tries longer.", "note"))
     return tuple(blocks)
+
+
+def _average(alternative: dict[str, Any]) -> float:
+    kept: dict[str, float] = alternative["kept"]
+    return sum(kept.values()) / max(1, len(kept))

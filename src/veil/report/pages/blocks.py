@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -17,12 +18,21 @@ class Verbatim(str):
     __slots__ = ()
 
 
+Put = Callable[[str], str]
+"""Puts a text into the language of a reader. Every block knows which of its texts are for readers: see `put`."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """A cell of a table that says whether it is good news."""
 
     text: str
     mark: Literal["good", "bad", ""] = ""
+
+
+def put_cell(cell: str | Cell, into: Put) -> str | Cell:
+    """Return a cell in the language of a reader."""
+    return into(cell) if isinstance(cell, str) else replace(cell, text=into(cell.text))
 
 
 @dataclass(frozen=True)
@@ -32,6 +42,9 @@ class Text:
     text: str
     style: Literal["plain", "lead", "note", "notice"] = "plain"
 
+    def put(self, into: Put) -> Text:
+        return replace(self, text=into(self.text))
+
 
 @dataclass(frozen=True)
 class Heading:
@@ -39,14 +52,50 @@ class Heading:
 
     text: str
 
+    def put(self, into: Put) -> Heading:
+        return Heading(into(self.text))
+
+
+@dataclass(frozen=True)
+class Points:
+    """A list of sentences."""
+
+    texts: tuple[str, ...]
+
+    def put(self, into: Put) -> Points:
+        return Points(tuple(map(into, self.texts)))
+
 
 @dataclass(frozen=True)
 class Grid:
-    """A table; columns in `right` hold numbers."""
+    """A table; columns in `right` hold numbers. Without headings, it is a list of facts: what, and then its value."""
 
     headings: tuple[str, ...]
     rows: tuple[tuple[str | Cell, ...], ...]
     right: tuple[int, ...] = ()
+
+    def put(self, into: Put) -> Grid:
+        even = self.evened()
+        rows = tuple(tuple(put_cell(each, into) for each in row) for row in even.rows)
+        return replace(even, headings=tuple(map(into, even.headings)), rows=rows)
+
+    def evened(self) -> Grid:
+        """Return the table with as many decimals in each column of shares as its longest share has.
+
+        >>> Grid(("", "Left"), (("a", "94.9 %"), ("b", "95.36 %"), ("c", "0 %")), right=(1,)).evened().rows
+        (('a', '94.90 %'), ('b', '95.36 %'), ('c', '0 %'))
+        """
+        columns = [list(column) for column in zip(*self.rows, strict=True)]
+        for at in self.right if columns else ():
+            found = [_SHARE.fullmatch(each) if type(each) is str else None for each in columns[at]]
+            most = max((len(each[2] or "") for each in found if each), default=0)
+            for row, each in enumerate(found):
+                if each and most and each[0] not in ("0 %", "100 %"):
+                    columns[at][row] = f"{each[1]}{(each[2] or '.').ljust(most, '0')} %"
+        return replace(self, rows=tuple(zip(*columns, strict=True)))
+
+
+_SHARE = re.compile(r"(\d+)(\.\d+)? %")
 
 
 @dataclass(frozen=True)
@@ -57,12 +106,18 @@ class Picture:
     caption: str
     columns: tuple[str, ...] = ()
 
+    def put(self, into: Put) -> Picture:
+        return replace(self, caption=into(self.caption))
+
 
 @dataclass(frozen=True)
 class Code:
     """Text as it stands in a file."""
 
     text: str
+
+    def put(self, into: Put) -> Code:
+        return self
 
 
 @dataclass(frozen=True)
@@ -72,6 +127,9 @@ class Signatures:
     people: tuple[tuple[str, str | None], ...]
     """What each signs as, and the name if it is known."""
 
+    def put(self, into: Put) -> Signatures:
+        return Signatures(tuple((into(role), name) for role, name in self.people))
+
 
 @dataclass(frozen=True)
 class Folded:
@@ -80,8 +138,11 @@ class Folded:
     title: str
     blocks: tuple[Block, ...]
 
+    def put(self, into: Put) -> Folded:
+        return Folded(into(self.title), tuple(each.put(into) for each in self.blocks))
 
-Block = Text | Heading | Grid | Picture | Code | Signatures | Folded
+
+Block = Text | Heading | Points | Grid | Picture | Code | Signatures | Folded
 
 
 @dataclass(frozen=True)
@@ -92,6 +153,9 @@ class Section:
     title: str
     blocks: tuple[Block, ...]
     part: Literal["first", "main", "annex"] = "main"
+
+    def put(self, into: Put) -> Section:
+        return replace(self, title=into(self.title), blocks=tuple(each.put(into) for each in self.blocks))
 
 
 def percent(value: float | None) -> str:
@@ -115,14 +179,31 @@ def number(value: Any) -> str:
 
     >>> number(30162), number(0.123456789), number(None)
     ('30,162', '0.1235', '–')
+    >>> number(-0.25), number(2700.0)
+    ('−0.25', '2,700')
     """
     if value is None:
         return "–"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+        text = f"{value:,}"
+    else:
+        text = f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return text.replace("-", "−", 1) if text.startswith("-") else text
+
+
+def spell_given(value: Any) -> str:
+    """Write a parameter as somebody gave it.
+
+    >>> spell_given(5.0), spell_given(0.3), spell_given(["a", "b"]), spell_given(1e-06)
+    ('5', '0.3', 'a, b', '0.000001')
+    """
+    if isinstance(value, list | tuple):
+        return ", ".join(map(spell_given, value))
+    if isinstance(value, float):
+        return f"{value:,.12f}".rstrip("0").rstrip(".") if 1e-9 < abs(value) < 1e15 else f"{value:g}"
+    return str(value)
 
 
 def day(moment: str) -> str:

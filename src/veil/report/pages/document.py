@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from typing import Any
 
 from veil.base.wording import plural
@@ -20,10 +21,12 @@ from veil.report.pages.blocks import (
     Text,
     Verbatim,
     cut,
+    day,
     list_names,
     note_on,
     number,
     percent,
+    spell_given,
     verdict,
 )
 from veil.report.pages.first import first_page
@@ -59,11 +62,12 @@ def sections(facts: dict[str, Any]) -> list[Section]:
         ("tables", "The tables"): tables.of_each(facts) if facts["tables"] else (),
         ("done", "What was done"): _treatment(facts),
         ("guarantees", "Guarantees, and their verification"): _guarantees(facts),
-        ("alternatives", "Alternatives"): alternatives(facts["advice"]),
+        ("alternatives", "Alternatives"): alternatives(facts),
     }
+    which = "of the release" if facts["private"] else "before and after"
     annex = {
-        ("risks", "Risks before and after"): measured.risks(facts),
-        ("utility", "Utility before and after"): measured.utility(facts),
+        ("risks", f"Risks {which}"): measured.risks(facts),
+        ("utility", f"Utility {which}"): measured.utility(facts),
         ("distributions", "Distributions and dependencies"): measured.distributions(facts),
         ("search", "The search"): () if facts["space"] is None else measured.search(facts),
         ("again", "How to repeat it"): _again(facts),
@@ -80,8 +84,8 @@ def _concerns(facts: dict[str, Any]) -> tuple[Block, ...]:
     """What no model judges: what nobody has acknowledged, then the rest."""
     found = facts["concerns"]
     if not found:
-        return (Text(_NO_CONCERN),)
-    blocks: list[Block] = [Text(_CONCERNS)]
+        return (Text(_NOTHING_PROMISED if facts["asked"]["steps"] else f"{_COVERED} {_NO_CONCERN}"),)
+    blocks: list[Block] = [Text(_OF_A_MASK if facts["asked"]["steps"] else f"{_COVERED} {_CONCERNS}")]
     for acknowledged, title in ((False, "Open"), (True, "Acknowledged")):
         rows: list[tuple[str | Cell, ...]] = [
             (Cell(each["kind"], "" if acknowledged else "bad"), each["statement"], each["step"])
@@ -107,23 +111,24 @@ def _concerns(facts: dict[str, Any]) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-_CONCERNS = (
-    "The guarantees cover the columns that the plan calls quasi-identifying or sensitive, and nothing else. The following was "
-    "found as well, and no guarantee covers it."
+_COVERED = (
+    "The guarantees cover the columns that the plan calls quasi-identifying or sensitive, and nothing else."
 )
+_CONCERNS = "The following was found as well, and no guarantee covers it."
 _NO_CONCERN = (
-    "The guarantees cover the columns that the plan calls quasi-identifying or sensitive, and nothing else. Apart from that, "
-    "nothing was found: no published column is nearly unique or reveals another, there are no contact data and no free text, "
-    "every sensitive column has a model, and the rows are in random order."
+    "Apart from that, nothing was found: no published column is nearly unique or reveals another, there are no contact "
+    "data and no free text, every sensitive column has a model, and the rows are in random order."
+)
+_OF_A_MASK = "The following was found on the masked table, and nothing that the methods promise covers it."
+_NOTHING_PROMISED = (
+    "Beside the columns that were masked, nothing was found: no published column is nearly unique or reveals another, and "
+    "there are no contact data and no free text."
 )
 
 
 def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
     found, asked = facts["summary"], facts["asked"]
-    blocks: list[Block] = []
-    if facts["statement"]:
-        blocks.append(Text(facts["statement"]))
-    blocks.append(Text(_what_happened(facts), "lead"))
+    blocks: list[Block] = [Text(_what_happened(facts), "lead")]
     rows: list[tuple[str | Cell, ...]] = []
     if not facts["private"]:
         rows.append(("Records in the input", number(found["records"])))
@@ -230,17 +235,24 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
         Grid(
             ("Guarantee", "What it means", "Defends against"),
             tuple(
-                (model["text"], model["definition"], ", ".join(model["attacks"]) or "–")
+                (model["promise"], model["definition"], ", ".join(model["attacks"]) or "–")
                 for model in asked["models"]
             ),
         ),
         Heading("Their parameters"),
         Grid(
-            ("Guarantee", "Parameter", "Allowed", "Meaning and usual values"),
+            ("In a recipe", "Parameter", "Value", "Allowed", "Meaning and usual values"),
             tuple(
-                (kind, each["name"], each["values"], each["about"].replace("`", ""))
-                for kind, known in {model["kind"]: model["parameters"] for model in asked["models"]}.items()
-                for each in known
+                (
+                    Verbatim(model["kind"]),
+                    each["name"],
+                    Verbatim(spell_given(model["given"][each["name"]])),
+                    each["values"],
+                    each["about"].replace("`", ""),
+                )
+                for model in asked["models"]
+                for each in model["parameters"]
+                if each["name"] in model["given"]
             ),
         ),
     ]
@@ -381,7 +393,7 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
     same = [row for row in rows if str(row[0]).startswith("column ") and str(row[0]).endswith("unchanged")]
     same = [row for row in same if row[2] == verdict(True)]
     told = [row for row in rows if row not in same] if len(same) > _MANY else rows
-    blocks: list[Block] = [Text(text), Grid(("Promise", "Found", ""), cut(told)), *note_on(told)]
+    blocks: list[Block] = [Text(text), Grid(("Promise", "Found", "Verified"), cut(told)), *note_on(told)]
     if len(same) > _MANY:
         names = [str(row[0]).removeprefix("column ").split(" is ", 1)[0] for row in same]
         found = Text(Verbatim(", ".join(names)))
@@ -407,7 +419,7 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
         ("SHA-256 of the content of the release", out["sha256"] or "not computed: an engine holds it")
     )
     asked = facts["asked"]
-    if not asked["steps"]:
+    if not asked["steps"] and facts["statement"] is None:
         limits = [
             f"{name.replace('_', ' ')} {asked[name]:,}"
             for name in ("time_limit", "check_limit")
@@ -415,17 +427,38 @@ def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
         ]
         rows.append(("Search", ", ".join([f"strategy {asked['strategy']}", *limits])))
     rows.append(("Made with", ", ".join(f"{name} {version}" for name, version in facts["versions"].items())))
-    rows.append(("Date", facts["date"]))
+    rows.append(("Date", Verbatim(day(facts["date"]))))
     return (
         Grid(("", ""), tuple(rows)),
         Heading("Recipe"),
-        Text(
-            "The plan as a recipe file. Where it lists original values (hierarchies written down value by value, "
-            "research subsets), they are withheld here and replaced by their number.",
-            "note",
-        ),
+        Text(_withheld(facts) or _RUN_AGAIN.format("mask" if asked["steps"] else "anonymize"), "note"),
+        *([Text(_FOLDERS, "note")] if "apart" in facts["recipe"] else []),
         Code(facts["recipe_text"]),
     )
+
+
+_RUN_AGAIN = (
+    "To do it again, save this as recipe.yaml in the folder that its paths start from: veil {} recipe.yaml"
+)
+_FOLDERS = "The folders “release” and “kept” have to be there; what turns pseudonyms back goes into “kept”."
+_PUT_BACK = (
+    "The plan as a recipe file. It lists original values (hierarchies written down value by value, research subsets), "
+    "which are withheld here and replaced by their number: put them back in to do it again."
+)
+
+
+def _withheld(facts: dict[str, Any]) -> str | None:
+    """Say that something is missing from the recipe, if so."""
+    return _PUT_BACK if _names_withheld(facts["recipe"]) else None
+
+
+def _names_withheld(data: Any) -> bool:
+    if isinstance(data, Mapping):
+        return "withheld" in data or any(map(_names_withheld, data.values()))
+    return isinstance(data, list | tuple) and any(map(_names_withheld, data))
+
+
+_NO_PROMISE = "No promise can be checked on the table alone, so that the certificate shows only whether it is this table."
 
 
 def _certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
@@ -450,6 +483,7 @@ def _certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
     return (
         Text(f"{made} by which anybody who has the {whole} can {what}"),
         Code(f"veil verify {shlex.quote(table)} --certificate {shlex.quote(holder)}"),
+        *([] if facts["certificate"]["found"] else [Text(_NO_PROMISE)]),
         Grid(
             ("Promise", "Found", "Checkable on the table alone"),
             tuple(

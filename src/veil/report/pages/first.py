@@ -10,12 +10,15 @@ from veil.report.pages.blocks import (
     Cell,
     Grid,
     Heading,
+    Points,
     Signatures,
     Text,
     Verbatim,
     list_names,
+    percent,
     verdict,
 )
+from veil.report.pages.measured import as_before
 
 _UNSAID = "not stated"
 
@@ -29,9 +32,12 @@ def first_page(facts: dict[str, Any]) -> tuple[Block, ...]:
     if facts["notice"]:
         blocks.append(Text(facts["notice"], "notice"))
     blocks += [Heading("What is promised"), *_promises(facts)]
-    if attackers := _attackers(facts):
-        blocks += [Heading("Against whom"), Grid(("", ""), tuple(attackers))]
-    blocks += [Heading("What is not promised"), *(Text(f"– {each}") for each in _not_promised(facts))]
+    if aims := _attackers(facts):
+        masked = bool(facts["asked"]["steps"])
+        heading = "What the methods make harder" if masked else "Against whom"
+        lead = "They make it harder, and not impossible, to" if masked else "Somebody who wants to"
+        blocks += [Heading(heading), Text(lead), Points(tuple(aims))]
+    blocks += [Heading("What is not promised"), Points(tuple(_not_promised(facts)))]
     blocks += [*_samples(facts["sample"]), Heading("Approval"), Text(_DECLARATION)]
     about = facts["about"]
     people = (("Prepared by", about["prepared_by"]), ("Approved by (data protection)", about["approved_by"]))
@@ -66,8 +72,25 @@ def _what(facts: dict[str, Any]) -> list[tuple[str | Cell, ...]]:
     if facts["tables"]:
         released = f"{plural(len(facts['tables']), 'table')}: {released}"
     rows.append(("Released", released))
+    if facts["summary"].get("suppressed"):
+        rows.append(("Suppressed", _suppressed(facts)))
     rows.append(("SHA-256 of its content", out["sha256"] or "not computed: an engine holds it"))
     return rows
+
+
+def _suppressed(facts: dict[str, Any]) -> str:
+    found = facts["summary"]
+    share = percent(found["suppressed"] / max(1, found["chosen"]))
+    return (
+        f"{plural(found['suppressed'], 'record')} ({share}): {_SUPPRESSED[facts['asked']['suppressed_rows']]}"
+    )
+
+
+_SUPPRESSED = {
+    "blank": "their rows are there, with every cell blank",
+    "keep cells": "their rows are there, with blank quasi-identifiers",
+    "drop": "their rows are left out",
+}
 
 
 # What is promised
@@ -75,37 +98,51 @@ def _what(facts: dict[str, Any]) -> list[tuple[str | Cell, ...]]:
 
 def _promises(facts: dict[str, Any]) -> list[Block]:
     models, found = facts["asked"]["models"], facts["verification"]
-    if facts["asked"]["steps"] and not found:
-        return [
-            Text("The methods give no guarantee: they make an attack harder, and say by how much.", "lead")
-        ]
     if not models:
-        rows = [(each["promise"], verdict(each["holds"])) for each in found]
-        return [
-            Text(
-                "Masking makes attacks harder, and this report says by how much. It promises the following, and nothing else:"
-            ),
-            Grid(("Promise", ""), tuple(rows)),
-        ]
+        return _of_methods(facts)
     holds = {each["promise"]: each["holds"] for each in found}
-    told: list[tuple[str | Cell, ...]] = [
-        (
-            each["promise"],
-            facts["statement"] or in_plain_words(each, facts),
-            verdict(holds.get(each["promise"], True)),
-        )
-        for each in models
+    verdicts = [verdict(holds.get(each["promise"], True)) for each in models]
+    if facts["statement"]:
+        rows = [(each["promise"], said) for each, said in zip(models, verdicts, strict=True)]
+        return [Text(facts["statement"]), Grid(("What the table shows of it", "Verified"), tuple(rows))]
+    known = Text(f"An attacker may know of a person: {list_names(_known(facts), 12)}.")
+    told = [
+        (each["promise"], in_plain_words(each, facts), said)
+        for each, said in zip(models, verdicts, strict=True)
     ]
-    return [Grid(("Promise", "In plain words", ""), tuple(told))]
+    return [known, Grid(("Promise", "In plain words", "Verified"), tuple(told))]
+
+
+def _of_methods(facts: dict[str, Any]) -> list[Block]:
+    """Say what masking promises, which is little, and what an attacker still finds."""
+    found = facts["verification"]
+    blocks: list[Block] = [
+        Text(
+            "Masking makes attacks harder, and this report says by how much. It promises the following, and nothing else:"
+            if found
+            else "The methods give no guarantee: they make an attack harder, and say by how much."
+        )
+    ]
+    if found:
+        rows = [(each["promise"], verdict(each["holds"])) for each in found]
+        blocks.append(Grid(("Promise", "Verified"), tuple(rows)))
+    risks, known = facts["risks"], _known(facts)
+    if known and risks["before"] is not None:
+        before, after = (percent(risks[which]["sample_uniques"]["share"]) for which in ("before", "after"))
+        blocks.append(
+            Text(
+                f"Records that are alone with their values of {list_names(known, 12)}: {after} of the release, {before} of the input."
+            )
+        )
+    return blocks
 
 
 def in_plain_words(model: dict[str, Any], facts: dict[str, Any]) -> str:
     """Say what a model promises about this table, with its own columns and numbers; at least what it says of itself."""
     given, who = model["given"], "people" if facts["asked"].get("person") is not None else "records"
-    known = list_names(_known(facts), 12)
     said = {
-        "KAnonymity": f"Anyone who knows {known} of a person finds at least {given.get('k')} {who} that look the same, and "
-        "cannot tell which is theirs.",
+        "KAnonymity": f"At least {given.get('k')} {who} look the same in what an attacker may know, so nobody can tell "
+        "which one is whose.",
         "DistinctLDiversity": f"Those who look the same have at least {given.get('l')} different values of "
         f"{given.get('attribute')}.",
         "TCloseness": f"Among those who look the same, {given.get('attribute')} is distributed almost as in the whole table: "
@@ -121,22 +158,10 @@ def in_plain_words(model: dict[str, Any], facts: dict[str, Any]) -> str:
 
 
 _AIMS = {
-    "record linkage": (
-        "Somebody looking for a person's record",
-        "knows {known} of a person and wants to find their record",
-    ),
-    "attribute linkage": (
-        "Somebody who wants to learn a secret",
-        "knows {known} of a person and wants to learn {secret}",
-    ),
-    "probabilistic": (
-        "Somebody who wants to guess better than before",
-        "wants to guess {secret} better than the whole table allows",
-    ),
-    "table linkage": (
-        "Somebody asking whether a person is in the table",
-        "knows {known} of a person and wants to know whether they are in the table",
-    ),
+    "record linkage": "find a person's record",
+    "attribute linkage": "learn {secret} about a person",
+    "probabilistic": "guess {secret} better than the whole table allows",
+    "table linkage": "find out whether a person is in the table",
 }
 _SAME = {"identity linkage": "record linkage"}
 
@@ -147,7 +172,12 @@ def _aims(facts: dict[str, Any]) -> set[str]:
     if asked["steps"] and not facts["verification"]:
         return set()
     every = [aim for each in (*asked["models"], *asked["steps"]) for aim in each["attacks"]]
-    return {_SAME.get(aim, aim) for aim in every}
+    return set(map(attack, every))
+
+
+def attack(name: str) -> str:
+    """Return the one name that a report has for an attack."""
+    return _SAME.get(name, name)
 
 
 def _known(facts: dict[str, Any]) -> list[str]:
@@ -156,17 +186,14 @@ def _known(facts: dict[str, Any]) -> list[str]:
     return [name for name in names if not (facts["tables"] and name == "table")]
 
 
-def _attackers(facts: dict[str, Any]) -> list[tuple[str | Cell, ...]]:
-    roles, aims = facts["asked"]["roles"], _aims(facts)
-    known = list_names(_known(facts), 12) or "something"
-    secret = list_names(roles.get("sensitive", []), 12) or "something else about them"
-    return [
-        (name, text.format(known=known, secret=secret)) for aim, (name, text) in _AIMS.items() if aim in aims
-    ]
+def _attackers(facts: dict[str, Any]) -> list[str]:
+    """What attackers are kept from; by masking methods without a promise, from nothing."""
+    aims, secret = _aims(facts), list_names(facts["asked"]["roles"].get("sensitive", []), 12)
+    return [text.format(secret=secret or "something else") for aim, text in _AIMS.items() if aim in aims]
 
 
 def _not_promised(facts: dict[str, Any]) -> list[str]:
-    asked, aims = facts["asked"], _aims(facts)
+    asked, aims = facts["asked"], set() if facts["asked"]["steps"] else _aims(facts)
     told = []
     open_ones = sum(not each["acknowledged"] for each in facts["concerns"])
     accepted = len(facts["concerns"]) - open_ones
@@ -176,11 +203,15 @@ def _not_promised(facts: dict[str, Any]) -> list[str]:
         told.append(f"{plural(accepted, 'concern')} known and accepted: see “Before you sign”.")
     if "attribute linkage" not in aims:
         told.append(
-            "That nobody can learn something about a person without finding their record: people who look the same may share a secret."
+            "That nobody can learn something about a person without finding their record: people who look the same may share "
+            "a secret."
         )
     if "table linkage" not in aims:
         told.append("That nobody can find out whether a person is in the table.")
-    if kept := asked["roles"].get("insensitive", []):
+    if asked["steps"]:
+        told.append("That nobody can find a person's record, but for what is listed above.")
+    changed = {each["column"] for each in facts["done"]["columns"]} - as_before(facts)
+    if kept := [name for name in asked["roles"].get("insensitive", []) if name not in changed]:
         told.append(
             f"Protection against attackers who also know columns that are published unchanged: {list_names(kept, 12)}."
         )

@@ -12,6 +12,9 @@ from veil.report.pages.language import Words
 from veil.report.pictures.by_name import scenes
 from veil.report.pictures.shapes import svg
 
+_FITS = 18
+"""Letters in the last of three columns that still fit beside the others on a phone."""
+
 
 def html(facts: dict[str, Any]) -> str:
     """Return the report as an HTML page: style, pictures and certificate are inside, and no script is run."""
@@ -39,6 +42,9 @@ def page(
     )
     environment.tests["block"] = lambda each, kind: type(each).__name__ == kind
     environment.globals["cell"] = lambda each: (each, "") if isinstance(each, str) else (each.text, each.mark)
+    environment.globals["long"] = lambda grid: any(
+        len(cell if isinstance(cell, str) else cell.text) > _FITS for row in grid.rows for cell in row[2:]
+    )
     environment.globals["charts"] = lambda wanted: [
         markupsafe.Markup(svg(words.of_scene(each)))  # noqa: S704  (its texts are escaped)
         for each in scenes(facts, wanted)

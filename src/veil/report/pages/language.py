@@ -12,27 +12,14 @@ import dataclasses
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib import resources
-from typing import Any
 
-from veil.report.pages.blocks import (
-    Block,
-    Cell,
-    Code,
-    Folded,
-    Grid,
-    Heading,
-    Picture,
-    Section,
-    Signatures,
-    Text,
-    Verbatim,
-)
+from veil.report.pages.blocks import Section, Verbatim
 from veil.report.pictures.shapes import Label, Scene
 
 _HOLE = re.compile(r"\{([=#]?)(\d)\}")
-_FILLS = {"": "(.+?)", "=": "(.+?)", "#": r"([\d.,\s%<>≤–-]+)"}
+_FILLS = {"": "(.+?)", "=": "(.+?)", "#": r"([\d.,\s%<>≤–−-]+)"}
 _MORE = re.compile(r" and ([0-9.,]+) more$")
 _JOIN = re.compile(r"(?<=') (and) (?=')|, (then) (?=[A-Z])")
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w.,]*\d)")
@@ -89,23 +76,7 @@ class Words:
 
     def of_sections(self, sections: Iterable[Section]) -> list[Section]:
         """Return sections in the language."""
-        return [
-            dataclasses.replace(
-                each, title=self.of(each.title), blocks=tuple(map(self.of_block, each.blocks))
-            )
-            for each in sections
-        ]
-
-    def of_block(self, block: Block) -> Block:
-        """Return a block in the language."""
-        if self.language == "en":
-            return block
-        translated: Block = _TRANSLATED[type(block)](self, block)
-        return translated
-
-    def of_cell(self, cell: str | Cell) -> str | Cell:
-        """Return a cell in the language."""
-        return self.of(cell) if isinstance(cell, str) else dataclasses.replace(cell, text=self.of(cell.text))
+        return [each.put(self.of) for each in sections]
 
     def of_scene(self, scene: Scene) -> Scene:
         """Return a picture in the language."""
@@ -116,25 +87,6 @@ class Words:
             for each in scene.shapes
         ]
         return dataclasses.replace(scene, title=self.of(scene.title), shapes=shapes)
-
-
-def _grid(words: Words, block: Grid) -> Grid:
-    return dataclasses.replace(
-        block,
-        headings=tuple(map(words.of, block.headings)),
-        rows=tuple(tuple(map(words.of_cell, row)) for row in block.rows),
-    )
-
-
-_TRANSLATED: dict[type, Callable[[Words, Any], Any]] = {
-    Text: lambda words, block: dataclasses.replace(block, text=words.of(block.text)),
-    Heading: lambda words, block: Heading(words.of(block.text)),
-    Grid: _grid,
-    Picture: lambda words, block: dataclasses.replace(block, caption=words.of(block.caption)),
-    Code: lambda words, block: block,
-    Signatures: lambda words, block: Signatures(tuple((words.of(role), name) for role, name in block.people)),
-    Folded: lambda words, block: Folded(words.of(block.title), tuple(map(words.of_block, block.blocks))),
-}
 
 
 def _fill(text: str, holes: list[str]) -> str:

@@ -21,6 +21,7 @@ from veil.report.pages.blocks import (
     number,
     percent,
 )
+from veil.report.pictures.charts import MOST_BARS
 
 MOST_DRAWN = 24
 """Columns whose distributions are drawn."""
@@ -58,11 +59,7 @@ def risks(facts: dict[str, Any]) -> tuple[Block, ...]:
     headings = ("Measure", "Before", "After") if before is not None else ("Measure", "Release")
     rows = tuple((name, *(tell(table) for table in tables)) for name, tell in lines)
     blocks: list[Block] = [
-        Text(
-            "The prosecutor knows that a person is in the table, the journalist only that they belong to the "
-            "population, and the marketer links everybody. Suppressed records show no quasi-identifier and do not count; "
-            "their sensitive and other columns are published all the same, unless the rows are left out."
-        ),
+        Text(_ATTACKERS + _suppressed(facts)),
         Grid(headings, rows, right=tuple(range(1, len(headings)))),
         Picture(
             "risks", "Share of the records by their risk of re-identification, and by the size of their class"
@@ -71,6 +68,21 @@ def risks(facts: dict[str, Any]) -> tuple[Block, ...]:
         *_attribute_risks(before, after),
     ]
     return tuple(blocks)
+
+
+_ATTACKERS = (
+    "The prosecutor knows that a person is in the table, the journalist only that they belong to the population, and the "
+    "marketer links everybody."
+)
+
+
+def _suppressed(facts: dict[str, Any]) -> str:
+    """Say that suppressed records do not count, where there may be some."""
+    if facts["private"] or not facts["summary"].get("suppressed"):
+        return ""
+    shown = facts["asked"]["suppressed_rows"] == "keep cells"
+    more = "; what their other columns show is published" if shown else ""
+    return f" Suppressed records show no quasi-identifier and do not count{more}."
 
 
 def _population(table: dict[str, Any]) -> str:
@@ -145,9 +157,9 @@ def utility(facts: dict[str, Any]) -> tuple[Block, ...]:
         blocks += [
             Heading("Count queries"),
             Text(
-                f"{plural(queries['queries'], 'random query', 'random queries')} with "
+                f"{plural(queries['queries'], 'random query', 'random queries')} that count the records with "
                 f"{plural(queries['predicates'], 'condition')}, answered on the release: off by "
-                f"{percent(queries['median'])} (median) and {percent(queries['mean'])} (mean)."
+                f"{percent(queries['median'])} (median) and {percent(queries['mean'])} (mean) of the true count."
             ),
         ]
     if any(found["predictions"].values()):
@@ -220,14 +232,14 @@ def _statistics(found: list[dict[str, Any]], private: bool, same: set[str]) -> l
                 Verbatim(_exact(new.get("mode"))),
             )
         )
-    after = ("Values", "Mean", "Deviation", "Median", "Mode")
+    after = ("Values", "Mean", "Std. dev.", "Median", "Mode")
     headings: tuple[str, ...] = ("Column", *after)
     if not private:
         headings = (
             "Column",
             "Values before",
             "Mean before",
-            "Deviation before",
+            "Std. dev. before",
             *(f"{name} after" for name in after),
         )
     right = tuple(range(1, len(headings)))
@@ -254,7 +266,12 @@ def _statistics(found: list[dict[str, Any]], private: bool, same: set[str]) -> l
 
 
 def _exact(value: Any) -> str:
-    return _value(f"{value:,}" if isinstance(value, float) else value)
+    """Write a value as it occurs.
+
+    >>> _exact(2700.0), _exact(0.123456), _exact("a")
+    ('2,700', '0.123456', 'a')
+    """
+    return _value(f"{value:,}".removesuffix(".0") if isinstance(value, float) else value)
 
 
 def _value(value: Any) -> str:
@@ -370,7 +387,8 @@ def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:
         blocks.append(
             Picture(
                 "correlations",
-                "Cramér's V, corrected for bias: 0 for independent columns, 1 if one determines the other",
+                "Cramér's V, corrected for bias: 0 for independent columns, 1 if one determines the other; grey for columns "
+                "with a single value",
             )
         )
         if found["left_out"]:
@@ -386,7 +404,19 @@ def as_before(facts: dict[str, Any]) -> set[str]:
 
 def _drawable(facts: dict[str, Any]) -> list[dict[str, Any]]:
     left_out = ("flag", "identifying")
-    return [each for each in facts["distributions"] if each["role"] not in left_out and each["values"]]
+    every = [each for each in facts["distributions"] if each["role"] not in left_out and each["values"]]
+    return [each for each in every if not _all_different(each)]
+
+
+def _all_different(found: dict[str, Any]) -> bool:
+    """Whether hardly any value occurs often enough to be drawn, as of pseudonyms."""
+    shown, different = sum(found["after"]) + found["others_after"], len(found["values"]) + found["others"]
+    most: int = sum(sorted(found["after"], reverse=True)[:MOST_BARS])
+    return bool(different > _MANY and most < shown / 20)
+
+
+_MANY = 100
+"""Different values that are too many to draw, if hardly any is frequent."""
 
 
 def search(facts: dict[str, Any]) -> tuple[Block, ...]:

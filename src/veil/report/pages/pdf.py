@@ -11,19 +11,8 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from veil.errors import MissingDependencyError
-from veil.report.pages.blocks import (
-    Block,
-    Cell,
-    Code,
-    Folded,
-    Grid,
-    Heading,
-    Picture,
-    Section,
-    Signatures,
-    Text,
-    day,
-)
+from veil.report.pages import blocks as b
+from veil.report.pages.blocks import Block, Cell, Grid, Section, day
 from veil.report.pages.document import sections, title_of
 from veil.report.pages.language import Words
 from veil.report.pictures.by_name import scenes
@@ -51,33 +40,50 @@ def bind(
             "Reports as PDF need ReportLab and matplotlib. Install them with: pip install 'veil-anonymizer[report]'"
         ) from None
     _register(Path(matplotlib.get_data_path(), "fonts", "ttf"))
-    page, title = _Page(facts, words), words.of(title)
+    title = words.of(title)
     chapters = words.of_sections(chapters)
-    made_with = words.of(f"Made on {day(facts['date'])} with Veil {facts['versions']['veil']}")
-    story: list[Any] = [
-        Paragraph(_safe(title), page.styles["title"]),
-        Paragraph(_safe(made_with), page.styles["note"]),
-    ]
     first = [each for each in chapters if each.part == "first"]
     others = [each for each in chapters if each.part != "first"]
-    for section in first:
-        page.dense(section.blocks, story)
-        story.append(PageBreak())
-    story.append(Spacer(1, 8))
-    for at, section in enumerate(others, 1):
-        link = f'<a href="#{section.key}" color="{ACCENT}">{at}&nbsp;&nbsp;{escape(section.title)}</a>'
-        story.append(Paragraph(link, page.styles["contents"]))
-    for at, section in enumerate(others, 1):
-        if section.part == "annex" and others[at - 2].part != "annex":
-            story += [PageBreak(), Paragraph(_safe(words.of("Annex")), page.styles["title"])]
-        story += page.section(at, section)
-    file = BytesIO()
-    made = SimpleDocTemplate(
-        file, pagesize=A4, leftMargin=48, rightMargin=48, topMargin=48, bottomMargin=52,
-        title=title, author="", creator="Veil", producer="Veil", subject="", lang=words.language,
-    )  # fmt: skip
-    made.build(story, canvasmaker=_numbered(title))
-    return file.getvalue()
+
+    def laid_out(pages: dict[str, int]) -> tuple[bytes, dict[str, int]]:
+        """Lay the report out with what is known of the pages on which sections begin, and return them."""
+        page, found = _Page(facts, words), dict[str, int]()
+        made_with = words.of(f"Made on {day(facts['date'])} with Veil {facts['versions']['veil']}")
+        story: list[Any] = [
+            Paragraph(_safe(title), page.styles["title"]),
+            Paragraph(_safe(made_with), page.styles["note"]),
+        ]
+        for section in first:
+            room = A4[1] - _MARGIN - _BOTTOM - 12 - _height(story, page.width)
+            story += [*page.fitted(section.blocks, room), PageBreak()]
+        story += [page.contents(others, pages), Spacer(1, 8)]
+        for at, section in enumerate(others, 1):
+            if section.part == "annex" and others[at - 2].part != "annex":
+                story += [PageBreak(), Paragraph(_safe(words.of("Annex")), page.styles["title"])]
+            story += page.section(at, section)
+        file = BytesIO()
+        made = SimpleDocTemplate(
+            file, pagesize=A4, leftMargin=_MARGIN, rightMargin=_MARGIN, topMargin=_MARGIN, bottomMargin=_BOTTOM,
+            title=title, author="", creator="Veil", producer="Veil", subject="", lang=words.language,
+        )  # fmt: skip
+        made.afterFlowable = lambda each: found.setdefault(getattr(each, "begins", ""), made.page)
+        made.build(story, canvasmaker=_numbered(title))
+        return file.getvalue(), found
+
+    _, pages = laid_out({})
+    return laid_out(pages)[0]
+
+
+_MARGIN, _BOTTOM = 48, 52
+
+
+def _height(flowables: Sequence[Any], width: float) -> float:
+    """Return how high flowables are below each other."""
+    high, below = 0.0, 0.0
+    for each in flowables:
+        high += max(below, each.getSpaceBefore()) + each.wrap(width, 10_000)[1]
+        below = each.getSpaceAfter()
+    return high
 
 
 def _register(folder: Path) -> None:
@@ -110,8 +116,10 @@ def _numbered(title: str) -> Any:
                 self.__dict__.update(page)
                 self.setFont("DejaVuSans", 7)
                 self.setFillColor("#5b6676")
-                self.drawString(48, 30, title)
-                self.drawRightString(self._pagesize[0] - 48, 30, f"{self._pageNumber} / {len(self.kept)}")
+                self.drawString(_MARGIN + 6, 30, title)
+                self.drawRightString(
+                    self._pagesize[0] - _MARGIN - 6, 30, f"{self._pageNumber} / {len(self.kept)}"
+                )
                 super().showPage()
             super().save()
 
@@ -121,8 +129,8 @@ def _numbered(title: str) -> Any:
 def _unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield blocks as paper has them, on which nothing can be folded."""
     for block in blocks:
-        if isinstance(block, Folded):
-            yield Heading(block.title)
+        if isinstance(block, b.Folded):
+            yield b.Heading(block.title)
             yield from _unfolded(block.blocks)
         else:
             yield block
@@ -150,7 +158,9 @@ class _Page:
                 "notice", backColor=WASH, borderPadding=6, leftIndent=8, spaceBefore=8, spaceAfter=12
             ),
             "title": style("title", fontSize=18, leading=23, **bold),
-            "contents": style("contents", spaceAfter=1),
+            "contents": style("contents", spaceAfter=0),
+            "page": style("page", spaceAfter=0, alignment=2),
+            "point": style("point", leftIndent=11, spaceAfter=2),
             "h2": style("h2", fontSize=12.5, leading=17, spaceBefore=20, spaceAfter=6, textColor=ACCENT, **bold),
             "h3": style("h3", fontSize=9.5, leading=13, spaceBefore=9, **bold),
             "cell": style("cell", fontSize=7.2, leading=9.6, spaceAfter=0, splitLongWords=1),
@@ -170,39 +180,40 @@ class _Page:
 
         title = f'<a name="{section.key}"/>{at}&nbsp;&nbsp;{escape(section.title)}'
         made: list[Any] = [Paragraph(title, self.styles["h2"])]
-        made[0].keepWithNext = True
+        made[0].keepWithNext, made[0].begins = True, section.key
         blocks = list(_unfolded(section.blocks))
         for block, below in zip(blocks, [*blocks[1:], None], strict=True):
             found = self.block(block)
             if (
-                isinstance(block, Text)
-                and isinstance(below, Grid | Picture)
+                isinstance(block, b.Text)
+                and isinstance(below, Grid | b.Picture)
                 and getattr(made[-1], "keepWithNext", False)
             ):
                 found[0].keepWithNext = True  # a heading and a line alone say nothing at the end of a page
-            if isinstance(block, Picture):
+            if isinstance(block, b.Picture):
                 # Headings stay with what they head; the layout does not see to that before pictures.
                 above: list[Any] = []
                 while made and getattr(made[-1], "keepWithNext", False):
                     above.insert(0, made.pop())
-                found = [KeepTogether([*above, *found[:2]]), *found[2:]]
+                end = 3 if len(found) == _ONE_ROW else 2
+                found = [KeepTogether([*above, *found[:end]]), *found[end:]]
             made += found
         return made
 
     def block(self, block: Block) -> list[Any]:
         from reportlab.platypus import Paragraph, Spacer
 
-        if isinstance(block, Text):
+        if isinstance(block, b.Text):
             return [Paragraph(_safe(block.text), self.styles[block.style])]
-        if isinstance(block, Heading):
+        if isinstance(block, b.Heading):
             made = Paragraph(_safe(block.text), self.styles["h3"])
             made.keepWithNext = True
             return [made]
         if isinstance(block, Grid):
             return [self.table(block), Spacer(1, self.gap)] if block.rows else []
-        if isinstance(block, Picture):
+        if isinstance(block, b.Picture):
             return self.picture(block)
-        if isinstance(block, Code):
+        if isinstance(block, b.Code):
             # A paragraph a line, so that a long recipe can go on on the next page.
             lines = [
                 _safe(line).replace(" ", "&nbsp;") or "&nbsp;" for line in block.text.rstrip("\n").split("\n")
@@ -211,24 +222,54 @@ class _Page:
                 Paragraph("<br/>".join(lines[at : at + 40]), self.styles["code"])
                 for at in range(0, len(lines), 40)
             ]
-        if isinstance(block, Folded):
+        if isinstance(block, b.Points):
+            return [Paragraph(_safe(each), self.styles["point"], bulletText="–") for each in block.texts]
+        if isinstance(block, b.Folded):
             return [each for part in _unfolded([block]) for each in self.block(part)]
         return [self.signatures(block)]
 
-    def dense(self, blocks: Sequence[Block], story: list[Any]) -> None:
-        """Set the first page, which should be one, in smaller letters with less between them."""
-        small = {"plain": 7.4, "lead": 7.8, "note": 6.6, "cell": 6.7, "right": 6.7, "head": 6.7, "h3": 8.4}
+    def fitted(self, blocks: Sequence[Block], room: float) -> list[Any]:
+        """Set the first page, which should be one, in the largest letters that fit."""
+        made: list[Any] = []
+        for size in (1.0, 0.96, 0.92, 0.88, 0.84, 0.8):
+            made = self.smaller(blocks, size)
+            if _height(made, self.width) <= room:
+                break
+        return made
+
+    def smaller(self, blocks: Sequence[Block], size: float) -> list[Any]:
         styles = {name: copy.copy(each) for name, each in self.styles.items()}
-        for name, size in small.items():
-            style = styles[name]
-            style.fontSize, style.leading = size, size * 1.28
-            style.spaceBefore, style.spaceAfter = (
-                (5, 1.5) if name == "h3" else (0, 2 if name != "cell" else 0)
-            )
-        self.styles, self.gap, kept = styles, 2.0, self.styles
-        for block in blocks:
-            story += self.block(block)
+        for style in styles.values():
+            style.fontSize, style.leading = style.fontSize * size, style.leading * size * 0.97
+            style.spaceBefore, style.spaceAfter = style.spaceBefore * size, style.spaceAfter * size * 0.7
+        self.styles, self.gap, kept = styles, 5.0 * size, self.styles
+        made = [each for block in blocks for each in self.block(block)]
         self.styles, self.gap = kept, 8.0
+        return made
+
+    def contents(self, sections: Sequence[Section], pages: dict[str, int]) -> Any:
+        """List the sections with their pages."""
+        from reportlab.platypus import Paragraph, Table
+
+        def link(section: Section, text: str) -> Any:
+            return Paragraph(f'<a href="#{section.key}" color="{ACCENT}">{text}</a>', self.styles["contents"])
+
+        rows = [
+            [
+                link(each, f"{at}&nbsp;&nbsp;{escape(each.title)}"),
+                Paragraph(str(pages.get(each.key, "")), self.styles["page"]),
+            ]
+            for at, each in enumerate(sections, 1)
+        ]
+        made = Table(rows, colWidths=[self.width - 40, 40], hAlign="LEFT")
+        made.setStyle(
+            [
+                ("LEFTPADDING", (0, 0), (-1, -1), 0),
+                ("TOPPADDING", (0, 0), (-1, -1), 1),
+                ("BOTTOMPADDING", (0, 0), (-1, -1), 1),
+            ]
+        )
+        return made
 
     gap = 8.0
     """Room below a table."""
@@ -283,13 +324,15 @@ class _Page:
             whole = [stringWidth(text, font, size) for text, font in fonts]
             least.append(min(110.0, max(words, default=0.0)) + 10.0)
             wanted.append(min(300.0, max(whole)) + 10.0)
+        if not any(block.headings):  # facts: what they are stands in columns of one width, wherever they are
+            return [self.width * 0.3, self.width * 0.7]
         more = [max(0.0, high - low) for low, high in zip(least, wanted, strict=True)]
         share = min(1.0, max(0.0, self.width - sum(least)) / sum(more)) if sum(more) else 0.0
         sizes = [low + share * extra for low, extra in zip(least, more, strict=True)]
-        return [each * min(1.0, self.width / sum(sizes)) for each in sizes]
+        return [each * self.width / sum(sizes) for each in sizes]
 
-    def picture(self, wanted: Picture) -> list[Any]:
-        """Set pictures two in a row."""
+    def picture(self, wanted: b.Picture) -> list[Any]:
+        """Set pictures two in a row; the caption stays with the last row."""
         from reportlab.platypus import KeepTogether, Paragraph, Spacer, Table
 
         drawn = [
@@ -300,20 +343,23 @@ class _Page:
         made = [Table([row], colWidths=[self.width / 2] * 2, hAlign="LEFT") for row in rows]
         for each in made:
             each.setStyle([("VALIGN", (0, 0), (-1, -1), "TOP"), ("LEFTPADDING", (0, 0), (-1, -1), 0)])
-        end = [KeepTogether([*made[-1:], caption])]
-        return [Spacer(1, 6), *made[:-1], *end, Spacer(1, 6)]
+        if (
+            len(made) < 2
+        ):  # the caller keeps them together: what is kept together twice is never on a page with more
+            return [Spacer(1, 6), *made, caption, Spacer(1, 6)]
+        return [Spacer(1, 6), *made[:-1], KeepTogether([made[-1], caption]), Spacer(1, 6)]
 
-    def signatures(self, block: Signatures) -> Any:
-        from reportlab.platypus import KeepTogether, Paragraph, Spacer, Table
+    def signatures(self, block: b.Signatures) -> Any:
+        from reportlab.platypus import Paragraph, Spacer, Table
 
         def line(text: str) -> Any:
             return Paragraph(text, self.styles["note"])
 
-        room = 26 if self.gap > 2 else 15
+        room = 22
         columns = [
             [
                 Paragraph(f"<b>{_safe(role)}</b>", self.styles["head"]),
-                Spacer(1, room) if name is None else Paragraph(_safe(name), self.styles["plain"]),
+                Paragraph(_safe(name or "") or "&nbsp;", self.styles["plain"]),
                 line(self.words.of("Name and function")),
                 Spacer(1, room),
                 line(self.words.of("Date and signature")),
@@ -321,15 +367,22 @@ class _Page:
             for role, name in block.people
         ]
         rows = [list(row) for row in zip(*columns, strict=True)]
-        made = Table(rows, colWidths=[self.width / len(columns) - 8] * len(columns), hAlign="LEFT")
-        made.setStyle(
-            [
-                ("LINEBELOW", (0, 1), (-1, 1), 0.6, INK),
-                ("LINEBELOW", (0, 3), (-1, 3), 0.6, INK),
-                ("LEFTPADDING", (0, 0), (-1, -1), 2),
-            ]
-        )
-        return KeepTogether([Spacer(1, 6), made])
+        apart = 24
+        wide = (self.width - apart * (len(columns) - 1)) / len(columns)
+        rows = [[each for cell in row for each in (cell, "")][:-1] for row in rows]
+        made = Table(rows, colWidths=([wide, apart] * len(columns))[:-1], hAlign="LEFT", spaceBefore=4)
+        lines = [
+            ("LINEBELOW", (2 * at, row), (2 * at, row), 0.6, INK)
+            for at in range(len(columns))
+            for row in (1, 3)
+        ]
+        tight = [("TOPPADDING", (0, 0), (-1, -1), 1), ("BOTTOMPADDING", (0, 0), (-1, -1), 1)]
+        made.setStyle([*lines, *tight, ("LEFTPADDING", (0, 0), (-1, -1), 2)])
+        return made
+
+
+_ONE_ROW = 4
+"""Parts of pictures that stand in one row: room, row, caption, room."""
 
 
 def _flowable(scene: Scene, width: float) -> Any:

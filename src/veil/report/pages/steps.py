@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from veil.base.wording import plural
-from veil.report.pages.blocks import Block, Cell, Grid, Heading, Text, Verbatim, list_names, number, percent
+from veil.report.pages.blocks import (
+    Block,
+    Cell,
+    Grid,
+    Heading,
+    Text,
+    Verbatim,
+    list_names,
+    number,
+    percent,
+    spell_given,
+)
+from veil.report.pages.first import attack
 
 
 def what_happened(facts: dict[str, Any]) -> str:
@@ -27,7 +39,7 @@ def request(facts: dict[str, Any]) -> tuple[Block, ...]:
         Grid(
             ("Step", "Method", "What it does", "Defends against"),
             tuple(
-                (str(at), step["kind"], step["definition"], ", ".join(step["attacks"]) or "–")
+                (str(at), step["kind"], step["definition"], ", ".join(map(attack, step["attacks"])) or "–")
                 for at, step in enumerate(steps, 1)
             ),
         ),
@@ -78,7 +90,7 @@ def request(facts: dict[str, Any]) -> tuple[Block, ...]:
 
 
 def _spell_parameters(parameters: dict[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in parameters.items()) or "–"
+    return ", ".join(f"{name} = {spell_given(value)}" for name, value in parameters.items()) or "–"
 
 
 def _figures(at: int, step: dict[str, Any]) -> tuple[str | Cell, ...]:
@@ -87,7 +99,7 @@ def _figures(at: int, step: dict[str, Any]) -> tuple[str | Cell, ...]:
     return (
         str(at),
         Verbatim(changed or "–"),
-        f"{percent(found['linked'][0])}, {percent(found['linked'][1])}",
+        " / ".join(percent(each) for each in found["linked"]),
         " → ".join(number(each) for each in found["smallest_class"]),
         " → ".join(percent(each) for each in found["uniques"]),
     )

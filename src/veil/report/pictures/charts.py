@@ -49,10 +49,18 @@ def risks(found: dict[str, Any]) -> Scene:
     return _pairs("Records by their risk (1 / size of their class)", _filled(rows))
 
 
+_RISKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 1 / 3, 0.5, 1.0)
+"""Upper ends of what is drawn as one bar: a class of 100, 50, 20, 10, 5, 4, 3, 2 and 1."""
+
+
 def _by_risk(bins: Sequence[dict[str, float]]) -> dict[str, float]:
-    """Add up all that is at most one in a hundred."""
-    made = {"≤ 1 %": sum(each["share"] for each in bins if each["upper"] <= 0.01)}
-    return made | {f"≤ {100 * each['upper']:.3g} %": each["share"] for each in bins if each["upper"] > 0.01}
+    """Add up the shares between one end and the next."""
+    made, low = {}, 0.0
+    for high in _RISKS:
+        # The ends of the bins are rounded up: that of a third is 33.4 %.
+        inside = [each["share"] for each in bins if low < 0.995 * each["upper"] <= high]
+        made[f"≤ {100 * high:.3g} %"], low = sum(inside), high
+    return made
 
 
 def class_sizes(found: dict[str, Any]) -> Scene:
@@ -124,12 +132,12 @@ def _pairs(title: str, rows: Sequence[Row], nothing: str = "nothing to show") ->
     """Draw a row for each label: its share after and, where that is told, before."""
     scene = Scene(title)
     has_before = any(row[1] is not None for row in rows)
-    _head(scene, title, [("before", BEFORE), ("after", AFTER)] if has_before else [("after", AFTER)])
+    _head(scene, title, [("before", BEFORE), ("after", AFTER)] if has_before else [])
     left = min(150.0, max((width_of(row[0]) for row in rows), default=0.0) + 6)
     room = WIDTH - left - 46
     most = max((share or 0.0 for row in rows for share in row[1:]), default=0.0) or 1.0
     thick, apart = (10.0, 5.0) if has_before else (11.0, 6.0)
-    y = _TOP
+    y = _TOP if has_before else _TOP - 12
     for name, before, after in rows:
         shown = [each for each in ((before, BEFORE), (after, AFTER)) if each[0] is not None]
         middle = y + thick * (2 if has_before else 1) / 2

@@ -74,6 +74,16 @@ def quoted(names: Sequence[str], most: int = 5) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
+def either(names: Sequence[str]) -> str:
+    """List names of columns of which one is enough.
+
+    >>> either(["a"]), either(["a", "b", "c"])
+    ("'a'", "'a', 'b' or 'c'")
+    """
+    shown = [repr(name) for name in names]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+
+
 def percent(share: float) -> str:
     """Write a share as a whole percentage. Nothing that is not zero looks like zero, and nothing below one like one.
 

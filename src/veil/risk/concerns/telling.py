@@ -86,7 +86,7 @@ def told_by_columns(view: View) -> list[Concern]:
             if (share := share_told(each, pairs)) >= TELLS
         }
         if told:
-            made.append(_concern_about_column(name, told))
+            made.append(_concern_about_column(view, name, told))
     return made
 
 
@@ -97,7 +97,7 @@ def _has_small_groups(view: View, name: str) -> bool:
     return view.glance(name).different > _FEW_VALUES
 
 
-def _concern_about_column(name: str, told: dict[str, float]) -> Concern:
+def _concern_about_column(view: View, name: str, told: dict[str, float]) -> Concern:
     names = sorted(told, key=lambda each: -told[each])
     listed = ", ".join(f"{each!r} ({percent(told[each])})" for each in names[:5])
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
@@ -105,7 +105,7 @@ def _concern_about_column(name: str, told: dict[str, float]) -> Concern:
         "reveals another column",
         (name, *names),
         f"{name!r} is published unchanged and reveals what is hidden of {listed}{more}.",
-        f"Remove {name!r}, or make it a quasi-identifier.",
+        view.remedy(f"Remove {name!r}", "it"),
     )
 
 

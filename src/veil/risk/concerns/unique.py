@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.risk.concerns.concern import Concern, percent, quoted
+from veil.risk.concerns.concern import Concern, either, percent, quoted
 from veil.risk.concerns.view import Column, View, count_alone, whole_groups
 from veil.tables.columns import number_rows
 
@@ -46,7 +46,7 @@ def unique_columns(view: View) -> list[Concern]:
                     (name,),
                     f"{percent(share)} of the records have a value of {name!r} that no other record has, and no model "
                     "covers it.",
-                    f"Remove {name!r}, or make it a quasi-identifier.",
+                    view.remedy(f"Remove {name!r}", "it"),
                 )
             )
     return made
@@ -72,7 +72,7 @@ def unique_together(view: View, known: set[str]) -> list[Concern]:
                     each,
                     f"{percent(shares[each])} of the records have a combination of {quoted(each)} that no other record "
                     "has, and no model covers them.",
-                    f"Remove {each[0]!r}, or make them quasi-identifiers.",
+                    view.remedy(f"Remove {either(each)}", "both" if len(each) == 2 else "all of them"),
                 )
             )
     return made
@@ -120,7 +120,7 @@ def unique_beside(view: View, known: set[str]) -> list[Concern]:
             tuple(names),
             f"Anyone who knows {any_of}{quoted(names)} in addition to the published quasi-identifiers can single out up to "
             f"{percent(shares[names[0]])} of the records{for_one}, however large their classes are.",
-            f"Make {names[0]!r} a quasi-identifier, or remove it, unless nobody else can know it.",
+            f"{view.remedy(f'Remove {names[0]!r}', 'it').rstrip('.')}, unless nobody else can know it.",
         )
     ]
 

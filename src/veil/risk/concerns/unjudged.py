@@ -105,10 +105,17 @@ def emptied(view: View) -> list[Concern]:
             "emptied",
             tuple(names),
             f"{quoted(names)} {'has' if len(names) == 1 else 'have'} a single value, or none, in all rows that are not suppressed.",
-            f"Leave {'it' if len(names) == 1 else 'them'} out, or raise the suppression limit, so that less has to be "
-            "generalized.",
+            f"Leave {'it' if len(names) == 1 else 'them'} out, or {_so_that_more_is_left(view)}.",
         )
     ]
+
+
+def _so_that_more_is_left(view: View) -> str:
+    if view.is_private:
+        return "spend a larger ε"
+    if view.outcome.plan is None:
+        return "mask less"
+    return "raise the suppression limit, so that less has to be generalized"
 
 
 def _said_something(view: View, name: str) -> bool:

@@ -71,6 +71,13 @@ class View:
         """Whether the release is differentially private, so that nothing may be said of it but what it says itself."""
         return self.outcome.statement is not None
 
+    def remedy(self, remove: str, what: str) -> str:
+        """Say how columns can be covered, in words that fit how the release was made: masks know no quasi-identifiers."""
+        if self.outcome.plan is None:
+            return f"{remove}, or mask {what}."
+        one = what == "it"
+        return f"{remove}, or make {what} {'a quasi-identifier' if one else 'quasi-identifiers'}."
+
     @functools.cached_property
     def kept(self) -> list[str]:
         """Columns that are published as they are and that no class is made of."""

@@ -10,7 +10,8 @@ function Sentence() {
   if (!search) return html`<p class="verdict">${t("search.local", { share: percent(release.suppressed / Math.max(1, release.records)) })}</p>`;
   const how = search.ending === "cancelled" ? "search.stopped" : search.proven_optimal ? "search.proven" : search.gap === null ? "search.found" : "search.gap";
   return html`<p class="verdict"><b>${t(search.is_optimum ? how : "search.other", { gap: percent(search.gap) })}</b>${" "}
-    ${t(search.proven_optimal ? "search.seen.all" : "search.seen", { number: number(search.evaluated), size: number(search.size) })}</p>`;
+    ${t(search.proven_optimal ? "search.seen.all" : "search.seen", { number: number(search.evaluated), size: number(search.size) })}
+    ${search.ending === "time limit" ? ` ${t("search.time")}` : ""}</p>`;
 }
 
 /** Quality over time, with the proven bound as the lower line; a text says the same. */

@@ -182,6 +182,7 @@ def test_the_same_by_keys_alone_on_a_phone_in_german(browser, address):
     page.keyboard.press("Alt+2")
     person.heading("roles")
     page.get_by_role("button", name=person.say("roles.accept", number=9)).wait_for()
+    expect(page.locator("td.why", has_text="der Spaltenname gleicht").first).to_be_visible()
     enter("roles.accept", number=9)
     page.get_by_role("button", name=person.say("roles.drop", number=1)).wait_for()
     enter("roles.drop", number=1)
@@ -195,6 +196,11 @@ def test_the_same_by_keys_alone_on_a_phone_in_german(browser, address):
     focus("preset.open data")
     page.keyboard.press("ArrowDown")
     page.get_by_role("button", name=f"{person.say('next')} {person.say('step.search')}").wait_for()
+    focus("i")  # what stands behind the first promise
+    page.keyboard.press("Enter")
+    expect(page.locator(".told .paragraph[lang=de]").first).to_be_visible()
+    assert page.locator(".told [lang=en]").count() == 0
+    page.keyboard.press("Enter")
     page.keyboard.press("Alt+5")
     person.heading("search")
     enter("search.go")

@@ -22,6 +22,7 @@ from veil.tables import Csv, Excel, Format, read
 from veil.tables.csv.proposal import decoded, propose_format
 from veil.tables.formats import TypeName, format_of
 from veil.web.jobs import Job
+from veil.web.languages import Language, say
 from veil.web.problems import Refused
 from veil.web.projects import open_project
 from veil.web.routes.base import Body, InSession, InWorkbench, JobTold, the_session, the_workbench, told
@@ -270,9 +271,12 @@ def rows(id: str, page: Page, session: InSession) -> dict[str, Any]:
 
 
 @router.get("/{id}/roles")
-def roles(id: str, session: InSession) -> list[dict[str, Any]]:
+def roles(id: str, session: InSession, language: Language = "en") -> list[dict[str, Any]]:
     """Propose a role for each column, with the reasons."""
-    return [asdict(each) for each in session.table(id).proposals]
+    return [
+        asdict(each) | {"reasons": [say(reason, language) for reason in each.reasons]}
+        for each in session.table(id).proposals
+    ]
 
 
 class Columns(Body):

@@ -63,10 +63,10 @@ function Line({ model, index, models, told }) {
   };
   const remove = () => attempt(() => change(t("promises.removed", { model: model.kind }), { models: models.filter((_, at) => at !== index), preset: null }));
   return html`<li class="promise">
-    <b>${words(model.kind)}</b> <${Info} title=${words(model.kind)} text=${declared.about} attacks=${declared.attacks} place=${declared.help} />
+    <b>${words(model.kind)}</b> <${Info} title=${words(model.kind)} paragraphs=${declared.paragraphs} attacks=${declared.attacks} place=${declared.help} />
     ${declared.parameters.filter((each) => each.required || ASKED.includes(each.name)).map((each) => html`<${Field} key=${each.name} parameter=${each} value=${model[each.name]} onChange=${(value) => set(each.name, value)} />`)}
     <button class="icon" aria-label=${`${t("remove")} ${model.kind}`} onClick=${remove}>×</button>
-    <p class="quiet"><span lang="en">${declared.definition}</span> ${declared.attacks?.length ? t("promises.against", { attacks: declared.attacks.map((each) => t(`attack.${each}`)).join(", ") }) : ""}</p>
+    <p class="quiet"><span lang=${declared.paragraphs[0].language}>${declared.paragraphs[0].text}</span> ${declared.attacks?.length ? t("promises.against", { attacks: declared.attacks.map((each) => t(`attack.${each}`)).join(", ") }) : ""}</p>
     <${Standing} told=${told} />
   </li>`;
 }

@@ -89,9 +89,9 @@ function Step({ step, at }) {
   const remove = () => put(`${t("remove")} ${step.kind}`, draft.masks.filter((_, index) => index !== at));
   const kept = state.table.columns.filter((name) => !["identifying", "drop"].includes(under(draft.roles, name)) || name === draft.person);
   const shown = (declared?.parameters ?? []).filter((each) => COLUMNS.includes(each.name) || (each.required && each.name in START) || each.name in step);
-  return html`<li class="promise"><b>${step.kind}</b> <${Info} title=${step.kind} text=${declared?.about ?? ""} />
+  return html`<li class="promise"><b>${step.kind}</b> <${Info} title=${step.kind} paragraphs=${declared?.paragraphs ?? []} />
     <button class="icon" aria-label=${`${t("remove")} ${step.kind}`} onClick=${remove}>×</button>
-    <p class="quiet" lang="en">${declared?.definition}</p>
+    <p class="quiet" lang=${declared?.paragraphs[0].language}>${declared?.paragraphs[0].text}</p>
     <p class="row">${shown.map((each) => {
       const value = step[each.name];
       if (each.name === "columns") {

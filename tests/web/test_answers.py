@@ -397,6 +397,10 @@ def test_a_release_that_suppresses_too_much_is_handed_over_only_as_what_it_is(cl
     client.result(client.post(f"/api/v1/releases/{made}/report"))  # the one that the page shows
     for ending in ("html", "pdf", "json"):
         answer = client.get(f"/api/v1/releases/{made}/report.{ending}")
+        german = client.get(f"/api/v1/releases/{made}/report.{ending}?language=de")
+        if ending == "html":
+            assert '<html lang="en">' in answer.text
+            assert '<html lang="de">' in german.text
         assert f"-NOT-ANONYMOUS-report.{ending}" in answer.headers["content-disposition"]
         (tmp_path / f"report.{ending}").write_bytes(answer.content)
         assert "needed for an audit" in everything_in(tmp_path / f"report.{ending}")

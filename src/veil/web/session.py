@@ -244,7 +244,8 @@ class Made:
     recipe: dict[str, Any]
     facts: dict[str, Any]
     """What was found out about it once."""
-    report: bytes | None = None
+    reports: dict[str, bytes] = field(default_factory=dict)
+    """Its report in HTML, by language."""
     not_anonymous: str | None = None
     """Why it was taken although it keeps not every promise."""
     id: str = field(default_factory=lambda: secrets.token_urlsafe(12))

@@ -132,14 +132,14 @@ export default function Release({ needs }) {
     attempt(async () => {
       setBusy(path);
       try {
-        await download(`/releases/${state.release.id}/${path}`, path.replace("/", "-"));
+        await download(`/releases/${state.release.id}/${path}`, path.replace("/", "-").split("?")[0]);
       } finally {
         setBusy(null);
       }
     });
   const stem = release.name.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9._-]+/g, "-") || "table";
   const command = `veil verify ${stem}-release.${format} --certificate ${stem}-certificate.json${signedBy ? ` --signed-by ${signedBy}` : ""}`;
-  const files = [["certificate", "release.certificate"], ["report.html", "release.report"], ["report.pdf", "release.pdf"], ["recipe", "release.recipe"], ["criteria.wp216", "release.wp216"], ["criteria.sp800-188", "release.sp800188"]];
+  const files = [["certificate", "release.certificate"], [`report.html?language=${state.language}`, "release.report"], [`report.pdf?language=${state.language}`, "release.pdf"], ["recipe", "release.recipe"], ["criteria.wp216", "release.wp216"], ["criteria.sp800-188", "release.sp800188"]];
   return html`<${Heading} intro=${t("intro.release")}>${t("step.release")}<//>
     ${release.outdated ? html`<p class="problem">⟳ ${t("outdated")}</p>` : null}
     <${Findings} />
@@ -159,6 +159,6 @@ export default function Release({ needs }) {
     <${Before} />
     <${SaveProject} />
     <section class="card"><h2>${t("release.report")}</h2>
-      ${shown === release.id ? html`<iframe sandbox="" title=${t("release.report")} src=${`/api/v1/releases/${release.id}/report.html`}></iframe>` : html`<${Running} job=${running("report")[0]} onStop=${stop} /><button disabled=${running("report").length > 0} onClick=${() => attempt(async () => { await run(`/releases/${release.id}/report`, {}); setShown(release.id); })}>${t("release.show")}</button>`}
+      ${shown === release.id ? html`<iframe sandbox="" title=${t("release.report")} src=${`/api/v1/releases/${release.id}/report.html?language=${state.language}`}></iframe>` : html`<${Running} job=${running("report")[0]} onStop=${stop} /><button disabled=${running("report").length > 0} onClick=${() => attempt(async () => { await run(`/releases/${release.id}/report?language=${state.language}`, {}); setShown(release.id); })}>${t("release.show")}</button>`}
     </section>`;
 }

@@ -105,6 +105,13 @@ class OpenTable:
         # Of all rows that an engine holds: among some of very many, hardly anybody is there twice.
         return find_repeats(tallied(self.arrow if self.held is None else self.held))
 
+    def look_at_columns(self, job: Job) -> None:
+        """Find out what the first pages ask, which is found out once."""
+        asked = ("profile", "proposals", "repeated", "mistakes")
+        for at, what in enumerate(asked):
+            job.tell("looking at the columns", at, len(asked), "")
+            getattr(self, what)
+
     @functools.cached_property
     def _singling_out(self) -> SinglingOut:
         return SinglingOut(self.arrow)

@@ -28,9 +28,9 @@ def say(text: str, language: Language) -> str:
 
 
 def paragraphs(text: str, language: Language) -> list[dict[str, str]]:
-    """Return the paragraphs of a docstring, each with the language that it is in.
+    r"""Return the paragraphs of a docstring, each with the language that it is in.
 
-    >>> paragraphs("Two levels: the value, and `*`.\\n\\nNobody has translated this.", "de")
+    >>> paragraphs("Two levels: the value, and `*`.\n\nNobody has translated this.", "de")
     [{'text': 'Zwei Stufen: der Wert und *.', 'language': 'de'}, {'text': 'Nobody has translated this.', 'language': 'en'}]
     """
     plain = [re.sub(r"\s+", " ", each.replace("`", "")).strip() for each in re.split(r"\n\s*\n", text)]

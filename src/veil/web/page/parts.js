@@ -96,10 +96,10 @@ export function Info({ title, paragraphs, attacks, place }) {
 }
 
 /** A field that keeps what is being typed or dragged, whatever is drawn anew meanwhile, until the value behind it changes. */
-export function Typed({ value, onTry, onTake, ...rest }) {
+export function Typed({ tag = "input", value, onTry, onTake, ...rest }) {
   const [text, setText] = useState(null);
   useEffect(() => setText(null), [value]);
-  return html`<input ...${rest} value=${text ?? value} onInput=${(event) => { setText(event.target.value); onTry?.(event.target.value); }} onChange=${(event) => onTake(event.target.value)} />`;
+  return html`<${tag} ...${rest} value=${text ?? value} onInput=${(event) => { setText(event.target.value); onTry?.(event.target.value); }} onChange=${(event) => onTake(event.target.value)} />`;
 }
 
 /** A heading that takes the focus when its page opens, so that a reader begins there. */

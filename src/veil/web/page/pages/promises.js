@@ -88,7 +88,7 @@ function Budget() {
     ${told.budget
       ? html`<ul class="figures"><li>${t("budget.whole")} <b>${told.budget}</b></li><li>${t("budget.left")} <b>${told.remaining}</b></li></ul>
           <ul>${told.ledger.map((each) => html`<li lang="en">${each.label}: epsilon = ${each.epsilon}, delta = ${each.delta}</li>`)}</ul>`
-      : html`<p class="row">${["epsilon", "delta"].map((name) => html`<label>${name} <input type="number" step="any" min="0" value=${asked[name]} onChange=${(event) => setAsked({ ...asked, [name]: Number(event.target.value) })} /></label>`)}
+      : html`<p class="row">${["epsilon", "delta"].map((name) => html`<label>${name} <${Typed} type="number" step="any" min="0" value=${asked[name]} onTake=${(text) => setAsked({ ...asked, [name]: Number(text) })} /></label>`)}
           <button onClick=${() => attempt(async () => setTold(await ask("PUT", `/tables/${id}/budget`, asked)))}>${t("budget.set")}</button></p>`}
   </section>`;
 }

@@ -44,16 +44,17 @@ RECIPE = {
 
 
 class Asking:
-    """A program that asks the workbench, with the token."""
+    """A program that asks the workbench: with the token or, in the session of a browser, with its cookie."""
 
-    def __init__(self, address: str, token: str) -> None:
+    def __init__(self, address: str, token: str, cookie: str | None = None) -> None:
         self.address, self.token = address, token
+        self.who = {"Authorization": f"Bearer {token}"} if cookie is None else {"Cookie": cookie}
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """Send a request, and return what is told."""
         sent = body if body is None or isinstance(body, bytes) else dumps(body).encode()
         kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
-        given = {"Authorization": f"Bearer {self.token}", "Content-Type": kind, **headers}
+        given = {**self.who, "Content-Type": kind, **headers}
         request = urllib.request.Request(f"{self.address}/api/v1{path}", sent, given, method=method)
         answer: HTTPResponse
         with urllib.request.urlopen(request) as answer:
@@ -80,6 +81,57 @@ def processor(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+IDLE_SESSION, PAGE_MEMORY = 0.5, 25.0
+"""Megabytes that one more session may take in the server, and an open table in the page."""
+
+
+def idle_session(asking: Asking, server: int) -> float:
+    """Return the megabytes that one more session costs which nobody uses."""
+    before = memory(server)
+    for _ in range(50):
+        Asking(asking.address, asking.token).ask("POST", "/session")
+    return (memory(server) - before) / 50
+
+
+Question = tuple[str, float, str, str, Any]
+"""What it is about, how many seconds it may take, and the request."""
+
+
+def of_table(table: str) -> list[Question]:
+    """What pages ask about a table, jobs apart."""
+    at = f"/tables/{table}"
+    singled = [
+        (f"singled out by {', '.join(columns)}", 0.3, "POST", f"{at}/singling-out", {"columns": columns})
+        for columns in (["zip"], ["age", "sex", "zip"])
+    ]
+    preview = {"table": table, "column": "age", "builder": "auto"}
+    return [
+        ("first page of rows", 0.3, "POST", f"{at}/rows", {}),
+        ("rows in the order of a column", 1, "POST", f"{at}/rows", {"sort": "age"}),
+        ("profile", 1, "GET", f"{at}/profile", None),
+        ("roles", 1, "GET", f"{at}/roles", None),
+        *singled,
+        ("proposals of hierarchies", 1, "POST", "/hierarchies/proposals", {"table": table, "columns": ["age", "zip"]}),
+        ("preview of a hierarchy", 0.3, "POST", "/hierarchies/preview", preview),
+    ]  # fmt: skip
+
+
+def of_release(release: str) -> list[Question]:
+    """What pages ask about a release, jobs apart."""
+    at = f"/releases/{release}"
+    count = {"conditions": {"age": {"first": "30", "last": "39"}}}
+    return [
+        ("release", 1, "GET", at, None),
+        ("rows of the release", 1, "POST", f"{at}/rows", {"count": 25}),
+        ("rows of the release by class", 1, "POST", f"{at}/rows", {"count": 25, "by_class": True}),
+        ("transformations", 1, "POST", f"{at}/nodes", {"state": "anonymous", "limit": 2000}),
+        ("a transformation and its neighbours", 1, "POST", f"{at}/nodes/evaluate", {"levels": {}}),
+        ("a count of one's own", 1, "POST", f"{at}/count", count),
+        ("two columns together", 1, "POST", f"{at}/pairs", {"row": "age", "column": "diagnosis"}),
+        ("a column, before made coarser", 1, "POST", f"{at}/distribution", {"column": "zip", "coarsened": True}),
+    ]  # fmt: skip
+
+
 def show(what: str, measured: str, budget: str = "") -> None:
     """Print a line."""
     print(f"{what:<58} {measured:>14}   {budget}", flush=True)
@@ -104,15 +156,7 @@ def main(rows: int) -> None:
         show("server start to first answer", f"{time.perf_counter() - start:.2f} s", "2 s")
         show("  of it busy", f"{processor(server.pid):.2f} s", "2 s")
         measure(asking, rows, server.pid)
-        before = memory(server.pid)
-        for _ in range(50):
-            request = urllib.request.Request(
-                f"{asking.address}/api/v1/session",
-                headers={"Authorization": f"Bearer {asking.token}"},
-                method="POST",
-            )
-            urllib.request.urlopen(request).close()
-        show("a further idle session", f"{(memory(server.pid) - before) / 50:.3f} MB", "0.5 MB")
+        show("a further idle session", f"{idle_session(asking, server.pid):.3f} MB", f"{IDLE_SESSION} MB")
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait()
@@ -141,37 +185,13 @@ def measure(asking: Asking, rows: int, server: int) -> None:
         lambda: asking.wait(asking.ask("POST", "/tables", content, **named)),
     )
     table = sent["table"]
-    clock("first page of rows", "0.3 s", lambda: asking.ask("POST", f"/tables/{table}/rows", {}))
-    clock(
-        "rows in the order of a column",
-        "1 s",
-        lambda: asking.ask("POST", f"/tables/{table}/rows", {"sort": "age"}),
-    )
-    clock("profile", "1 s", lambda: asking.ask("GET", f"/tables/{table}/profile"))
-    clock("roles", "1 s", lambda: asking.ask("GET", f"/tables/{table}/roles"))
-    for columns in (["zip"], ["age", "sex", "zip"]):
-        question = functools.partial(
-            asking.ask, "POST", f"/tables/{table}/singling-out", {"columns": columns}
-        )
-        clock(f"singled out by {', '.join(columns)}", "0.3 s", question)
-    preview = {"table": table, "column": "age", "builder": "auto"}
-    clock("preview of a hierarchy", "0.3 s", lambda: asking.ask("POST", "/hierarchies/preview", preview))
+    for what, budget, *request in of_table(table):
+        clock(what, f"{budget} s", functools.partial(asking.ask, *request))
     wish = {"table": table, "recipe": RECIPE}
     release = clock("anonymize", "", lambda: asking.wait(asking.ask("POST", "/releases", wish)))["release"]
-    clock("release", "1 s", lambda: asking.ask("GET", f"/releases/{release}"))
-    clock("release, asked again", "1 s", lambda: asking.ask("GET", f"/releases/{release}"))
-    clock(
-        "rows of the release", "1 s", lambda: asking.ask("POST", f"/releases/{release}/rows", {"count": 25})
-    )
+    for what, budget, *request in of_release(release):
+        clock(what, f"{budget} s", functools.partial(asking.ask, *request))
     at = f"/releases/{release}"
-    for what, path, body in (
-        ("rows of the release by class", "rows", {"count": 25, "by_class": True}),
-        ("transformations", "nodes", {"state": "anonymous", "limit": 2000}),
-        ("a transformation and its neighbours", "nodes/evaluate", {"levels": {}}),
-        ("a count of one's own", "count", {"conditions": {"age": {"first": "30", "last": "39"}}}),
-        ("two columns together", "pairs", {"row": "age", "column": "diagnosis"}),
-    ):
-        clock(what, "1 s", functools.partial(asking.ask, "POST", f"{at}/{path}", body))
     for what, path, body in (
         ("prices (a job)", "prices", {"levels": {}}),
         ("risks (a job)", "risk", {}),
@@ -256,7 +276,7 @@ def browse(asking: Asking, rows: int) -> None:
         page.locator("table.grid tbody tr").first.wait_for()
         show("first rows after opening again", f"{time.perf_counter() - start:.2f} s", "0.8 s")
         heap = page.evaluate("performance.memory.usedJSHeapSize")
-        show(f"memory of the page with {rows:,} rows", f"{heap / 1e6:.1f} MB", "25 MB")
+        show(f"memory of the page with {rows:,} rows", f"{heap / 1e6:.1f} MB", f"{PAGE_MEMORY} MB")
         browser.close()
     return None
 

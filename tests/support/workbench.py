@@ -84,7 +84,8 @@ def process(*arguments: str, temporary: Path) -> Iterator[tuple[subprocess.Popen
     )
     try:
         assert server.stdout is not None
-        found = re.search(r"http://\S+", server.stdout.readline())
+        said = iter(server.stdout.readline, "")
+        found = next(filter(None, (re.search(r"http://\S+", line) for line in said)), None)
         assert found is not None, server.stderr and server.stderr.read()
         yield server, found.group()
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
 import re
@@ -25,6 +26,7 @@ from veil.recipe.as_code import python_code
 from veil.synthetic import patients
 from veil.tables import read, write
 from veil.web import jobs as web_jobs
+from veil.web.uploads import READING
 
 QUASI = {"age": {"kind": "intervals", "widths": [5, 10, 20]}, "sex": "suppression", "zip": "redaction"}
 RECIPE = {
@@ -398,6 +400,10 @@ def test_a_release_that_suppresses_too_much_is_handed_over_only_as_what_it_is(cl
     client.result(client.post(f"/api/v1/releases/{made}/report"))  # the one that the page shows
     for ending in ("html", "pdf", "json"):
         answer = client.get(f"/api/v1/releases/{made}/report.{ending}")
+        german = client.get(f"/api/v1/releases/{made}/report.{ending}?language=de")
+        if ending == "html":
+            assert '<html lang="en">' in answer.text
+            assert '<html lang="de">' in german.text
         assert f"-NOT-ANONYMOUS-report.{ending}" in answer.headers["content-disposition"]
         (tmp_path / f"report.{ending}").write_bytes(answer.content)
         assert "needed for an audit" in everything_in(tmp_path / f"report.{ending}")
@@ -621,6 +627,41 @@ def test_a_job_that_is_stopped_is_over_at_once_and_leaves_nothing():
     go_on.set()
     job.wait(60)
     assert (job.state, job.result) == ("cancelled", None)
+
+
+def test_a_file_that_is_being_read_when_somebody_stops_leaves_nothing(bench, client):
+    session = bench._sessions[client.cookies["veil-session"]]
+    before = set(bench.folder.iterdir())
+    for attempt in range(5):  # a machine may be so quick that the reading is over
+        rows = "".join(f"{at},{at * 7 % 1000},text {at}\n" for at in range(attempt, 200_000))
+        sent = client.send_table("large.csv", f"a,b,c\n{rows}".encode())
+        job = session.job(sent.json()["id"])
+        while job.state == "running" and job.phase in ("", READING):
+            if job.phase == READING:
+                break
+            time.sleep(0.0005)
+        told = client.delete(f"/api/v1/jobs/{job.id}").json()
+        if told["phase"] == READING:
+            break
+    assert (told["phase"], told["state"]) == (READING, "cancelled")
+    job.wait(60)  # until the thread has come to its next step
+    assert (job.state, job.result) == ("cancelled", None)
+    assert session.tables == {}
+    gc.collect()
+    assert set(bench.folder.iterdir()) == before
+
+
+def test_a_file_for_which_no_job_can_begin_leaves_nothing(bench, client):
+    session, go_on = bench._sessions[client.cookies["veil-session"]], threading.Event()
+    before = set(bench.folder.iterdir())
+    jobs = [session.start("anonymize", lambda job: {"waited": go_on.wait(60)}) for _ in range(4)]
+    try:
+        assert client.send_table("t.csv", b"a\n1\n").status_code == 429
+        assert set(bench.folder.iterdir()) == before
+    finally:
+        go_on.set()
+        for job in jobs:
+            job.wait(60)
 
 
 def test_a_search_that_is_stopped_keeps_the_best_so_far():

@@ -27,7 +27,8 @@ def test_both_languages_say_the_same_things():
     english, german = WORDS["en"], WORDS["de"]
     assert english.keys() == german.keys()
     for name in english:
-        assert re.findall(r"\{\w+\}", english[name]).sort() == re.findall(r"\{\w+\}", german[name]).sort()
+        holes = [set(re.findall(r"\{\w+\}", each[name])) for each in (english, german)]
+        assert holes[0] == holes[1], name
 
 
 def test_every_word_that_a_page_says_is_there_and_every_word_is_said():
@@ -64,3 +65,16 @@ def test_files_of_the_page_are_packed_and_answers_are_not():
         asking = {"Accept-Encoding": "gzip"}
         assert client.get("/page/main.js", headers=asking).headers.get("content-encoding") == "gzip"
         assert "content-encoding" not in client.get("/api/v1/models", headers=asking).headers
+
+
+def test_what_is_typed_survives_what_is_drawn_meanwhile():
+    """A field that shows a value of the state and hears of a change at its end only would lose what is being typed."""
+    fields = re.compile(r"<(?:input|textarea)\b(?:[^<>$]|\$\{(?:[^{}]|\{[^{}]*\}|\$\{[^}]*\})*\}|=>)*>")
+    lost, seen = [], 0
+    for path in SCRIPTS:
+        for field in fields.findall(path.read_text("utf-8")):
+            seen += 1
+            if re.search(r"\svalue=\$\{", field) and "onInput=" not in field:
+                lost.append(f"{path.name}: {field[:120]}")
+    assert seen > 25
+    assert lost == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 
@@ -49,6 +50,30 @@ def test_other_machines_need_a_token_of_ones_own(tmp_path):
     ):
         with pytest.raises(VeilError, match=told):
             serve(host="0.0.0.0", token_file=file, browser=False)
+
+
+def test_at_all_addresses_it_answers_to_those_of_its_machine_and_to_no_other_name(tmp_path):
+    token, folder = tmp_path / "token", tmp_path / "private"
+    token.write_text("t" * 40)
+    token.chmod(0o600)
+    folder.mkdir()
+    options = ("--host", "0.0.0.0", "--token-file", str(token), "--allow-host", "clinic.example")
+    with process(*options, temporary=folder) as (_, address):
+        port = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/", address).group(1)
+
+        def answer(host):
+            asked = {"Authorization": f"Bearer {'t' * 40}", "Host": host}
+            return httpx.get(f"http://127.0.0.1:{port}/api/v1/plan", headers=asked).status_code
+
+        hosts = [f"127.0.0.1:{port}", f"localhost:{port}", "clinic.example", f"clinic.example:{port}"]
+        assert [answer(each) for each in hosts] == [200] * 4
+        strangers = [f"evil.example:{port}", f"192.0.2.7:{port}", f"0.0.0.0:{port}", "127.0.0.1"]
+        assert [answer(each) for each in strangers] == [403] * 4
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:  # nothing is sent
+            asking.connect(("192.0.2.1", 9))
+            own = asking.getsockname()[0]
+        url = f"http://{own}:{port}/api/v1/plan"
+        assert httpx.get(url, headers={"Authorization": f"Bearer {'t' * 40}"}).status_code == 200
 
 
 def test_help_does_not_load_the_server():

@@ -99,6 +99,27 @@ def test_the_same_key_given_again_makes_the_same_pseudonyms(client):
     assert client.get("/api/v1/plan").json()["has_key"] is False
 
 
+def test_a_release_whose_key_was_forgotten_says_where_to_give_it_again(client):
+    client.change(person="patient", treatments={"patient": "pseudonym"}, keyed=True)
+    client.put("/api/v1/plan/key", json={"key": KEY})
+    release = client.result(client.post("/api/v1/releases", json={}))["release"]
+    client.delete("/api/v1/plan/key")
+    levels = {"levels": dict.fromkeys(HIERARCHIES, 1)}
+    for what, body in (("apply", levels), ("attack", {})):
+        answer = client.post(f"/api/v1/releases/{release}/{what}", json=body)
+        assert answer.status_code == 422
+        assert "give it again under Roles" in answer.json()["detail"]
+        assert "pseudonyms.key" not in answer.text
+    for what in ("risk", "utility", "report", "prices", "riskiest"):  # which need no key
+        body = {"levels": {}} if what == "prices" else {}
+        assert client.done(client.post(f"/api/v1/releases/{release}/{what}", json=body))["problem"] is None, (
+            what
+        )
+    assert client.get(f"/api/v1/releases/{release}/table.csv").status_code == 200
+    client.put("/api/v1/plan/key", json={"key": KEY})
+    assert client.result(client.post(f"/api/v1/releases/{release}/apply", json=levels))["release"]
+
+
 @pytest.mark.parametrize(
     ("key", "why"), [("00" * 16, "repeats itself"), ("abcd", "has 2 bytes"), ("mine and dear", "hexadecimal")]
 )

@@ -313,6 +313,12 @@ def with_key(plan: Plan, key: Path | None) -> Plan:
     return dataclasses.replace(plan, pseudonym_key=str(_required(key)))
 
 
+def require_key(recipe: Mapping[str, Any], key: Path | None) -> None:
+    """Refuse to make a release again whose keyed pseudonyms need a key that was forgotten."""
+    if recipe.get("pseudonym_key") == KEY_FILE:
+        _required(key)
+
+
 def _required(key: Path | None) -> Path:
     if key is None:
         raise Refused(

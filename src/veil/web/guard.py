@@ -1,7 +1,7 @@
 """What every request has to pass and every answer carries: who asks, from where, how much, and what a browser may do.
 
 The server listens on this machine, and so does every page that is open in the same browser. So a request is refused unless
-it is addressed to this server by the name it was bound to, comes from no other site, and brings what only this server has
+it is addressed to this server by a name that it has, comes from no other site, and brings what only this server has
 handed out: the token, or the cookie that was given for it.
 """
 
@@ -78,10 +78,11 @@ class Guard:
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
-        if headers.get("host") not in self.workbench.hosts:
+        host = headers.get("host")
+        if not self.workbench.hosts.know(host, (scope.get("server") or (None,))[0]):
             raise Refused(HTTPStatus.FORBIDDEN, "this server is known by another name", kind="WrongHost")
         origin = headers.get("origin")
-        if origin is not None and origin not in self.workbench.origins:
+        if origin is not None and not self.workbench.hosts.is_own_origin(origin, host):
             raise Refused(HTTPStatus.FORBIDDEN, "another site has sent this request", kind="WrongOrigin")
         if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
             raise Refused(HTTPStatus.FORBIDDEN, "another site has sent this request", kind="WrongOrigin")

@@ -55,10 +55,8 @@ def open_project(session: Session, project: Project, name: str, job: Job) -> dic
     """Let a project take the place of what the session has decided, and open its table if it has one."""
     table = None
     if project.table is not None:
-        job.tell("reading the table", 0, 0, "")
-        table = _open_table(session, project.table)
-        job.tell("looking at the columns", 0, 0, "")
-        _ = table.profile, table.proposals, table.repeated
+        table = _open_table(session, project.table, job)
+        table.look_at_columns(job)
     wanted = _draft_of(project)
 
     def take() -> dict[str, Any]:
@@ -76,7 +74,7 @@ def open_project(session: Session, project: Project, name: str, job: Job) -> dic
     return job.commit(take)
 
 
-def _open_table(session: Session, attached: Attached) -> OpenTable:
+def _open_table(session: Session, attached: Attached, job: Job) -> OpenTable:
     upload = Upload(session.folder.parent, attached.name)
     try:
         upload.path.write_bytes(attached.content)
@@ -84,7 +82,7 @@ def _open_table(session: Session, attached: Attached) -> OpenTable:
     except OSError as error:
         upload.discard()
         raise InputError(f"the table of the project cannot be kept: {error.strerror}") from None
-    return upload.open_in(session)
+    return upload.open_in(session, job)
 
 
 def _draft_of(project: Project) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import socket
 import stat
 import sys
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from veil.errors import MissingDependencyError, ParameterError, PlanError, Say
@@ -21,6 +21,7 @@ def serve(
     port: int = 0,
     token_file: Path | None = None,
     allow_paths: bool = False,
+    allow_host: Sequence[str] = (),
     browser: bool = True,
     say: Callable[[str], None] = print,
 ) -> None:
@@ -50,9 +51,18 @@ def serve(
             "Other machines can reach this server. Put something in front of it that speaks TLS: it does not itself."
         )
     listening = _listen(host, port)
-    workbench = Workbench(
-        host=host, port=listening.getsockname()[1], token=token, table=table, allow_paths=allow_paths
-    )
+    try:
+        workbench = Workbench(
+            host=host,
+            port=listening.getsockname()[1],
+            token=token,
+            table=table,
+            allow_paths=allow_paths,
+            allow_host=allow_host,
+        )
+    except BaseException:
+        listening.close()
+        raise
     address = f"{workbench.address}#token={workbench.token}"
     # Nothing is logged: what an unexpected error says may hold a value of a table.
     config = uvicorn.Config(

@@ -106,6 +106,13 @@ class OpenTable:
         # Of all rows that an engine holds: among some of very many, hardly anybody is there twice.
         return find_repeats(tallied(self.arrow if self.held is None else self.held))
 
+    def look_at_columns(self, job: Job) -> None:
+        """Find out what the first pages ask, which is found out once."""
+        asked = ("profile", "proposals", "repeated", "mistakes")
+        for at, what in enumerate(asked):
+            job.tell("looking at the columns", at, len(asked), "")
+            getattr(self, what)
+
     @functools.cached_property
     def _singling_out(self) -> SinglingOut:
         return SinglingOut(self.arrow)
@@ -245,8 +252,8 @@ class Made:
     recipe: dict[str, Any]
     facts: dict[str, Any]
     """What was found out about it once."""
-    report: tuple[About, bytes] | None = None
-    """What its first page says, and the page."""
+    reports: dict[About, bytes] = field(default_factory=dict)
+    """Its report in HTML, by what the first page says."""
     not_anonymous: str | None = None
     """Why it was taken although it keeps not every promise."""
     id: str = field(default_factory=lambda: secrets.token_urlsafe(12))

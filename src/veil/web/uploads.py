@@ -10,10 +10,10 @@ import tempfile
 import weakref
 import zipfile
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from starlette.concurrency import run_in_threadpool
@@ -24,6 +24,7 @@ from veil.tables.formats import format_of, is_gzip
 from veil.web.problems import Refused
 
 if TYPE_CHECKING:
+    from veil.web.jobs import Job
     from veil.web.session import OpenTable, Session
 
 MOST_UNPACKED = 2_000_000_000
@@ -31,6 +32,9 @@ MOST_TIMES = 200
 """How many times as large a file may become: sheets are text that packs well, and more than this is made to fill a disk."""
 
 MOST_PARTS = 10_000
+
+READING = "reading the table"
+"""The phase in which a file is read."""
 
 
 class Upload:
@@ -54,11 +58,21 @@ class Upload:
             self.discard()
             raise
 
-    def open_in(self, session: Session, format: Format | None = None) -> OpenTable:
-        """Check the file, read it, and open it as a table of a session."""
+    def start(self, session: Session, kind: str, work: Callable[[Job], dict[str, Any]]) -> Job:
+        """Start a job that needs the file, which stays only if the job begins."""
+        try:
+            return session.start(kind, work)
+        except BaseException:
+            self.discard()
+            raise
+
+    def open_in(self, session: Session, job: Job, format: Format | None = None) -> OpenTable:
+        """Check the file, read it, and open it as a table of a session; of what is stopped, nothing stays."""
         key = f"{self.digest.hexdigest()} {self.path.suffix} {format!r}"
         try:
+            job.tell(READING, 0, 0, "")
             check_packed(self.path)
+            job.check()
             table = session.open(self.name, lambda: self._read(format), key)
         except VeilError as error:
             self.discard()

@@ -8,11 +8,13 @@ import tempfile
 import threading
 import time
 import weakref
+from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 
 from veil.dp.accountant import Accountant
 from veil.tables import Source
+from veil.web.hosts import Hosts
 from veil.web.problems import Refused
 from veil.web.session import Session
 
@@ -34,9 +36,12 @@ class Workbench:
         token: str | None = None,
         table: Path | None = None,
         allow_paths: bool = False,
+        allow_host: Sequence[str] = (),
         idle: float = IDLE,
         largest_table: int = LARGEST_TABLE,
     ) -> None:
+        self.hosts = Hosts(host, port, allow_host)
+        """The names under which the server is known."""
         self.token = token or secrets.token_urlsafe(32)
         self.table, self.allow_paths = table, allow_paths
         self.idle, self.largest_table = idle, largest_table
@@ -47,17 +52,11 @@ class Workbench:
         self._sessions: dict[str, Session] = {}
         self._lock = threading.Lock()
         self._programs: str | None = None
-        self.bind(host, port)
 
-    def bind(self, host: str, port: int) -> None:
-        """Say under which names the server is known."""
-        named = f"[{host}]" if ":" in host else host
-        names = {named, "127.0.0.1", "localhost"} if host in ("127.0.0.1", "localhost") else {named}
-        self.hosts = {f"{name}:{port}" for name in names}
-        if port in (80, 443):
-            self.hosts |= names
-        self.origins = {f"{scheme}://{name}" for name in self.hosts for scheme in ("http", "https")}
-        self.address = f"http://{named}:{port}/"
+    @property
+    def address(self) -> str:
+        """Where a browser opens it."""
+        return self.hosts.address
 
     def begin_session(self) -> Session:
         """Begin a session, whose number is a secret."""

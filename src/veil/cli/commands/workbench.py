@@ -24,7 +24,9 @@ def open_workbench(
     host: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="Where to listen. Any host other than this machine needs --token-file."
+            metavar="NAME",
+            help="Where to listen; 0.0.0.0 for all addresses of this machine. Any host other than this machine needs "
+            "--token-file.",
         ),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Which port; 0 for any that is free.")] = 0,
@@ -38,6 +40,14 @@ def open_workbench(
     allow_paths: Annotated[
         bool, typer.Option("--allow-paths", help="Let the page open files of this machine by their path.")
     ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A further name by which browsers may ask, such as that of a server in front, with its port if it has one. "
+            "Can be given several times.",
+        ),
+    ] = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address instead of opening a browser.")
     ] = False,
@@ -58,6 +68,7 @@ def open_workbench(
         port=port,
         token_file=token_file,
         allow_paths=allow_paths,
+        allow_host=allow_host or (),
         browser=not no_browser,
         say=typer.echo,
     )

@@ -34,14 +34,15 @@ class Words:
     ('Purpose', 'Zweck', 'Purpose')
     """
 
-    def __init__(self, language: str) -> None:
-        self.language = language
+    def __init__(self, language: str, package: str = "veil.report") -> None:
+        """Take the catalogue of a language, by default that of reports."""
+        self.language, self.package = language, package
 
     def of(self, text: str) -> str:
         """Return a text in the language."""
         if self.language == "en" or isinstance(text, Verbatim) or not text:
             return text
-        exact, patterns = _catalogue(self.language)
+        exact, patterns = _catalogue(self.language, self.package)
         if text in exact:
             return exact[text]
         for pattern, holes, translation in patterns:
@@ -94,9 +95,11 @@ def _fill(text: str, holes: list[str]) -> str:
 
 
 @functools.cache
-def _catalogue(language: str) -> tuple[dict[str, str], list[tuple[re.Pattern[str], list[bool], str]]]:
+def _catalogue(
+    language: str, package: str
+) -> tuple[dict[str, str], list[tuple[re.Pattern[str], list[bool], str]]]:
     """Read a catalogue: the texts without holes, and the others as patterns, those with the most letters first."""
-    text = resources.files("veil.report").joinpath("words", f"{language}.json").read_text(encoding="utf-8")
+    text = resources.files(package).joinpath("words", f"{language}.json").read_text(encoding="utf-8")
     known: dict[str, str] = json.loads(text)
     exact = {each: translation for each, translation in known.items() if not _HOLE.search(each)}
     rest = sorted(

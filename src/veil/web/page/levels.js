@@ -1,7 +1,7 @@
 // Beside the editor of levels: files in and out, values that are not covered, and levels written down for private releases.
 
 import { attempt, columnsOf, post, state } from "./server.js";
-import { html, number, t, under, useState } from "./parts.js";
+import { html, number, t, Typed, under, useState } from "./parts.js";
 import { groupsOf, treeOf } from "./tree.js";
 
 /** What to do about values that a written hierarchy does not have: add them under a label, or as labels of their own. */
@@ -82,7 +82,7 @@ export function Written({ column, builder, put }) {
     });
   return html`<section class="ask card written" aria-label=${t("levels.written")}><p><b>${t("levels.written")}</b> ${t("levels.written.about")}</p>
     ${isNumber
-      ? html`<p class="row">${["first", "last"].map((name) => html`<label>${t(`levels.${name}`)} <input type="number" value=${range[name]} onChange=${(event) => setRange({ ...range, [name]: Number(event.target.value) })} /></label>`)}</p>`
-      : html`<label>${t("levels.possible")}<textarea rows="6" value=${values} onChange=${(event) => setValues(event.target.value)}></textarea></label>`}
+      ? html`<p class="row">${["first", "last"].map((name) => html`<label>${t(`levels.${name}`)} <${Typed} type="number" value=${range[name]} onTake=${(text) => setRange({ ...range, [name]: Number(text) })} /></label>`)}</p>`
+      : html`<label>${t("levels.possible")}<${Typed} tag="textarea" rows="6" value=${values} onTake=${setValues} /></label>`}
     <button onClick=${write}>${t("levels.write")}</button></section>`;
 }

@@ -1,7 +1,7 @@
 // The shell: rail, promise bar, drawers, keys; and the page that is open inside it.
 
 import { render } from "./vendor/preact.js";
-import { attempt, get, loadRelease, loadTable, follow, onChange, opened, ask, run, running, state, step, stop, update } from "./server.js";
+import { attempt, get, loadRelease, loadTable, follow, onChange, opened, ask, run, running, state, step, stop, translateCatalogues, update } from "./server.js";
 import { copy, go, html, number, percent, phase, Problem, t, useEffect, useRef, useState } from "./parts.js";
 
 const STEPS = ["table", "roles", "levels", "promises", "search", "explore", "risk", "use", "release"];
@@ -207,6 +207,7 @@ async function speak(language) {
   localStorage.setItem("language", language);
   document.documentElement.lang = language;
   update({ language, words });
+  await attempt(translateCatalogues);
 }
 
 function keys(event) {

@@ -81,19 +81,16 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export const phase = (name) => state.words[`phase.${name}`] ?? name;
 
-/** Docstrings say `code` and break their lines; paragraphs are what is meant. */
-const paragraphs = (text) => text.split(/\n\s*\n/).map((each) => each.replaceAll("`", "").replace(/\s+/g, " ").trim()).filter(Boolean);
-
 const ATTACKS = ["record linkage", "attribute linkage", "table linkage", "probabilistic"];
 
 /** The term of the literature behind plain words: definition, argument, what it is not against, and where to read on. */
-export function Info({ title, text, attacks, place }) {
+export function Info({ title, paragraphs, attacks, place }) {
   const [open, setOpen] = useState(false);
   const others = attacks?.length ? ATTACKS.filter((each) => !attacks.includes(each)) : [];
   return html`<span class="info">
     <button class="ring" aria-expanded=${open} aria-label=${`${t("about")} ${title}`} onClick=${() => setOpen(!open)}>i</button>
     ${open
-      ? html`<span class="told" role="note"><span lang="en">${paragraphs(text).map((each, at) => html`<span class="paragraph">${at ? each : html`<b>${each}</b>`}</span>`)}</span>
+      ? html`<span class="told" role="note">${paragraphs.map(({ text, language }, at) => html`<span class="paragraph" lang=${language}>${at ? text : html`<b>${text}</b>`}</span>`)}
           ${others.length ? html`<span class="paragraph">${t("info.not", { attacks: others.map((each) => t(`attack.${each}`)).join("; ") })}</span>` : null}
           ${place ? html`<a href=${`#help:${place}`}>${t("info.more")}</a>` : null}</span>`
       : null}
@@ -101,10 +98,10 @@ export function Info({ title, text, attacks, place }) {
 }
 
 /** A field that keeps what is being typed or dragged, whatever is drawn anew meanwhile, until the value behind it changes. */
-export function Typed({ value, onTry, onTake, ...rest }) {
+export function Typed({ tag = "input", value, onTry, onTake, ...rest }) {
   const [text, setText] = useState(null);
   useEffect(() => setText(null), [value]);
-  return html`<input ...${rest} value=${text ?? value} onInput=${(event) => { setText(event.target.value); onTry?.(event.target.value); }} onChange=${(event) => onTake(event.target.value)} />`;
+  return html`<${tag} ...${rest} value=${text ?? value} onInput=${(event) => { setText(event.target.value); onTry?.(event.target.value); }} onChange=${(event) => onTake(event.target.value)} />`;
 }
 
 /** A heading that takes the focus when its page opens, so that a reader begins there. */

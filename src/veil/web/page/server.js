@@ -159,11 +159,16 @@ async function refreshRelease() {
   if (state.release) await loadRelease(state.release.id).catch(() => update({ release: null }));
 }
 
-/** A catalogue of the server, fetched once. */
+/** A catalogue of the server in the language of the reader, fetched once. */
 export async function catalogue(name) {
-  if (!state.catalogues[name]) {
-    state.catalogues[name] = await get(`/${name}`);
-    update({});
-  }
+  if (!state.catalogues[name]) await fetchCatalogue(name);
   return state.catalogues[name];
 }
+
+async function fetchCatalogue(name) {
+  state.catalogues[name] = await get(`/${name}?language=${state.language}`);
+  update({});
+}
+
+/** Fetch what is known already again, in the language that was chosen. */
+export const translateCatalogues = () => Promise.all(Object.keys(state.catalogues).map(fetchCatalogue));

@@ -15,48 +15,49 @@ from pydantic import TypeAdapter
 from veil.base.describe import definition, parameters
 from veil.models.base import PrivacyModel
 from veil.web.help import place_of
+from veil.web.languages import Language, paragraphs, say
 
 router = APIRouter(tags=["catalogue"])
 
 
 @router.get("/models")
-def models() -> list[dict[str, Any]]:
+def models(language: Language = "en") -> list[dict[str, Any]]:
     """List the privacy models, each with its parameters and the attacks that it is against."""
     from veil.recipe.parts import MODELS
 
-    return _declared(MODELS)
+    return _declared(MODELS, language)
 
 
 @router.get("/qualities")
-def qualities() -> list[dict[str, Any]]:
+def qualities(language: Language = "en") -> list[dict[str, Any]]:
     """List the quality models."""
     from veil.quality import QUALITIES
 
-    return _declared(QUALITIES)
+    return _declared(QUALITIES, language)
 
 
 @router.get("/strategies")
-def strategies() -> list[dict[str, Any]]:
+def strategies(language: Language = "en") -> list[dict[str, Any]]:
     """List the search strategies."""
     from veil.lattice import STRATEGIES
 
-    return _declared(STRATEGIES)
+    return _declared(STRATEGIES, language)
 
 
 @router.get("/hierarchies")
-def hierarchies() -> list[dict[str, Any]]:
+def hierarchies(language: Language = "en") -> list[dict[str, Any]]:
     """List the kinds of hierarchies."""
     from veil.hierarchies import BUILDERS
 
-    return _declared({kind: each for kind, each in BUILDERS.items() if kind != "file"})
+    return _declared({kind: each for kind, each in BUILDERS.items() if kind != "file"}, language)
 
 
 @router.get("/masks")
-def masks() -> list[dict[str, Any]]:
+def masks(language: Language = "en") -> list[dict[str, Any]]:
     """List the masking methods."""
     from veil.masking import METHODS
 
-    return _declared(METHODS)
+    return _declared(METHODS, language)
 
 
 @router.get("/presets")
@@ -71,11 +72,11 @@ def _presets() -> list[dict[str, Any]]:
     return found
 
 
-def _declared(family: Mapping[str, type[Any]]) -> list[dict[str, Any]]:
-    return [_described(kind, cls) for kind, cls in family.items()]
+def _declared(family: Mapping[str, type[Any]], language: Language) -> list[dict[str, Any]]:
+    return [_described(kind, cls, language) for kind, cls in family.items()]
 
 
-def _described(kind: str, cls: type[Any]) -> dict[str, Any]:
+def _described(kind: str, cls: type[Any], language: Language) -> dict[str, Any]:
     schema = TypeAdapter(cls).json_schema()
     properties = schema["properties"]
     told = [
@@ -83,7 +84,7 @@ def _described(kind: str, cls: type[Any]) -> dict[str, Any]:
             "name": each.name,
             "values": each.values,
             "default": each.default,
-            "about": each.about,
+            "about": say(each.about, language),
             "required": each.default == "required",
             "schema": {
                 name: value
@@ -95,7 +96,13 @@ def _described(kind: str, cls: type[Any]) -> dict[str, Any]:
         for each in parameters(cls)
     ]
     about = (inspect.getdoc(cls) or "").split("\n>>>")[0].strip()
-    made: dict[str, Any] = {"kind": kind, "definition": definition(cls), "about": about, "parameters": told}
+    made: dict[str, Any] = {
+        "kind": kind,
+        "definition": say(definition(cls), language),
+        "about": about,
+        "paragraphs": paragraphs(about, language),
+        "parameters": told,
+    }
     made["help"] = place_of(cls.__name__)
     if issubclass(cls, PrivacyModel):
         made["attacks"] = list(cls.attacks)

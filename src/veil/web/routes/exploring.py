@@ -12,6 +12,7 @@ from pydantic import Field
 
 from veil.api.search import SearchResult
 from veil.lattice.space import NodeRecord
+from veil.web.draft import require_key
 from veil.web.jobs import Job
 from veil.web.problems import Refused
 from veil.web.routes.base import Body, InSession, JobTold, told
@@ -107,6 +108,7 @@ def apply(id: str, node: Node, session: InSession) -> JobTold:
     """Take another transformation: apply it and verify it. The promises stay."""
     made = session.release(id)
     search = _searched(made)
+    require_key(made.recipe, session.key_file)
 
     def work(job: Job) -> dict[str, Any]:
         job.tell("applying and verifying", 0, 0, "")

@@ -26,6 +26,7 @@ from veil.tables import write
 from veil.web.draft import checked_recipe
 from veil.web.guard import REPORT_POLICY
 from veil.web.jobs import Job
+from veil.web.languages import Language
 from veil.web.problems import Refused
 from veil.web.routes.base import Body, InSession, JobTold, told
 from veil.web.routes.facts import facts
@@ -33,9 +34,6 @@ from veil.web.routes.releases import look
 from veil.web.session import Made, Session
 
 router = APIRouter(tags=["releases"])
-
-Language = Literal["en", "de"]
-"""Of a report, where the plan does not say one."""
 
 
 class Accepted(Body):
@@ -51,7 +49,8 @@ def acknowledge(id: str, accepted: Accepted, session: InSession) -> dict[str, An
     known = {each.key for each in made.release.concerns}
     if strange := [key for key in accepted.concerns if key not in known]:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, f"there is no concern {strange[0]!r}")
-    made.release, made.report = made.release.acknowledge(*accepted.concerns), None
+    made.release = made.release.acknowledge(*accepted.concerns)
+    made.reports = {}
     masked = made.recipe.get("steps") is not None
     there = made.release.arrow.column_names
     quasi = [name for name in made.recipe["quasi_identifiers"] if name in there] if masked else None
@@ -74,8 +73,8 @@ def report(
     made = session.release(id)
     about = _about(session, made, language)
     name = f"report.{ending}" if made.not_anonymous is None else f"NOT-ANONYMOUS-report.{ending}"
-    if ending == "html" and made.report is not None and made.report[0] == about:
-        return _shown(Response(made.report[1], media_type="text/html"), _called(made, name))
+    if ending == "html" and about in made.reports:
+        return _shown(Response(made.reports[about], media_type="text/html"), _called(made, name))
 
     def write_report(release: Release, path: Path) -> None:
         release.report(path, about=about, not_anonymous=made.not_anonymous, progress=False)
@@ -104,13 +103,15 @@ def make_report(id: str, session: InSession, language: Language = "en") -> JobTo
 
     def work(job: Job) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(dir=session.folder) as folder:
-            reason = made.not_anonymous
+            known = made.reports
             path = made.release.report(
-                Path(folder) / "report.html", about=about, not_anonymous=reason, progress=job.tell
+                Path(folder) / "report.html",
+                about=about,
+                not_anonymous=made.not_anonymous,
+                progress=job.tell,
             )
             job.check()
-            if made.not_anonymous == reason:
-                made.report = about, path.read_bytes()
+            known[about] = path.read_bytes()  # of what the release was when it was asked for
         return {"release": made.id}
 
     return told(session.start("report", work))
@@ -133,7 +134,7 @@ def anyway(id: str, why: Reason, session: InSession) -> FileResponse:
         raise Refused(
             HTTPStatus.CONFLICT, "this release keeps every promise: take it as it is", kind="Conflict"
         )
-    made.not_anonymous, made.report = why.reason, None
+    made.not_anonymous, made.reports = why.reason, {}
     marked = made.release.arrow.add_column(0, "NOT ANONYMOUS", [[why.reason] * made.release.arrow.num_rows])
     name = "-".join(["NOT-ANONYMOUS", *_in_a_name(why.reason)])
     return _handed(session, f"{name}.csv", made, lambda _, path: write(marked, path))

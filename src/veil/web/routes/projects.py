@@ -54,4 +54,4 @@ async def send(request: Request, veil_file_name: Annotated[str, Header()]) -> Jo
         finally:
             upload.discard()
 
-    return told(session.start("open project", work))
+    return told(upload.start(session, "open project", work))

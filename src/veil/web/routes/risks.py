@@ -11,6 +11,7 @@ from fastapi import APIRouter
 from pydantic import Field
 
 import veil
+from veil.web.draft import require_key
 from veil.web.jobs import Job
 from veil.web.problems import Refused
 from veil.web.routes.base import Body, InSession, JobTold, told
@@ -151,6 +152,7 @@ def attack(id: str, session: InSession, asked: Knowledge | None = None) -> JobTo
     wanted = asked or Knowledge()
     for name in (*(wanted.known or ()), *(wanted.secrets or ())):
         made.table.require(name)
+    require_key(made.recipe, session.key_file)  # a release is made of half of the people
 
     def work(job: Job) -> dict[str, Any]:
         if made.table.held is not None:

@@ -22,11 +22,12 @@ from veil.tables import Csv, Excel, Format, read
 from veil.tables.csv.proposal import decoded, propose_format
 from veil.tables.formats import TypeName, format_of
 from veil.web.jobs import Job
+from veil.web.languages import Language, say
 from veil.web.problems import Refused
 from veil.web.projects import open_project
 from veil.web.routes.base import Body, InSession, InWorkbench, JobTold, the_session, the_workbench, told
 from veil.web.session import Filter, OpenTable, Session
-from veil.web.uploads import Upload, file_name
+from veil.web.uploads import READING, Upload, file_name
 
 router = APIRouter(prefix="/tables", tags=["tables"])
 
@@ -81,9 +82,11 @@ async def send(
     format = None if veil_format is None else _how(veil_format).format(format_of(Path(name)))
     upload = Upload(the_workbench(request).folder, name)
     await upload.receive(request.stream())
-    return told(
-        session.start("read table", lambda job: _opened(session, upload.open_in(session, format), job))
-    )
+
+    def work(job: Job) -> dict[str, Any]:
+        return _opened(session, upload.open_in(session, job, format), job)
+
+    return told(upload.start(session, "read table", work))
 
 
 def _how(text: str) -> HowToRead:
@@ -122,7 +125,7 @@ def example(session: InSession) -> JobTold:
     """Open a table of hospital stays that Veil has made up."""
 
     def work(job: Job) -> dict[str, Any]:
-        job.tell("reading the table", 0, 0, "")
+        job.tell(READING, 0, 0, "")
         return _opened(session, session.open("patients.csv", lambda: read(patients()), "example"), job)
 
     return told(session.start("read table", work))
@@ -155,11 +158,11 @@ def open_path(place: Place, session: InSession, workbench: InWorkbench) -> JobTo
         relation = None if _is_project(path) else find_relation(path, None, "auto")
         if relation is not None or not isinstance(path, Path):
             assert relation is not None
-            job.tell("reading the table", 0, 0, "")
+            job.tell(READING, 0, 0, "")
             return _opened(session, session.open_held(relation), job)
         if _is_project(path):
             return open_file(session, path, path.name, job)
-        job.tell("reading the table", 0, 0, "")
+        job.tell(READING, 0, 0, "")
         stat = path.stat() if path.exists() else None
         key = f"{path.resolve()} {stat and (stat.st_mtime_ns, stat.st_size)}"
         return _opened(session, session.open(path.name, lambda: read(path), key), job)
@@ -182,8 +185,7 @@ def open_file(session: Session, path: Path, name: str, job: Job) -> dict[str, An
 
 def _opened(session: Session, table: OpenTable, job: Job) -> dict[str, Any]:
     """Look at a table that was opened, and let the plan be about it."""
-    job.tell("looking at the columns", 0, 0, "")
-    _ = table.profile, table.proposals, table.repeated, table.mistakes
+    table.look_at_columns(job)
 
     def take() -> dict[str, Any]:
         with session.lock:
@@ -270,9 +272,12 @@ def rows(id: str, page: Page, session: InSession) -> dict[str, Any]:
 
 
 @router.get("/{id}/roles")
-def roles(id: str, session: InSession) -> list[dict[str, Any]]:
+def roles(id: str, session: InSession, language: Language = "en") -> list[dict[str, Any]]:
     """Propose a role for each column, with the reasons."""
-    return [asdict(each) for each in session.table(id).proposals]
+    return [
+        asdict(each) | {"reasons": [say(reason, language) for reason in each.reasons]}
+        for each in session.table(id).proposals
+    ]
 
 
 class Columns(Body):
@@ -298,7 +303,7 @@ def read_again(id: str, how: HowToRead, session: InSession) -> JobTold:
     format = how.format(kind)
 
     def work(job: Job) -> dict[str, Any]:
-        job.tell("reading the table", 0, 0, "")
+        job.tell(READING, 0, 0, "")
         table = session.open(old.name, lambda: read(path, format=format), f"{path} {format!r}")
         table.beneath = old.source  # whose file it is
         return _opened(session, table, job)

@@ -136,7 +136,7 @@ function Editor({ column, standing }) {
       ${(kind?.parameters ?? []).filter((each) => ASKED[builder.kind]?.includes(each.name)).map((each) => html`<${Parameter} key=${each.name} parameter=${each} value=${chosen[each.name]} onTry=${(value) => setTrial(with_(each.name, value))} onChange=${(value) => put(with_(each.name, value))} />`)}
       ${builder.kind === "intervals" ? html`<${Ends} builder=${chosen} onTry=${setTrial} onChange=${put} />` : null}
     </p>
-    <p class="quiet" lang="en">${kind?.definition.replaceAll("`", "")}</p>
+    <p class="quiet" lang=${kind?.paragraphs[0].language}>${kind?.paragraphs[0].text}</p>
     ${decided && open ? html`<${Uncovered} column=${column} builder=${chosen} standing=${standing} put=${put} />` : null}
     ${builder.kind === "categories" ? html`<${Tree} tree=${chosen.tree} tray=${standing?.uncovered ?? []} waiting=${open} onChange=${(tree, words) => put({ ...chosen, tree }, words)} />` : null}
     ${builder.kind === "table" ? html`<p><button onClick=${group}>${t("levels.edit")}</button></p>` : null}

@@ -65,11 +65,11 @@ function Line({ model, index, models, told }) {
   const alike = models.filter((each) => each.kind === model.kind).length;
   const again = models[index - 1]?.kind === model.kind; // a survey has one line for each answer: explained once
   return html`<li class=${again ? "promise again" : "promise"}>
-    <b>${words(model.kind)}</b> <${Info} title=${words(model.kind)} text=${declared.about} attacks=${declared.attacks} place=${declared.help} />
+    <b>${words(model.kind)}</b> <${Info} title=${words(model.kind)} paragraphs=${declared.paragraphs} attacks=${declared.attacks} place=${declared.help} />
     ${declared.parameters.filter((each) => each.required || ASKED.includes(each.name)).map((each) => html`<${Field} key=${each.name} parameter=${each} value=${model[each.name]} onChange=${(value) => set(each.name, value)} />`)}
     <button class="icon" aria-label=${`${t("remove")} ${model.kind}`} onClick=${() => keep((_, at) => at !== index)}>×</button>
     ${again || alike < 4 ? null : html`<button onClick=${() => keep((each) => each.kind !== model.kind)}>${t("promises.removeall", { number: number(alike) })}</button>`}
-    ${again ? null : html`<p class="quiet"><span lang="en">${declared.definition}</span> ${declared.attacks?.length ? t("promises.against", { attacks: declared.attacks.map((each) => t(`attack.${each}`)).join(", ") }) : ""}</p>`}
+    ${again ? null : html`<p class="quiet"><span lang=${declared.paragraphs[0].language}>${declared.paragraphs[0].text}</span> ${declared.attacks?.length ? t("promises.against", { attacks: declared.attacks.map((each) => t(`attack.${each}`)).join(", ") }) : ""}</p>`}
     <${Standing} told=${told} />
   </li>`;
 }
@@ -91,7 +91,7 @@ function Budget() {
     ${told.budget
       ? html`<ul class="figures"><li>${t("budget.whole")} <b>${told.budget}</b></li><li>${t("budget.left")} <b>${told.remaining}</b></li></ul>
           <ul>${told.ledger.map((each) => html`<li lang="en">${each.label}: epsilon = ${each.epsilon}, delta = ${each.delta}</li>`)}</ul>`
-      : html`<p class="row">${["epsilon", "delta"].map((name) => html`<label>${name} <input type="number" step="any" min="0" value=${asked[name]} onChange=${(event) => setAsked({ ...asked, [name]: Number(event.target.value) })} /></label>`)}
+      : html`<p class="row">${["epsilon", "delta"].map((name) => html`<label>${name} <${Typed} type="number" step="any" min="0" value=${asked[name]} onTake=${(text) => setAsked({ ...asked, [name]: Number(text) })} /></label>`)}
           <button onClick=${() => attempt(async () => setTold(await ask("PUT", `/tables/${id}/budget`, asked)))}>${t("budget.set")}</button></p>`}
   </section>`;
 }

@@ -134,7 +134,7 @@ export default function Release({ needs }) {
     attempt(async () => {
       setBusy(path);
       try {
-        await download(`/releases/${state.release.id}/${path}`, path.replace("/", "-"));
+        await download(`/releases/${state.release.id}/${path}`, path.replace("/", "-").split("?")[0]);
       } finally {
         setBusy(null);
       }

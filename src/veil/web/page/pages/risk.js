@@ -1,14 +1,14 @@
 // Risk: what could still go wrong, before and after, in words a board understands.
 
 import { attempt, run, running, state, stop } from "../server.js";
-import { Gauge, Heading, html, NotYet, number, percent, Running, Scrolling, t, useEffect, useState } from "../parts.js";
+import { Gauge, Heading, html, NotYet, number, percent, Running, Scrolling, t, Typed, useEffect, useState } from "../parts.js";
 import { Attacks, Riskiest } from "./attacks.js";
 import { Compared, How, listed, shownReleases, tableName } from "./beside.js";
 
 /** A share as a bar, with the threshold as a handle on it that can be drawn. */
 function Handle({ share, limit, onLimit, label }) {
   return html`<span class=${`gauge handled ${share > limit ? "beyond" : ""}`}><i style=${{ width: `${Math.min(100, 100 * share)}%` }}></i>
-    <input type="range" min="1" max="100" step="1" value=${Math.round(100 * limit)} aria-label=${label} onChange=${(event) => onLimit(Number(event.target.value) / 100)} /></span>`;
+    <${Typed} type="range" min="1" max="100" step="1" value=${Math.round(100 * limit)} aria-label=${label} onTake=${(text) => onLimit(Number(text) / 100)} /></span>`;
 }
 
 /** One figure: what it says in a sentence, before and after, against a threshold; and how it is computed. */
@@ -19,7 +19,7 @@ function Line({ name, words = {}, before, after, limit, onLimit, code }) {
     <th scope="row">${title}<p class="quiet">${t(`risk.about.${name}`, words)}</p><${How} name=${name} code=${code} /></th>
     <td><${Gauge} share=${before} label=${t("before")} /> <span>${percent(before)}${once(name, before)}</span></td>
     ${after.map((share, at) => html`<td>${limit === undefined || at ? html`<${Gauge} share=${share} limit=${limit} label=${t("after")} />` : html`<${Handle} share=${share} limit=${limit} onLimit=${onLimit} label=${`${t("risk.threshold")} ${title}`} />`} <span>${above(share, limit)}${once(name, share)}</span></td>`)}
-    <td>${limit === undefined ? "–" : html`<label><span class="hidden">${t("risk.threshold")} ${title}, ${t("risk.percent")}</span>≤ <input type="number" min="1" max="100" step="1" value=${Math.round(100 * limit)} onChange=${(event) => onLimit(Number(event.target.value) / 100)} /> %</label>
+    <td>${limit === undefined ? "–" : html`<label><span class="hidden">${t("risk.threshold")} ${title}, ${t("risk.percent")}</span>≤ <${Typed} type="number" min="1" max="100" step="1" value=${Math.round(100 * limit)} onTake=${(text) => onLimit(Number(text) / 100)} /> %</label>
       <span>${beyond ? `✗ ${t("risk.beyond")}` : `✓ ${t("risk.within")}`}</span>`}</td>
   </tr>`;
 }
@@ -81,7 +81,7 @@ function individualRows(all) {
 /** Who the table stands for: the people it was drawn from, the weight of each record, and who lives together. */
 function About({ about, setAbout }) {
   const pick = (name) => html`<label>${t(`risk.${name}`)} <select value=${about[name]} onChange=${(event) => setAbout({ ...about, [name]: event.target.value })}><option value="">${t("risk.none")}</option>${(state.table?.columns ?? []).map((each) => html`<option value=${each}>${each}</option>`)}</select></label>`;
-  return html`<p class="row"><label>${t("risk.population")} <input value=${about.population} list="regions" placeholder=${t("risk.population.none")} onChange=${(event) => setAbout({ ...about, population: event.target.value.trim() })} /></label>
+  return html`<p class="row"><label>${t("risk.population")} <${Typed} value=${about.population} list="regions" placeholder=${t("risk.population.none")} onTake=${(text) => setAbout({ ...about, population: text.trim() })} /></label>
     <datalist id="regions">${["EUROPE", "USA", "GERMANY", "FRANCE", "UK", "CANADA"].map((each) => html`<option value=${each}></option>`)}</datalist>
     ${state.release.engine || state.release.people !== null ? null : html`${pick("weights")}${pick("household")}`}</p>`;
 }

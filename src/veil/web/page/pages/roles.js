@@ -59,7 +59,7 @@ function Row({ column, at, proposal, found, chosen, onKey, onPick }) {
       </div>
       ${open ? html`<${Further} column=${column} role=${role} />` : null}
     </td>
-    <td class="why"><span id=${`why-${at}`}>${role ? "" : html`<b>${undecided ? `⚠ ${t("roles.undecided")}` : t("roles.proposed")}</b>: `}<span lang="en">${why}</span></span>
+    <td class="why"><span id=${`why-${at}`}>${role ? "" : html`<b>${undecided ? `⚠ ${t("roles.undecided")}` : t("roles.proposed")}</b>: `}${why}</span>
       ${role === "identifying" ? html`<${Treatment} column=${column} />` : null}</td>
     <td class="share">${found === undefined ? "…" : html`<span title=${t("roles.apart", { distinction: percent(found.distinction), separation: percent(found.separation) })}><${Gauge} share=${found.share} label=${t("roles.singles")} /> ${percent(found.share)}</span>`}</td>
     <td><button class="icon" aria-expanded=${open} aria-label=${t("further", { column })} title=${t("further", { column })} onClick=${() => setOpen(!open)}>⋯</button></td>
@@ -113,8 +113,8 @@ export default function Roles() {
   const single = (columns) => post(`/tables/${id}/singling-out`, { columns, person: unit });
 
   useEffect(() => {
-    if (id) attempt(async () => setProposals(await get(`/tables/${id}/roles`)));
-  }, [id]);
+    if (id) attempt(async () => setProposals(await get(`/tables/${id}/roles?language=${state.language}`)));
+  }, [id, state.language]);
   useEffect(() => {
     let wanted = Boolean(id);
     (async () => {

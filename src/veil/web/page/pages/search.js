@@ -1,7 +1,7 @@
 // Search: run it, see it improve, stop it.
 
 import { attempt, catalogue, change, columnsOf, loadRelease, run, running, state, stop } from "../server.js";
-import { go, Heading, html, Info, NotYet, number, percent, Problem, Running, t, under, useEffect, useState } from "../parts.js";
+import { go, Heading, html, Info, NotYet, number, percent, Problem, Running, t, Typed, under, useEffect, useState } from "../parts.js";
 
 function Sentence() {
   const release = state.release;
@@ -90,9 +90,9 @@ function Step({ step, at }) {
   const remove = () => put(`${t("remove")} ${step.kind}`, draft.masks.filter((_, index) => index !== at));
   const kept = state.table.columns.filter((name) => !["identifying", "drop"].includes(under(draft.roles, name)) || name === draft.person);
   const shown = (declared?.parameters ?? []).filter((each) => COLUMNS.includes(each.name) || (each.required && each.name in START) || each.name in step);
-  return html`<li class="promise"><b>${step.kind}</b> <${Info} title=${step.kind} text=${declared?.about ?? ""} />
+  return html`<li class="promise"><b>${step.kind}</b> <${Info} title=${step.kind} paragraphs=${declared?.paragraphs ?? []} />
     <button class="icon" aria-label=${`${t("remove")} ${step.kind}`} onClick=${remove}>×</button>
-    <p class="quiet" lang="en">${declared?.definition}</p>
+    <p class="quiet" lang=${declared?.paragraphs[0].language}>${declared?.paragraphs[0].text}</p>
     <p class="row">${shown.map((each) => {
       const value = step[each.name];
       if (each.name === "columns") {
@@ -102,7 +102,7 @@ function Step({ step, at }) {
         return html`<label>${each.name} <select value=${value ?? ""} onChange=${(event) => set(each.name, event.target.value || undefined)}><option value="">…</option>${kept.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`;
       }
       if (each.schema.enum) return html`<label>${each.name} <select value=${value} onChange=${(event) => set(each.name, event.target.value)}>${each.schema.enum.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>`;
-      if (typeof value === "number") return html`<label>${each.name} <input type="number" step="any" value=${value} title=${each.about} onChange=${(event) => set(each.name, Number(event.target.value))} /></label>`;
+      if (typeof value === "number") return html`<label>${each.name} <${Typed} type="number" step="any" value=${value} title=${each.about} onTake=${(text) => set(each.name, Number(text))} /></label>`;
       return null;
     })}</p></li>`;
 }
@@ -180,7 +180,7 @@ export default function Search() {
       ${isPrivate ? html`<span class="quiet">${t("search.private")}</span>` : html`<label>${t("search.strategy")} <select value=${typeof draft.strategy === "string" ? draft.strategy : draft.strategy.kind} onChange=${(event) => set(`${t("search.strategy")}: ${event.target.value}`, { strategy: event.target.value === "auto" ? "auto" : { kind: event.target.value } })}>
         <option value="auto">${t("search.auto")}</option>
         ${(state.catalogues.strategies ?? []).filter((each) => each.kind !== "Auto").map((each) => html`<option value=${each.kind} title=${each.definition}>${each.kind}</option>`)}</select></label>
-      <label>${t("search.limit")} <input type="number" min="1" max="86400" value=${draft.time_limit ?? ""} placeholder="30" onChange=${(event) => set(`${t("search.limit")} ${event.target.value}`, { time_limit: event.target.value ? Number(event.target.value) : null })} /> s</label>
+      <label>${t("search.limit")} <${Typed} type="number" min="1" max="86400" value=${draft.time_limit ?? ""} placeholder="30" onTake=${(text) => set(`${t("search.limit")} ${text}`, { time_limit: text ? Number(text) : null })} /> s</label>
       ${draft.time_limit === null && typeof draft.strategy === "object" && draft.strategy.kind === "Optimal" ? html`<span class="quiet">${t("search.unlimited")}</span>` : null}
       <label>${t("search.locally")} <select value=${draft.local_recoding?.kind ?? ""} onChange=${(event) => set(t("search.locally"), { local_recoding: event.target.value ? { kind: event.target.value } : null })}>
         <option value="">${t("search.locally.no")}</option>${LOCAL.map((each) => html`<option value=${each}>${t(`search.locally.${each}`)}</option>`)}</select></label>`}

@@ -1,7 +1,7 @@
 // Table: get the right table, with the right types.
 
 import { attempt, ask, change, follow, opened, post, run, running, state, stop, update } from "../server.js";
-import { go, Heading, html, number, percent, Problem, Running, Scrolling, Spark, t, useEffect, useRef, useState } from "../parts.js";
+import { go, Heading, html, number, percent, Problem, Running, Scrolling, Spark, t, Typed, useEffect, useRef, useState } from "../parts.js";
 
 const PAGE = 100;
 
@@ -29,7 +29,8 @@ const example = () =>
 
 /** How to read a file: asked where it was not understood (told at each key then), and shown where it was. */
 function HowToRead({ format, onChange, live }) {
-  const set = (name) => (event) => onChange({ ...format, [name]: name === "skip" ? Number(event.target.value) : event.target.value });
+  const set = (name) => (event) => onChange({ ...format, [name]: event.target.value });
+  const skip = (text) => onChange({ ...format, skip: Number(text) });
   return html`<p class="row">
     <label>${t("table.separator")} <select value=${format.separator ?? ","} onChange=${set("separator")}>
       ${[[",", ","], [";", ";"], ["\t", "⇥"], ["|", "|"]].map(([value, name]) => html`<option value=${value}>${name}</option>`)}</select></label>
@@ -38,7 +39,7 @@ function HowToRead({ format, onChange, live }) {
     <label>${t("table.decimal")} <select value=${format.decimal ?? "."} onChange=${set("decimal")}><option value=".">.</option><option value=",">,</option></select></label>
     <label>${t("table.thousands")} <select value=${format.thousands ?? ""} onChange=${(event) => onChange({ ...format, thousands: event.target.value || null })}>
       ${[["", t("table.thousands.none")], [".", "."], [",", ","], ["'", "'"], [" ", t("table.thousands.space")]].map(([value, name]) => html`<option value=${value}>${name}</option>`)}</select></label>
-    <label>${t("table.skip")} <input type="number" min="0" max="1000" value=${format.skip ?? 0} ...${{ [live ? "onInput" : "onChange"]: set("skip") }} /></label>
+    <label>${t("table.skip")} <${Typed} type="number" min="0" max="1000" value=${format.skip ?? 0} onTry=${live ? skip : undefined} onTake=${skip} /></label>
   </p>`;
 }
 
@@ -244,7 +245,7 @@ function Grid() {
       <button disabled=${start === 0} onClick=${() => setStart(start - PAGE)} aria-label=${t("pager.previous")}>←</button>
       <span>${t("pager", { first: number(start + 1), last: number(Math.min(start + PAGE, total)), total: number(total) })}</span>
       <button disabled=${start >= last} onClick=${() => setStart(start + PAGE)} aria-label=${t("pager.next")}>→</button>
-      ${last ? html`<label>${t("pager.jump")} <input type="number" min="1" max=${total} value=${start + 1} onChange=${(event) => setStart(Math.min(last, Math.max(0, Math.floor((Number(event.target.value) - 1) / PAGE) * PAGE)))} /></label>` : null}
+      ${last ? html`<label>${t("pager.jump")} <${Typed} type="number" min="1" max=${total} value=${start + 1} onTake=${(text) => setStart(Math.min(last, Math.max(0, Math.floor((Number(text) - 1) / PAGE) * PAGE)))} /></label>` : null}
       <button disabled=${start >= last} onClick=${() => setStart(last)} aria-label=${t("pager.last")}>⇥</button>
     </p>
   </div>`;

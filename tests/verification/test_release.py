@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import re
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from veil.api.release import Release
 from veil.errors import VerificationError
 from veil.plan.plan import Plan
 from veil.published.finding import Finding, Verification
+from veil.verification.outcome import verify_outcome
 from veil.verification.release import verify_release
 
 PEOPLE: dict[str, list[Any]] = {
@@ -439,11 +441,21 @@ def test_any_other_order_is_noticed(release: Release, flagged: Release, data: st
     assert check(made, made.arrow.take(pa.array(order))).holds == (list(order) == list(range(8)))
 
 
-def test_many_values_are_compared_pair_by_pair(monkeypatch: pytest.MonkeyPatch, release: Release) -> None:
-    """Where there is no room for all pairs, those that occur are sorted."""
-    monkeypatch.setattr(veil.verification.release, "_FEW", 0)
-    assert check(release).holds
-    assert not check(release, with_cell(release.arrow, "age", 0, "[30, 40[")).holds
+def test_every_cell_is_compared_where_nearly_all_values_differ() -> None:
+    """A wrong label, a label of nobody, a value that is shown and a row that is not blank, each among many."""
+    table = pa.table({"pay": np.random.default_rng(4).permutation(3000) / 7, "flag": ["x", "y"] * 1500})
+    plan = {"quasi_identifiers": {"pay": h.auto(), "flag": h.identity()}, "models": [veil.KAnonymity(20)]}
+    made = veil.anonymize(table, **plan, suppression_limit=0.05)
+    labels = made.arrow["pay"].unique().to_pylist()
+    outcome = made.outcome
+    for row in (0, 1500, 2999):
+        shown = made.arrow["pay"][row].as_py()
+        other = next(label for label in labels if label not in (shown, "*"))
+        for wrong in (other, "[0, 1[", str(table["pay"][int(outcome.rows[row])].as_py()), None):
+            changed = dataclasses.replace(outcome, table=with_cell(made.arrow, "pay", row, wrong))
+            found = {each.promise: each for each in verify_outcome(changed).findings}
+            told = next(each for promise, each in found.items() if promise.startswith("column 'pay' is"))
+            assert told.measured == "1 cells differ"
 
 
 # --- what happens then ----------------------------------------------------------------------------

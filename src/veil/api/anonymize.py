@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
+from veil.api.items import with_items
 from veil.api.open import Engine, check_people, find_relation, open_for_plan, open_tables
 from veil.api.release import Release
 from veil.base.progress import Progress, ProgressLike, following
@@ -18,7 +19,6 @@ from veil.errors import InputError, ParameterError, PlanError, Say
 from veil.lattice import Strategy
 from veil.local_recoding import Mode
 from veil.local_recoding.recode import recode
-from veil.masking.items.in_plan import with_items
 from veil.models import PrivacyModel
 from veil.outcome.generalize import generalize, search_best
 from veil.outcome.outcome import Outcome

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from veil.api.items import gathered
 from veil.base.progress import Progress
 from veil.dp.publish import safepub_of
 from veil.engines.database import Database, is_url
@@ -17,7 +18,6 @@ from veil.engines.relation import Relation, relation_of
 from veil.engines.scan.files import is_pattern
 from veil.engines.settings import Settings
 from veil.errors import InputError, OutputError, Say, VeilError
-from veil.masking.items.gathering import gathered
 from veil.outcome.outcome import outcome_of
 from veil.plan.plan import ASK, Plan
 from veil.plan.several import Stacked, stack

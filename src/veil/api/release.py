@@ -285,9 +285,9 @@ class Release:
         threads, progress, cancel
             As for `veil.anonymize`.
         """
+        from veil.api.items import with_items
         from veil.local_recoding import FastIterative
         from veil.local_recoding.recode import recode
-        from veil.masking.items.in_plan import with_items
 
         mode = FastIterative() if mode is None else mode
         made = recode(

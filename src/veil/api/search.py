@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pyarrow as pa
 
+from veil.api.items import with_items
 from veil.base.html import Listed
 from veil.base.progress import ProgressLike, following
 from veil.classes.encoding import Levels
@@ -20,7 +21,6 @@ from veil.errors import PlanError, did_you_mean
 from veil.lattice.prices import Everything, price_choices
 from veil.lattice.search import Limits, Search
 from veil.lattice.space import NodeRecord, Space, State
-from veil.masking.items.in_plan import with_items
 from veil.outcome.generalize import Choice, generalize
 from veil.outcome.outcome import Outcome
 from veil.plan.prepare import Prepared

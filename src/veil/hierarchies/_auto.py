@@ -21,6 +21,7 @@ from veil.hierarchies._builders import Builder, Shown
 from veil.hierarchies._common import present
 from veil.hierarchies._dates import Dates, form_of, forms_of
 from veil.hierarchies._intervals import Intervals
+from veil.hierarchies._places import places
 from veil.hierarchies._priority import Priority
 from veil.hierarchies._redaction import Redaction
 from veil.hierarchies.hierarchy import Hierarchy
@@ -126,13 +127,20 @@ def propose(values: pa.Array, column: str = "", *, few: int = 5) -> Proposal:
 def _nice_intervals(known: pa.Array, column: str) -> Proposal:
     if pa.types.is_floating(known.type) and not pc.all(pc.is_finite(known), min_count=0).as_py():
         return Priority()
-    if not is_text(known.type):  # of which the two ends are enough
-        ends = pc.min_max(known)
-        known = pa.array([ends["min"].as_py(), ends["max"].as_py()], known.type)
-    axis, numerators, denominator = positions(known, column)
-    span = Fraction(max(numerators) - min(numerators), denominator)
+    if is_text(known.type):
+        placed = places(known, column)
+        texts = placed.sorted.texts
+        whole, ends = placed.axis.whole, pa.array([texts[0].as_py(), texts[-1].as_py()])
+    else:
+        both = pc.min_max(known)
+        whole, ends = (
+            pa.types.is_integer(known.type),
+            pa.array([both["min"].as_py(), both["max"].as_py()], known.type),
+        )
+    _, (least, most), denominator = positions(ends, column)
+    span = Fraction(most - least, denominator)
     width = _nice(span / _INTERVALS)
-    if axis.whole:
+    if whole:
         width = max(width, Fraction(2))
     widths = [width]
     while widths[-1] * 2 < span:

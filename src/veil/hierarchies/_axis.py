@@ -69,8 +69,8 @@ Point = Annotated[int | Decimal | datetime | date, BeforeValidator(_point)]
 Moment = Annotated[datetime | date, BeforeValidator(_moment_of)]
 Step = Annotated[int | Decimal | timedelta, BeforeValidator(_step)]
 
-_EPOCH_DAY = date(1970, 1, 1).toordinal() - 1
-_DAY_LENGTH = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+EPOCH_DAY = date(1970, 1, 1).toordinal() - 1
+DAY_LENGTH = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Axis:
         if self.kind == "number":
             return _number_text(position)
         try:
-            moment = datetime(1, 1, 1) + timedelta(microseconds=int(position * _DAY_LENGTH["us"]))
+            moment = datetime(1, 1, 1) + timedelta(microseconds=int(position * DAY_LENGTH["us"]))
         except OverflowError:
             return f"day {_number_text(position)}"
         return moment.date().isoformat() if position.denominator == 1 else moment.isoformat()
@@ -126,7 +126,7 @@ def place(point: Point) -> Fraction:
 def length(step: Step) -> Fraction:
     """The exact length of a step; times in days."""
     if isinstance(step, timedelta):
-        return Fraction(step // timedelta(microseconds=1), _DAY_LENGTH["us"])
+        return Fraction(step // timedelta(microseconds=1), DAY_LENGTH["us"])
     return Fraction(step)
 
 
@@ -137,13 +137,13 @@ def positions(values: pa.Array, column: str) -> tuple[Axis, list[int], int]:
         return Axis("number", True), values.to_pylist(), 1
     if pa.types.is_date(kind):
         days = values.cast(pa.date32()).cast(pa.int32()).to_pylist()
-        return Axis("date", True), [day + _EPOCH_DAY for day in days], 1
+        return Axis("date", True), [day + EPOCH_DAY for day in days], 1
     if pa.types.is_timestamp(kind):
         if kind.tz is not None:
             values = pc.local_timestamp(values)
-        day_length = _DAY_LENGTH[kind.unit]
+        day_length = DAY_LENGTH[kind.unit]
         ticks = values.cast(pa.int64()).to_pylist()
-        return Axis("timestamp", False), [tick + _EPOCH_DAY * day_length for tick in ticks], day_length
+        return Axis("timestamp", False), [tick + EPOCH_DAY * day_length for tick in ticks], day_length
     if pa.types.is_boolean(kind):
         raise HierarchyError(
             f"column {column!r} holds true and false, which are no numbers; use `suppression()`"
@@ -151,7 +151,7 @@ def positions(values: pa.Array, column: str) -> tuple[Axis, list[int], int]:
     texts = [text for text in canonical_text(values, column=column) if text is not None]
     if texts and not _is_number(texts[0]) and _is_iso(texts[0]):
         moments = [place(_moment(text, column)) for text in texts]
-        day_length = _DAY_LENGTH["us"]
+        day_length = DAY_LENGTH["us"]
         whole = all(moment.denominator == 1 for moment in moments)
         axis = Axis("date" if whole else "timestamp", whole)
         return axis, [int(each * day_length) for each in moments], day_length

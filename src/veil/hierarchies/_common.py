@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.hierarchies._compile import empty
-from veil.hierarchies.hierarchy import ROOT, Hierarchy, Naming
+from veil.hierarchies.hierarchy import ROOT, Hierarchy, Level, Naming
 
 
 def present(values: pa.Array, column: str) -> pa.Array:
@@ -55,15 +56,88 @@ def finish(
     return made if naming is None else replace(made, naming=naming)
 
 
+@dataclass(frozen=True)
+class InOrder:
+    """The texts of values in an order; where each stands among those that are not missing; and whether all differ."""
+
+    texts: pa.Array
+    order: npt.NDArray[np.intp]
+    distinct: bool
+
+
+def by_key(keys: npt.NDArray[Any], texts: pa.Array) -> InOrder:
+    """Sort values by a key, and where two have the same, by their texts.
+
+    >>> by_key(np.array([2, 1, 1]), pa.array(["a", "c", "b"])).order.tolist()
+    [2, 1, 0]
+    """
+    order = np.argsort(keys)
+    distinct = not (keys[order[1:]] == keys[order[:-1]]).any()
+    if not distinct:
+        table = pa.table({"key": keys, "text": texts})
+        sorted_ = pc.sort_indices(table, [("key", "ascending"), ("text", "ascending")])
+        order = np.asarray(sorted_).astype(np.intp)
+    return in_order(texts, order, distinct)
+
+
+def in_order(texts: pa.Array, order: npt.NDArray[np.intp], distinct: bool = False) -> InOrder:
+    """Put texts in an order, in which those that are equal stand side by side."""
+    made = texts.take(pa.array(order))
+    return InOrder(made, order, distinct or not pc.any(pc.equal(made[1:], made[:-1]), min_count=0).as_py())
+
+
+def runs(ordered: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return where each run of equal neighbours begins, and the number of the run of each.
+
+    >>> [each.tolist() for each in runs(np.array([5, 5, 7]))]
+    [[0, 2], [0, 0, 1]]
+    """
+    new = np.ones(len(ordered), dtype=bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).astype(bool)
+    return np.flatnonzero(new), np.cumsum(new) - 1
+
+
+def finish_sorted(
+    placed: InOrder,
+    group: npt.NDArray[np.intp],
+    levels: Sequence[Level],
+    values: pa.Array,
+    column: str,
+    *,
+    names: Sequence[str],
+    shares: Sequence[npt.ArrayLike] | None = None,
+    domain_size: float | None = None,
+) -> Hierarchy:
+    """Do as `finish` for many values in their order, given the group of each; see `Hierarchy.from_groups`."""
+    if not placed.distinct or not len(placed.texts):
+        columns = [placed.texts.to_pylist()]
+        columns += [[labels[code] for code in codes[group].tolist()] for codes, labels in levels]
+        return finish(columns, values, column, names=names, shares=shares, domain_size=domain_size)
+    made = Hierarchy.from_groups(
+        placed.texts, group, levels, shares=shares, domain_size=domain_size, level_names=names
+    )
+    made = made.with_missing() if values.null_count else made
+    codes = np.full(len(values), len(placed.texts), np.int32)  # the missing value comes last
+    there = np.flatnonzero(np.asarray(pc.is_valid(values))) if values.null_count else None
+    codes[placed.order if there is None else there[placed.order]] = np.arange(
+        len(placed.texts), dtype=np.int32
+    )
+    return replace(made, made_of=(values, codes))
+
+
 def natural_order(values: pa.Array) -> list[int]:
     """Indices that sort values, none of them missing, by type: numbers by size, text by character."""
+    order: list[int] = sorted_by_type(values).tolist()
+    return order
+
+
+def sorted_by_type(values: pa.Array) -> npt.NDArray[np.intp]:
+    """Do as `natural_order`, for many values."""
     if pa.types.is_boolean(values.type):
         values = values.cast(pa.int8())
     if pa.types.is_floating(values.type):  # -0.0 and 0.0 are equal, and yet two values
         numbers = values.to_numpy(zero_copy_only=False)
-        by_number: list[int] = np.lexsort((~np.signbit(numbers), numbers)).tolist()
-        return by_number
+        return np.lexsort((~np.signbit(numbers), numbers))
     if pa.types.is_string_view(values.type):
         values = values.cast(pa.string())
-    order: list[int] = pc.sort_indices(values).to_pylist()
-    return order
+    return np.asarray(pc.sort_indices(values)).astype(np.intp)

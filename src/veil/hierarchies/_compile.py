@@ -68,6 +68,22 @@ def encode_labels(column: Sequence[Label], missing: str | None) -> tuple[Codes, 
     return codes, tuple(encoded.dictionary.to_pylist())
 
 
+def number_labels(
+    codes: npt.NDArray[np.integer[Any]], labels: Sequence[str]
+) -> tuple[Codes, tuple[Label, ...]]:
+    """Do as `encode_labels` where labels are numbered already, but not by first appearance, or some of them twice."""
+    codes, different = codes.astype(np.int32, copy=False), tuple(dict.fromkeys(labels))
+    if len(different) < len(labels):
+        place = {label: number for number, label in enumerate(different)}
+        codes = np.array([place[label] for label in labels], np.int32)[codes]
+    first = np.full(len(different), len(codes), np.intp)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
+    number = np.empty(len(different), np.int32)
+    number[order] = np.arange(len(order), dtype=np.int32)
+    return number[codes], tuple(different[at] for at in order.tolist())
+
+
 def first_rows(codes: Codes, size: int) -> npt.NDArray[np.intp]:
     """The first row in which each code appears."""
     first = np.empty(size, dtype=np.intp)

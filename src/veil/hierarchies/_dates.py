@@ -17,9 +17,11 @@ from veil.base.declare import declared
 from veil.errors import HierarchyError, Say
 from veil.hierarchies._axis import Moment
 from veil.hierarchies._builders import Builder, Shown
-from veil.hierarchies._common import finish, present
-from veil.hierarchies.hierarchy import ROOT, Hierarchy
-from veil.tables.text import canonical_text
+from veil.hierarchies._common import by_key, finish, finish_sorted, present, runs
+from veil.hierarchies._places import moments
+from veil.hierarchies.hierarchy import ROOT, Hierarchy, Level
+from veil.tables.columns import is_text
+from veil.tables.text import canonical_array, canonical_text
 
 Granularity = Literal[
     "second",
@@ -129,36 +131,68 @@ class Dates(Builder):
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Label each moment on each level."""
         known = present(values, column)
-        columns = self._quick_columns(known, column)
-        if columns is None:
+        names, root = [column, *self.units], [ROOT] if self.root else []
+        names += ["all"] if self.root else []
+        ticks = self._ticks(known) if len(known) >= _MANY else None
+        if ticks is None:
             columns = self._slow_columns(known, column)
-        names = [column, *self.units]
-        if self.root:
-            columns.append([ROOT] * len(columns[0]))
-            names.append("all")
-        return finish(columns, values, column, names=names)
+            columns += [[each] * len(known) for each in root]
+            return finish(columns, values, column, names=names)
+        placed = by_key(ticks, canonical_array(known))
+        group, levels = self._levels(ticks[placed.order])
+        levels += [(np.zeros(len(levels[0][0]), np.intp), [each]) for each in root]
+        return finish_sorted(placed, group, levels, values, column, names=names)
 
-    def _quick_columns(self, known: pa.Array, column: str) -> list[Sequence[str]] | None:
-        """Label each second, hour or day once, whatever number of moments it has; None where moments decide one by one."""
-        if not pa.types.is_timestamp(known.type) or len(known) < _MANY or self.bottom or self.top:
+    def _ticks(self, known: pa.Array) -> npt.NDArray[np.int64] | None:
+        """Microseconds from 1970 to each moment; None where these have to be read one by one."""
+        if pa.types.is_timestamp(known.type):
+            local = known if known.type.tz is None else pc.local_timestamp(known)
+            floored = pc.floor_temporal(local, unit="microsecond").cast(pa.timestamp("us"), safe=False)
+            ticks = floored.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        elif is_text(known.type) and self.format is None:
+            ticks = moments(known)
+        else:
             return None
-        local = known if known.type.tz is None else pc.local_timestamp(known)
-        floored = pc.floor_temporal(local, unit="microsecond").cast(pa.timestamp("us"), safe=False)
-        ticks = floored.cast(pa.int64()).to_numpy(zero_copy_only=False)
-        order = np.argsort(ticks)
-        ticks = ticks[order]
-        if not (ticks[1:] != ticks[:-1]).all() or ticks[0] < _FIRST or ticks[-1] > _LAST:
-            return None
-        texts = canonical_text(known, column=column)
-        columns: list[Sequence[str]] = [[texts[at] or "" for at in order.tolist()]]
+        return ticks if ticks is not None and ticks.min() >= _FIRST and ticks.max() <= _LAST else None
+
+    def _levels(self, ticks: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.intp], list[Level]]:
+        """Group moments, which are in their order, by second, hour or day, and label each of these once."""
+        side = np.zeros(ticks.size, np.int64)
+        if self.bottom is not None:
+            side[: np.searchsorted(ticks, _tick(self.bottom))] = -1
+        if self.top is not None:
+            side[np.searchsorted(ticks, _tick(self.top)) :] = 1
+        finest = min(_LENGTHS.get(unit, _LENGTHS["day"]) for unit in self.units)
+        first, group = runs(np.where(side == 0, ticks // finest * finest, _LAST * side))
+        ticks, side = ticks[first], side[first]
+        levels: list[Level] = []
         for unit in self.units:
-            label, length = _labeller(unit, self.style, self.weeks), _LENGTHS.get(unit, _LENGTHS["day"])
-            periods = ticks // length
-            starts = np.flatnonzero(np.append(True, periods[1:] != periods[:-1]))
-            named = [label(_EPOCH + timedelta(microseconds=at * length)) for at in periods[starts].tolist()]
-            repeated = np.repeat(np.array(named, object), np.diff(np.append(starts, ticks.size)))
-            columns.append(repeated.tolist())
-        return columns
+            starts, codes = runs(ticks // _LENGTHS.get(unit, _LENGTHS["day"]))
+            labels = self._spell(unit, ticks[starts])
+            for which, bound, sign in ((-1, self.bottom, "<"), (1, self.top, ">=")):
+                if bound is not None:
+                    codes = np.where(side == which, len(labels), codes)
+                    labels.append(f"{sign}{bound.isoformat()}")
+            levels.append((codes, labels))
+        return group, levels
+
+    def _spell(self, unit: str, ticks: npt.NDArray[np.int64]) -> list[str]:
+        """Label the periods that some moments lie in."""
+        if unit not in _CLOCKS or ticks.size < _MANY:
+            label = _labeller(unit, self.style, self.weeks)
+            return [label(_EPOCH + timedelta(microseconds=at)) for at in ticks.tolist()]
+        iso = canonical_array(pa.array(ticks // _LENGTHS["second"], pa.timestamp("s")))
+        clock = pc.utf8_slice_codeunits(iso, 11, _CLOCKS[unit])
+        if self.style == "iso":
+            labels = pc.binary_join_element_wise(pc.utf8_slice_codeunits(iso, 0, 10), clock, "T")
+        else:
+            day = pc.binary_join_element_wise(
+                *(pc.utf8_slice_codeunits(iso, *each) for each in ((8, 10), (5, 7), (0, 4))), "."
+            )
+            clock = pc.binary_join_element_wise(clock, ":00" if unit == "hour" else "", "")
+            labels = pc.binary_join_element_wise(day, clock, "-")
+        spelled: list[str] = labels.to_pylist()
+        return spelled
 
     def _slow_columns(self, known: pa.Array, column: str) -> list[Sequence[str]]:
         """Label each moment by itself."""
@@ -235,6 +269,9 @@ _MANY = 1_000
 _EPOCH = datetime(1970, 1, 1)
 _LENGTHS = {"second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6, "day": 86_400 * 10**6}
 """Microseconds of the units that are shorter than a day, and of a day, of which all longer ones are made."""
+
+_CLOCKS = {"second": 19, "minute": 16, "hour": 13}
+"""Characters of ISO 8601 that name a unit which is shorter than a day."""
 
 _FIRST = (datetime.min - _EPOCH) // timedelta(microseconds=1)
 _LAST = (datetime.max - _EPOCH) // timedelta(microseconds=1)
@@ -371,3 +408,7 @@ def _moment(day: datetime | date) -> datetime:
     if isinstance(day, datetime):
         return day.replace(tzinfo=None)
     return datetime(day.year, day.month, day.day)
+
+
+def _tick(day: datetime | date) -> int:
+    return (_moment(day) - _EPOCH) // timedelta(microseconds=1)

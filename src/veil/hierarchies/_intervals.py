@@ -8,7 +8,7 @@ the *coding* bound; values beyond are coded `<bound` or `>=bound`; values beyond
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
@@ -20,9 +20,9 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from veil.base.declare import declared
 from veil.errors import HierarchyError
-from veil.hierarchies._axis import Axis, Point, Step, length, place, positions
+from veil.hierarchies._axis import Axis, Point, Step, length, place
 from veil.hierarchies._builders import Builder, Shown, named_ends
-from veil.hierarchies._common import finish, present
+from veil.hierarchies._common import finish_sorted, present
 from veil.hierarchies._labels import (
     Group,
     GroupLevel,
@@ -33,9 +33,9 @@ from veil.hierarchies._labels import (
     make_label,
     unique_labels,
 )
-from veil.hierarchies._partition import SAFE, Level, Line, Range, Segment, Side
+from veil.hierarchies._partition import Level, Line, Range, Segment, Side
+from veil.hierarchies._places import places
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
-from veil.tables.text import canonical_text
 
 _MILLISECONDS = 86_400_000  # in a day
 _SHOWN = 5
@@ -153,40 +153,46 @@ class Intervals(Builder):
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Place the values on the line, cut it level by level, and label the pieces."""
         known = present(values, column)
-        axis, numerators, denominator = positions(known, column)
-        texts, numerators = _sort_values(canonical_text(known), numerators)
+        placed = places(known, column)
+        axis = placed.axis
         levels, bounds = self._levels(axis, column), self._range(lambda point: axis.point(point, column))
-        line = Line(numerators, denominator, levels, bounds)
-        _check_limits(line, bounds, texts, axis, column)
+        line = Line(placed.floors, levels, bounds)
+        _check_limits(line, bounds, placed.sorted.texts, axis, column)
 
-        columns: list[Sequence[str]] = [texts]
+        coded: list[tuple[npt.NDArray[np.intp], Sequence[str]]] = []
         lengths: list[list[Fraction]] = []
-        before = np.arange(len(texts))
         for number, level in enumerate(levels, start=1):
             codes, pieces = line.cut(level)
-            _check_nested(before, codes, columns[-1], number, column)
-            labels = unique_labels(self._label(piece, axis, column) for piece in pieces)
-            columns.append([labels[code] for code in codes])
+            if coded:
+                _check_nested(coded[-1], codes, number, column)
+            coded.append((codes, unique_labels(self._label(piece, axis, column) for piece in pieces)))
             lengths.append([(piece.upper or Fraction(0)) - (piece.lower or Fraction(0)) for piece in pieces])
-            before = codes
             rooted = len(pieces) + bool(values.null_count) == 1
             if self.listed and rooted:
                 break
         names = [column, *(f"width {width}" for width in self.widths)]
-        names += [f"level {level}" for level in range(len(names), len(columns))]
+        names += [f"level {level}" for level in range(len(names), len(coded) + 1)]
         if self.widths or not rooted:
-            columns.append([ROOT] * len(texts))
+            coded.append((np.zeros(len(coded[-1][0]), np.intp), [ROOT]))
             names.append("all")
-        if self.shares == "rows" or bounds.span is None:
-            return finish(columns, values, column, names=names)
-        span = bounds.span
-        # The shares of single values need a unit; times are measured in milliseconds, as in ARX.
-        size = span if axis.kind == "number" else span * _MILLISECONDS
-        parts = [[1 / size] * len(texts), *([each / span for each in level] for level in lengths)]
-        if len(parts) < len(columns):
-            parts.append([Fraction(1)])
-        shares = [np.array(part, dtype=np.float64) for part in parts]
-        return finish(columns, values, column, names=names, shares=shares, domain_size=float(size))
+        shares, size = None, None
+        if self.shares == "range" and bounds.span is not None:
+            # The shares of single values need a unit; times are measured in milliseconds, as in ARX.
+            size = bounds.span if axis.kind == "number" else bounds.span * _MILLISECONDS
+            parts = [[1 / size] * len(known), *([each / bounds.span for each in level] for level in lengths)]
+            if len(parts) <= len(coded):
+                parts.append([Fraction(1)])
+            shares = [np.array(part, dtype=np.float64) for part in parts]
+        return finish_sorted(
+            placed.sorted,
+            line.group,
+            coded,
+            values,
+            column,
+            names=names,
+            shares=shares,
+            domain_size=None if size is None else float(size),
+        )
 
     def _levels(self, axis: Axis, column: str) -> list[Level]:
         if self.widths:
@@ -274,23 +280,11 @@ def intervals(
     return Intervals(**given)
 
 
-def _sort_values(texts: Iterable[str | None], numerators: Sequence[int]) -> tuple[list[str], list[int]]:
-    texts = list(texts)
-    if numerators and -SAFE < min(numerators) <= max(numerators) < SAFE:
-        places = np.array(numerators, np.int64)
-        order = np.argsort(places)
-        ordered = places[order]
-        if (ordered[1:] != ordered[:-1]).all():  # otherwise texts decide
-            return [texts[at] or "" for at in order.tolist()], ordered.tolist()
-    pairs = sorted((number, text or "") for number, text in zip(numerators, texts, strict=True))
-    return [text for _, text in pairs], [number for number, _ in pairs]
-
-
-def _check_limits(line: Line, bounds: Range, texts: Sequence[str], axis: Axis, column: str) -> None:
+def _check_limits(line: Line, bounds: Range, texts: pa.Array, axis: Axis, column: str) -> None:
     outside = line.outside()
     if not len(outside):
         return
-    named = ", ".join(repr(texts[at]) for at in outside[:_SHOWN])
+    named = ", ".join(repr(texts[int(at)].as_py()) for at in outside[:_SHOWN])
     rest = f" and {len(outside) - _SHOWN} more" if len(outside) > _SHOWN else ""
     low, high = (
         axis.show(side.limit) if side.limit is not None else "…" for side in (bounds.lower, bounds.upper)
@@ -303,12 +297,13 @@ def _check_limits(line: Line, bounds: Range, texts: Sequence[str], axis: Axis, c
 
 
 def _check_nested(
-    below: npt.NDArray[np.intp], above: npt.NDArray[np.intp], labels: Sequence[str], level: int, column: str
+    below: tuple[npt.NDArray[np.intp], Sequence[str]], above: npt.NDArray[np.intp], level: int, column: str
 ) -> None:
-    torn = np.flatnonzero((np.diff(above) != 0) & (np.diff(below) == 0))
+    codes, labels = below
+    torn = np.flatnonzero((np.diff(above) != 0) & (np.diff(codes) == 0))
     if len(torn):
         raise HierarchyError(
             f"the groups on level {level} of the intervals of column {column!r} tear the interval "
-            f"{labels[torn[0]]!r} of level {level - 1} apart. The intervals below repeat: let the sizes of "
+            f"{labels[codes[torn[0]]]!r} of level {level - 1} apart. The intervals below repeat: let the sizes of "
             "the groups add up to a multiple of their number, or list intervals for the whole range"
         )

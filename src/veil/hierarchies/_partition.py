@@ -7,7 +7,7 @@ brought to one common denominator before anything is compared.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -15,12 +15,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from veil.hierarchies._common import runs
 from veil.hierarchies._labels import Group, Label
-
-Integers = npt.NDArray[Any]
-"""64-bit integers, or Python's where those are too short."""
-
-SAFE = 2**60  # twice this still fits into 64 bits
+from veil.hierarchies._places import SAFE, Integers
 
 
 @dataclass(frozen=True)
@@ -119,28 +116,34 @@ class Segment:
 class Line:
     """Sorted positions, ready to be cut level by level."""
 
-    def __init__(
-        self, numerators: Iterable[int], denominator: int, levels: Sequence[Level], bounds: Range
-    ) -> None:
+    def __init__(self, floors: Callable[[int], Integers], levels: Sequence[Level], bounds: Range) -> None:
+        """Cut what `floors` tells: the whole numbers below all places, times a number that makes all ends whole.
+
+        A place is before an end if the whole number below it is. Values with the same one make a `group`, by which all
+        that follows is told.
+        """
         marks = [*bounds, *(cut for level in levels for cut in level.cuts)]
-        self._scale = math.lcm(denominator, *(mark.denominator for mark in marks))
+        self._scale = math.lcm(*(mark.denominator for mark in marks))
         self._bounds = bounds
-        places = [each * (self._scale // denominator) for each in numerators]
-        largest = max(map(abs, [*places, *(self._whole(mark) for mark in marks)]), default=0)
+        places = floors(self._scale)
+        first, self.group = runs(places)
+        places = places[first]
+        ends = [int(places[0]), int(places[-1])] if len(places) else []
+        largest = max(map(abs, [*ends, *(self._whole(mark) for mark in marks)]), default=0)
         self._dtype: type = np.int64 if largest < SAFE else object
-        self._places: Integers = np.array(places, dtype=self._dtype)
+        self._places: Integers = places.astype(self._dtype, copy=False)
 
     def outside(self) -> npt.NDArray[np.intp]:
-        """The values beyond the limits."""
+        """The values, not groups, beyond the limits."""
         wrong = np.zeros(len(self._places), dtype=bool)
         if self._bounds.lower.limit is not None:
             wrong |= (self._places < self._whole(self._bounds.lower.limit)).astype(bool)
         if self._bounds.upper.limit is not None:
             wrong |= (self._places >= self._whole(self._bounds.upper.limit)).astype(bool)
-        return np.flatnonzero(wrong)
+        return np.flatnonzero(wrong[self.group])
 
     def cut(self, level: Level) -> tuple[npt.NDArray[np.intp], list[Segment]]:
-        """Which piece each value falls into, and the pieces, in ascending order."""
+        """Which piece each group falls into, and the pieces, in ascending order."""
         low, high = self._bounds.lower, self._bounds.upper
         x = self._places
         index, start, end = self._locate(x, level)

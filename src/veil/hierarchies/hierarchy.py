@@ -25,13 +25,14 @@ from veil.hierarchies._compile import (
     empty,
     encode_labels,
     first_rows,
+    number_labels,
     parents,
     texts,
     to_columns,
 )
 from veil.hierarchies._coverage import complain_uncovered
 from veil.tables import read
-from veil.tables.text import canonical_text
+from veil.tables.text import canonical_array, canonical_text
 
 Codes = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.int64]
@@ -42,6 +43,9 @@ Naming = Callable[[int, Mapping[int, list[str]]], Mapping[int, str]]
 """Makes the labels of a level anew, given its number and some values of each label, by its code."""
 
 MISSING_WORD = "NULL"  # stands for the missing value in tables and files, in any letter case
+Level = tuple[npt.NDArray[np.integer[Any]], Sequence[str]]
+"""The number of the label of each value, or group of values, and the labels that have these numbers."""
+
 _MANY = 10_000
 """Values from which on Arrow looks them up faster than a dictionary does."""
 
@@ -72,6 +76,8 @@ class Hierarchy:
         How many rows of the table list each domain value: 1, unless the table repeats itself.
     naming:
         Makes labels of fewer values, where labels were made of the values of the data; see `named_by`.
+    made_of:
+        The values of the column that it was made for, and the code of each, so that nobody has to look them up again.
 
     By default a share is the number of table rows below a label divided by the number of table rows, so a
     table and the builder that made it agree. Builders can be asked for other shares, which then travel with
@@ -93,6 +99,7 @@ class Hierarchy:
     level_names: tuple[str, ...]
     listed: Counts = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     naming: Naming | None = None
+    made_of: tuple[pa.Array, Codes] | None = None
 
     def __post_init__(self) -> None:
         if not len(self.listed):
@@ -169,6 +176,41 @@ class Hierarchy:
             for below, above, names in zip(leaf_codes, leaf_codes[1:], labels, strict=False)
         )
         return _assemble(tuple(labels), maps, listed, shares, domain_size, level_names)
+
+    @staticmethod
+    def from_groups(
+        values: pa.Array,
+        group: npt.NDArray[np.integer[Any]],
+        levels: Sequence[Level],
+        *,
+        shares: Sequence[npt.ArrayLike] | None = None,
+        domain_size: float | None = None,
+        level_names: Sequence[str] | None = None,
+    ) -> Hierarchy:
+        """Compile the texts of many values, no two of them equal, given the group that each belongs to.
+
+        Groups are numbered by first appearance. A level is a number for each group, and the labels that have these
+        numbers. That the levels make a tree is checked as of a table.
+
+        >>> ages = pa.array(["21", "23", "35"])
+        >>> Hierarchy.from_groups(ages, np.array([0, 0, 1]), [(np.array([0, 1]), ["20-29", "30-39"])]).to_rows()
+        [('21', '20-29'), ('23', '20-29'), ('35', '30-39')]
+        """
+        first = first_rows(group.astype(np.int32, copy=False), int(group.max()) + 1)
+        numbered = [number_labels(codes, labels) for codes, labels in levels]
+        codes = [np.arange(first.size, dtype=np.int32), *(each[0] for each in numbered)]
+        labels = [tuple(values.take(pa.array(first)).to_pylist()), *(each[1] for each in numbered)]
+        for level in range(1, len(codes) - 1):
+            check_tree(level, codes, labels, "hierarchy", (first + 1).tolist())
+        maps = [
+            parents(below, above, len(names))
+            for below, above, names in zip(codes, codes[1:], labels, strict=False)
+        ]
+        if maps:
+            maps[0] = maps[0][group]
+        labels[0] = tuple(values.to_pylist())
+        listed = np.ones(len(values), np.int64)
+        return _assemble(tuple(labels), tuple(maps), listed, shares, domain_size, level_names)
 
     @staticmethod
     def from_frame(frame: Any, *, source: str = "hierarchy") -> Hierarchy:
@@ -259,16 +301,23 @@ class Hierarchy:
         >>> Hierarchy.from_rows([["1", "*"], ["2", "*"]]).encode(pa.array([2, 1]), "ward").tolist()
         [1, 0]
         """
-        texts = canonical_text(values)
-        if len(texts) < _MANY:
-            code_of = self._code_of
-            codes = np.array([code_of.get(text, -1) for text in texts], dtype=np.int32)
-        else:
-            found = pc.index_in(pa.array(texts, pa.string()), value_set=pa.array(self.labels[0], pa.string()))
-            codes = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+        if self.made_of is not None and values is self.made_of[0]:
+            return self.made_of[1]
+        codes = self.look_up(values)
         if (codes < 0).any():
-            uncovered = [text for text, code in zip(texts, codes.tolist(), strict=True) if code < 0]
-            complain_uncovered(column, uncovered, len(texts), self.labels[0])
+            uncovered = canonical_text(values.filter(pa.array(codes < 0)))
+            complain_uncovered(column, uncovered, len(values), self.labels[0])
+        return codes
+
+    def look_up(self, values: pa.Array) -> Codes:
+        """The level-0 code of each distinct value by its text; -1 for what is not in the domain."""
+        if len(values) < _MANY:
+            code_of = self._code_of
+            return np.array([code_of.get(text, -1) for text in canonical_text(values)], dtype=np.int32)
+        found = pc.index_in(
+            canonical_array(values).cast(pa.string()), value_set=pa.array(self.labels[0], pa.string())
+        )
+        codes: Codes = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
         return codes
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
@@ -318,7 +367,7 @@ class Hierarchy:
         >>> Hierarchy.from_rows([["f", "*"], ["m", "*"]]).with_missing().to_rows()
         [('f', '*'), ('m', '*'), (None, '*')]
         """
-        if None in self._code_of:
+        if None in self.labels[0]:
             return self
         has_root = self.height > 0 and len(self.labels[-1]) == 1
         labels, maps, shares = [(*self.labels[0], None)], list(self.maps), list(self.shares)
@@ -376,14 +425,12 @@ def _assemble(
     level_names: Sequence[str] | None,
 ) -> Hierarchy:
     """Count rows, fill in the default shares, and freeze everything."""
-    below: Codes = np.arange(len(labels[0]), dtype=np.int32)
-    rows: list[Counts] = []
-    counted: list[Shares] = []
-    for level, names in enumerate(labels):
-        if level:
-            below = maps[level - 1][below]
-        rows.append(_frozen(np.bincount(below, minlength=len(names)).astype(np.int64)))
-        counted.append(np.bincount(below, weights=listed, minlength=len(names)) / float(listed.sum()))
+    rows: list[Counts] = [np.ones(len(labels[0]), np.int64)]
+    lines: list[Shares] = [listed.astype(np.float64)]  # of the table: whole numbers, and so exact
+    for map_, names in zip(maps, labels[1:], strict=True):
+        rows.append(np.bincount(map_, weights=rows[-1], minlength=len(names)).astype(np.int64))
+        lines.append(np.bincount(map_, weights=lines[-1], minlength=len(names)).astype(np.float64))
+    counted = [each / float(listed.sum()) for each in lines]
     chosen = counted if shares is None else [np.asarray(each, dtype=np.float64) for each in shares]
     if [len(each) for each in chosen] != [len(names) for names in labels]:
         raise HierarchyError("`shares` should have one entry for each label of each level")
@@ -394,7 +441,7 @@ def _assemble(
     return Hierarchy(
         labels=labels,
         maps=tuple(_frozen(map_) for map_ in maps),
-        rows=tuple(rows),
+        rows=tuple(map(_frozen, rows)),
         shares=tuple(_frozen(each) for each in chosen),
         domain_size=float(listed.sum()) if domain_size is None else float(domain_size),
         level_names=tuple(level_names),

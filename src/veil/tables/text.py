@@ -6,8 +6,8 @@ why the zero after the point of a decimal stays, and why the rare float ``-0.0``
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +15,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.errors import InputError, PlanError
-
-# What Arrow renders beyond whole seconds, in groups of three digits that may all be zero.
-_ZERO_GROUPS = re.compile(r"\.?(?:000)+$")
-_OFFSET = re.compile(r"([+-]\d\d)(\d\d)$")
 
 
 def sorted_places(
@@ -60,19 +56,40 @@ def canonical_text(array: pa.Array | pa.ChunkedArray, *, column: str | None = No
     >>> canonical_text(pa.array([4.0, 4.5]))
     ['4', '4.5']
     """
+    texts: list[str | None] = canonical_array(array, column=column).to_pylist()
+    return texts
+
+
+def canonical_array(
+    array: pa.Array | pa.ChunkedArray, *, column: str | None = None
+) -> pa.Array | pa.ChunkedArray:
+    """Do as `canonical_text`, for many values: the texts stay in Arrow's memory, in as many pieces as the values."""
+    if isinstance(array, pa.ChunkedArray):
+        return pa.chunked_array(
+            [_spelled(chunk, column) for chunk in array.chunks] or [_spelled(pa.nulls(0, array.type), column)]
+        )
+    return _spelled(array, column)
+
+
+def _spelled(array: pa.Array, column: str | None) -> pa.Array:
     kind = array.type
     if pa.types.is_dictionary(kind):
-        return _dictionary_text(array, column)
-    if pa.types.is_null(kind):
-        return [None] * len(array)
-    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_date(kind):
-        return _to_list(array.cast(pa.string()))
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return _to_list(array)
+        return _spelled(array.dictionary, column).take(array.indices)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return array
+    if (
+        pa.types.is_null(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_integer(kind)
+        or pa.types.is_date(kind)
+        or pa.types.is_string_view(kind)
+    ):
+        return array.cast(pa.string())
     if pa.types.is_floating(kind):
         return _float_text(array)
     if pa.types.is_decimal(kind):
-        return [None if value is None else format(value, "f") for value in array.to_pylist()]
+        spelled = array.cast(pa.string())
+        return _one_by_one(array, spelled, pc.match_substring(spelled, "E"), lambda value: format(value, "f"))
     if pa.types.is_timestamp(kind):
         return _timestamp_text(array)
     where = f"column {column!r}" if column is not None else "a column"
@@ -82,53 +99,47 @@ def canonical_text(array: pa.Array | pa.ChunkedArray, *, column: str | None = No
     )
 
 
-def _to_list(array: pa.Array | pa.ChunkedArray) -> list[str | None]:
-    values: list[str | None] = array.to_pylist()
-    return values
+def _one_by_one(array: pa.Array, spelled: pa.Array, which: pa.Array, spell: Callable[[Any], str]) -> pa.Array:
+    """Return texts of which some are spelled by Python."""
+    which = pc.fill_null(which, False)
+    if not pc.any(which, min_count=0).as_py():
+        return spelled
+    own = pa.array([spell(value) for value in array.filter(which).to_pylist()], pa.string())
+    return pc.replace_with_mask(spelled, which, own)
 
 
-def _dictionary_text(array: pa.Array | pa.ChunkedArray, column: str | None) -> list[str | None]:
-    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
-    texts: list[str | None] = []
-    for chunk in chunks:
-        spelled = canonical_text(chunk.dictionary, column=column)
-        texts += [None if index is None else spelled[index] for index in chunk.indices.to_pylist()]
-    return texts
-
-
-def _float_text(array: pa.Array | pa.ChunkedArray) -> list[str | None]:
+def _float_text(array: pa.Array) -> pa.Array:
     if array.type != pa.float64():
         # The shortest spelling at the column's own precision (0.1, not 0.10000000149011612).
         array = array.cast(pa.string()).cast(pa.float64())
-    if _is_plain(array):
-        # Where Arrow and Python write the same digits, the one without a loop over values.
-        return _to_list(pc.replace_substring_regex(array.cast(pa.string()), r"\.0$", ""))
-    return [None if value is None else repr(value).removesuffix(".0") for value in array.to_pylist()]
+    spelled = array.cast(pa.string())
+    if pc.any(pc.ends_with(spelled, ".0"), min_count=0).as_py():
+        spelled = pc.replace_substring_regex(spelled, r"\.0$", "")
+    # Where Arrow and Python write the same digits, the one without a loop over values.
+    return _one_by_one(array, spelled, _is_odd(array), lambda value: repr(value).removesuffix(".0"))
 
 
-def _is_plain(array: pa.Array | pa.ChunkedArray) -> bool:
-    """Whether all numbers are zero, or of a size that nobody writes with an exponent."""
-    values = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    numbers = pc.drop_null(values).to_numpy(zero_copy_only=False)
+def _is_odd(array: pa.Array) -> pa.Array:
+    """Whether numbers are neither zero nor of a size that nobody writes with an exponent."""
+    numbers = array.to_numpy(zero_copy_only=False)
     sizes = np.abs(numbers)
-    return bool(np.all(((sizes >= 1e-3) & (sizes < 1e9)) | ((sizes == 0) & ~np.signbit(numbers))))
+    plain = ((sizes >= 1e-3) & (sizes < 1e9)) | ((sizes == 0) & ~np.signbit(numbers))
+    return pc.and_(pa.array(~plain), pc.is_valid(array))
 
 
-def _timestamp_text(array: pa.Array | pa.ChunkedArray) -> list[str | None]:
-    zone = array.type.tz
-    if zone is None:
-        spelled = pc.replace_substring(pc.cast(array, pa.string()), " ", "T", max_replacements=1)
-        return _to_list(pc.replace_substring_regex(spelled, r"\.?(?:000)+$", ""))
-    texts: list[str | None] = []
-    for text in pc.cast(array, pa.string()).to_pylist():
-        if text is None:
-            texts.append(None)
-            continue
-        bare = text.removesuffix("Z")
-        found = _OFFSET.search(bare)
-        offset = f"{found[1]}:{found[2]}" if found else "+00:00"
-        text = bare[: found.start()] if found else bare
-        if "." in text:
-            text = _ZERO_GROUPS.sub("", text)
-        texts.append(text.replace(" ", "T", 1) + offset)
-    return texts
+def _timestamp_text(array: pa.Array) -> pa.Array:
+    unit, zone = array.type.unit, array.type.tz
+    whole = array.cast(pa.timestamp("s", zone), safe=False)
+    if unit != "s" and whole.cast(array.type).equals(array):
+        array, unit = whole, "s"  # which needs no search for zeros
+    spelled, offset = pc.cast(array, pa.string()), None
+    if zone is not None:
+        spelled = pc.replace_substring_regex(spelled, "Z$", "+0000")
+        hours, minutes = (pc.utf8_slice_codeunits(spelled, *each) for each in ((-5, -2), (-2, None)))
+        offset = pc.binary_join_element_wise(hours, minutes, ":")
+        spelled = pc.utf8_slice_codeunits(spelled, 0, -5)
+    spelled = pc.replace_substring(spelled, " ", "T", max_replacements=1)
+    if unit != "s":
+        # What Arrow renders beyond whole seconds comes in groups of three digits, that may all be zero.
+        spelled = pc.replace_substring_regex(spelled, r"\.?(?:000)+$", "")
+    return spelled if offset is None else pc.binary_join_element_wise(spelled, offset, "")

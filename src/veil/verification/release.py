@@ -21,12 +21,9 @@ from veil.published.finding import Finding, Verification
 from veil.published.people import People
 from veil.published.table import Published
 from veil.tables.columns import Encoded, encode_values, is_text
-from veil.tables.text import canonical_text
+from veil.tables.text import canonical_array
 from veil.verification.aggregates import verify_aggregates
 from veil.verification.items import verify_items
-
-_FEW = 1 << 22
-"""Combinations that are counted in an array with room for all of them."""
 
 
 def verify_models(published: Published, models: Sequence[PrivacyModel]) -> list[Finding]:
@@ -371,11 +368,17 @@ class _Column:
         self.published, self.name = published, name
         self.level, self.height = level, hierarchy.height
         values, self.codes = before
-        # What the hierarchy's own table says; a value that it does not list has no business in the release.
-        label = {row[0]: row[level] for row in hierarchy.to_rows()}
-        self.expected = [label.get(text, _NOWHERE) for text in canonical_text(values)]
         self.released, self.released_codes = published.encode(name)
         self.blank = published.marker if is_text(self.released.type) else None
+        # What the hierarchy's own table says; a value that it does not list has no business in the release.
+        row, labels = _rows_of(values, hierarchy), pa.array(hierarchy.labels[level], pa.string())
+        label = hierarchy.label_map(level)[row].astype(np.int64)
+        if level > 0:  # two labels that read the same are one to whoever reads them
+            label = _first_places(labels, labels)[label]
+        self.expected = np.where(row < 0, -1, label)
+        self.texts = canonical_array(self.released).cast(pa.string())
+        found = _first_places(self.texts, labels)
+        self.found = np.where(found < 0, -2, found)
 
     def verify(self, plan: Plan, hidden: NDArray[np.bool_]) -> list[Finding]:
         """Check the level and every cell."""
@@ -391,30 +394,24 @@ class _Column:
         return findings
 
     def _wrong_cells(self, hidden: NDArray[np.bool_]) -> int:
-        texts = canonical_text(self.released)
-        width = max(1, len(texts))
-        pairs = self.codes.astype(np.int64)
-        pairs *= width
-        pairs += self.released_codes
-        pairs *= 2
-        pairs += hidden
-        room = 2 * width * len(self.expected)
-        if room <= _FEW:
-            counts = np.bincount(pairs, minlength=room)
-            found = np.flatnonzero(counts)
-            counts = counts[found]
-        else:
-            found, counts = np.unique(pairs, return_counts=True)
-        wrong = 0
-        for pair, count in zip(found.tolist(), counts.tolist(), strict=True):
-            cells, is_hidden = divmod(pair, 2)
-            old, new = divmod(cells, width)
-            wrong += count if texts[new] != (self.blank if is_hidden else self.expected[old]) else 0
-        return wrong
+        shown = pc.is_valid(self.texts)
+        if self.blank is not None:
+            shown = pc.fill_null(pc.not_equal(self.texts, self.blank), True)
+        wrong = self.found[self.released_codes] != self.expected[self.codes]
+        wrong[hidden] = np.asarray(shown)[self.released_codes[hidden]]
+        return int(np.count_nonzero(wrong))
 
 
-_NOWHERE = object()
-"""Equal to no text."""
+def _rows_of(values: pa.Array, hierarchy: Hierarchy) -> NDArray[np.int64]:
+    """Return the row of a hierarchy's own table that lists the text of each value; -1 if none does."""
+    return _first_places(
+        canonical_array(values).cast(pa.string()), pa.array(hierarchy.labels[0], pa.string())
+    )
+
+
+def _first_places(texts: pa.Array, listed: pa.Array) -> NDArray[np.int64]:
+    """Return where each text is listed first; -1 if it is not. A missing one is a text like others."""
+    return np.asarray(pc.index_in(texts, value_set=listed).fill_null(-1)).astype(np.int64)
 
 
 def _population(
@@ -430,10 +427,13 @@ def _generalize_columns(
 ) -> dict[str, pa.Array]:
     columns = {}
     for name, hierarchy in hierarchies.items():
-        label = {row[0]: row[levels[name]] for row in hierarchy.to_rows()}
         values, codes = encode_values(table[name])
-        texts = [label.get(text, text) for text in canonical_text(values)]
-        columns[name] = pa.array(texts, pa.string()).take(pa.array(codes))
+        row, level = _rows_of(values, hierarchy), levels[name]
+        labels = pa.array(hierarchy.labels[level], pa.string()).take(
+            pa.array(hierarchy.label_map(level)[row])
+        )
+        texts = pc.if_else(pa.array(row >= 0), labels, canonical_array(values).cast(pa.string()))
+        columns[name] = texts.take(pa.array(codes))
     return columns
 
 

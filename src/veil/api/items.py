@@ -1,0 +1,25 @@
+"""Sets of items in a plan, which few plans have: what knows them is imported for those only, as it takes a while."""
+
+from __future__ import annotations
+
+from veil.outcome.outcome import Outcome
+from veil.plan.plan import Plan
+from veil.tables.source import Source
+
+
+def gathered(source: Source, plan: Plan) -> Source:
+    """Return a source in which everybody has one row, for a plan that generalizes items of people."""
+    if not plan.items:
+        return source
+    from veil.masking.items.gathering import gathered
+
+    return gathered(source, plan)
+
+
+def with_items(outcome: Outcome) -> Outcome:
+    """Return an outcome whose sets are generalized as its plan asks; an outcome without such is returned as it is."""
+    if outcome.plan is None or not outcome.plan.items:
+        return outcome
+    from veil.masking.items.in_plan import with_items
+
+    return with_items(outcome)

@@ -119,7 +119,8 @@ def not_a_number_with_a_payload(frame: Any) -> Any:
 
 def part_of_a_larger_array(frame: Any) -> Any:
     cells = np.append(frame["income"].to_numpy(), 7777.125)
-    return frame.drop(columns="income").assign(income=pd.Series(cells[:ROWS], copy=False))[[*frame.columns]]
+    # `assign` of pandas 2 copies what it gets.
+    return pd.DataFrame({**frame, "income": pd.Series(cells[:ROWS], copy=False)}, copy=False)
 
 
 def part_of_a_larger_column(frame: Any) -> Any:

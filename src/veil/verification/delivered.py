@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from veil.errors import VerificationError
 from veil.tables.columns import is_text
+from veil.tables.forms import widened
 from veil.verification.memory import hidden_in
 
 _PLAIN = (str, int, float, bool, bytes, Decimal, dt.date, dt.datetime, dt.time, dt.timedelta, list, dict)
@@ -120,6 +121,7 @@ def _have_same_bits(found: pa.ChunkedArray, verified: pa.ChunkedArray) -> bool:
 
 def _nan_is_null(found: pa.ChunkedArray, verified: pa.ChunkedArray) -> bool:
     """Whether two columns are equal where not-a-number is missing, as in pandas."""
+    found, verified = widened(found), widened(verified)
     blank = pa.scalar(None, found.type)
     one, other = (pc.if_else(pc.is_nan(each), blank, each) for each in (found, verified))
     return bool(one.equals(other))
@@ -160,7 +162,8 @@ def _in_arrow(frame: Any, verified: pa.Table) -> Iterator[str]:
 def _in_arrow_column(
     column: pa.ChunkedArray, cells: pa.ChunkedArray | None
 ) -> Iterator[str | pa.ChunkedArray]:
-    if column.num_chunks > 1 and column.nbytes < _LARGEST:
+    # `nbytes` fails for views before pyarrow 25, and ends the process in 24.
+    if column.num_chunks > 1 and column.get_total_buffer_size() < _LARGEST:
         yield "pieces, as the input may have had them"
     if (hidden := hidden_in(column, cells)) is not None:
         yield hidden

@@ -205,6 +205,14 @@ def test_a_fault_in_pandas_is_caught(fault: str, monkeypatch: pytest.MonkeyPatch
     refused(monkeypatch, kind, plant, channel)
 
 
+def test_a_part_of_a_larger_array_that_two_columns_share_is_caught() -> None:
+    part = pd.Series(np.arange(2.0 * ROWS)[:ROWS], copy=False)
+    verified = pa.table({"a": np.arange(1.0 * ROWS), "b": np.arange(1.0 * ROWS)})
+    check_frame(pd.DataFrame({"a": part.copy(), "b": part.copy()}, copy=False), verified)
+    with pytest.raises(VerificationError, match="memory of other rows"):
+        check_frame(pd.DataFrame({"a": part, "b": part}, copy=False), verified)
+
+
 # --- polars ---------------------------------------------------------------------------------------
 
 

@@ -226,9 +226,7 @@ def _in_pandas(frame: Any, verified: pa.Table) -> Iterator[str]:
     yield from _names([str(label) for label in labels], verified)
     if len(labels) == verified.num_columns:
         columns = [column for _, column in frame.items()]  # by place, as names may be there twice
-        arrays = [part for column in columns for part in _numpy_of(column.array)]
-        memory = sum({id(base): base.nbytes for base in map(_base, arrays)}.values())
-        if memory > sum(each.nbytes for each in arrays):
+        if _are_parts([part for column in columns for part in _numpy_of(column.array)]):
             yield "the memory of other rows"
         yield from _columns(verified, lambda number: _in_pandas_column(columns[number]))
 
@@ -295,6 +293,15 @@ def _numpy_of(array: Any) -> list[Any]:
     """Return the arrays of numpy that an array of pandas is made of."""
     parts = (getattr(array, name, None) for name in ("_ndarray", "_data", "_mask"))
     return [part for part in parts if isinstance(part, np.ndarray)]
+
+
+def _are_parts(arrays: list[Any]) -> bool:
+    """Whether the memory that arrays look at holds more than they show; what two of them show counts once."""
+    bases = {id(base): base for base in map(_base, arrays)}
+    shown: dict[int, dict[int, int]] = {each: {} for each in bases}
+    for part in arrays:
+        shown[id(_base(part))][part.__array_interface__["data"][0]] = part.nbytes
+    return any(base.nbytes > sum(shown[each].values()) for each, base in bases.items())
 
 
 def _base(part: Any) -> Any:

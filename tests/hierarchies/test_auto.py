@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -24,6 +25,7 @@ def by_form(form):
         (list(range(17, 91)), h.intervals(5, 10, 20, 40)),
         ([0, 1, 2, 3, 4, 5], h.intervals(2, 4)),
         ([x / 8 for x in range(9)], h.intervals(0.05, 0.1, 0.2, 0.4, 0.8)),
+        (np.arange(9, dtype=np.float16) / 8, h.intervals(0.05, 0.1, 0.2, 0.4, 0.8)),
         ([1.5, 30000.0, 100.0, 777.0, 5.0, 6.0], h.intervals(2000, 4000, 8000, 16000)),
         ([date(2020, 1, day) for day in range(1, 9)], h.dates("month", "year", "decade", root=True)),
         ([datetime(2020, 1, 1)], h.dates("day", "month", "year", "decade", root=True)),

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veil.errors import InputError
-from veil.tables.arrow import used_categories
+from veil.tables.arrow import dictionary_encoded, used_categories
+from veil.tables.columns import ranks
 from veil.tables.forms import as_type, copied, one_form
 
 HIDDEN = 0x7766554433221100
@@ -123,3 +124,13 @@ def test_categories_do_not_tell_which_rows_came_first(values: list[Any], random:
     used = [each for each in listed if each in values]
     if values:
         assert found.chunk(0).dictionary.to_pylist() == (used if ordered else sorted(used))
+
+
+def test_short_floats_are_encoded_and_ranked_as_long_ones_are():
+    """Arrow encodes none before version 26, and sorts none at all."""
+    cells = [np.float16(2.5), None, np.float16(-7), np.float16("inf"), np.float16(2.5)]
+    short = pa.chunked_array([pa.array(cells[:3], pa.float16()), pa.array(cells[3:], pa.float16())])
+    values, codes = dictionary_encoded(short)
+    assert (values.type, values.to_pylist(), codes.tolist()) == (short.type, cells[:4], [0, 1, 2, 3, 0])
+    places, missing = ranks(short)
+    assert (places.tolist(), missing.tolist()) == ([1, 3, 0, 2, 1], [False, True, False, False, False])

@@ -119,7 +119,8 @@ def not_a_number_with_a_payload(frame: Any) -> Any:
 
 def part_of_a_larger_array(frame: Any) -> Any:
     cells = np.append(frame["income"].to_numpy(), 7777.125)
-    return frame.drop(columns="income").assign(income=pd.Series(cells[:ROWS], copy=False))[[*frame.columns]]
+    # `assign` of pandas 2 copies what it gets.
+    return pd.DataFrame({**frame, "income": pd.Series(cells[:ROWS], copy=False)}, copy=False)
 
 
 def part_of_a_larger_column(frame: Any) -> Any:
@@ -202,6 +203,14 @@ IN_PANDAS: dict[str, tuple[str, Callable[[Any], Any], str]] = {
 def test_a_fault_in_pandas_is_caught(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kind, plant, channel = IN_PANDAS[fault]
     refused(monkeypatch, kind, plant, channel)
+
+
+def test_a_part_of_a_larger_array_that_two_columns_share_is_caught() -> None:
+    part = pd.Series(np.arange(2.0 * ROWS)[:ROWS], copy=False)
+    verified = pa.table({"a": np.arange(1.0 * ROWS), "b": np.arange(1.0 * ROWS)})
+    check_frame(pd.DataFrame({"a": part.copy(), "b": part.copy()}, copy=False), verified)
+    with pytest.raises(VerificationError, match="memory of other rows"):
+        check_frame(pd.DataFrame({"a": part, "b": part}, copy=False), verified)
 
 
 # --- polars ---------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from veil.hierarchies._priority import Priority
 from veil.hierarchies._redaction import Redaction
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.tables.columns import is_text
+from veil.tables.forms import widened
 from veil.tables.text import canonical_text
 
 Proposal = Suppression | Intervals | Dates | Redaction | Priority
@@ -125,6 +126,7 @@ def propose(values: pa.Array, column: str = "", *, few: int = 5) -> Proposal:
 
 
 def _nice_intervals(known: pa.Array, column: str) -> Proposal:
+    known = widened(known)
     if pa.types.is_floating(known.type) and not pc.all(pc.is_finite(known), min_count=0).as_py():
         return Priority()
     if is_text(known.type):

@@ -172,7 +172,9 @@ class Query:
         if name not in table.column_names:
             hint = did_you_mean(name, table.column_names)
             raise PlanError(f"{self.error(at, f'the table has no column {name!r}')}.{hint}")
-        return table[name]
+        found = table[name]
+        # Categories may list a missing one, which Arrow looks for since version 26 only.
+        return found.cast(found.type.value_type) if pa.types.is_dictionary(found.type) else found
 
     def call_at(self, function: Callable[..., Any], token: _Token, *args: Any) -> Any:
         """Call a function, and say where its complaint comes from."""
@@ -188,8 +190,6 @@ def _join_conditions(function: Callable[[Any, Any], pa.Array], parts: list[_Cond
 
 def _compare(column: pa.ChunkedArray, relation: Callable[[Any, Any], Any], value: _Token) -> pa.Array:
     """Compare the distinct values of a column, exactly, each as what the column holds."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     if pa.types.is_nested(column.type):
         raise ValueError(f"a column of type {column.type} cannot be compared")
     if pa.types.is_floating(column.type) and value.kind == "number":

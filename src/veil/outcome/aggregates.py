@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError
 from veil.tables.columns import Floats, Groups, encode_values, is_ordered, is_quantity, whole_numbers
+from veil.tables.forms import widened
 from veil.tables.text import canonical_text, sorted_places
 
 Integers = NDArray[np.int64]
@@ -300,10 +301,7 @@ def _ranks(values: pa.Array, name: str) -> Integers:
 
 def _sortable(values: pa.Array) -> pa.Array:
     """The values in a type that Arrow sorts, in the same order."""
-    kind = values.type
-    if pa.types.is_boolean(kind):
-        return values.cast(pa.int8())
-    return values.cast(pa.float32()) if pa.types.is_float16(kind) else values
+    return values.cast(pa.int8()) if pa.types.is_boolean(values.type) else widened(values)
 
 
 def _histogram(column: pa.ChunkedArray, groups: Groups) -> tuple[pa.Array, Integers, Integers, Integers]:

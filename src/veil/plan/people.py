@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.base.wording import plural
 from veil.errors import InputError, Say
 from veil.tables.columns import encode_comparable
+from veil.tables.forms import widened
 from veil.tables.tally import no_value
 from veil.tables.text import canonical_text
 
@@ -36,7 +36,7 @@ so in `person`
     canonical_text(pa.nulls(0, column.type), column=name)  # refuses what has no text form
     values, codes = encode_comparable(column, name)
     if published:
-        missing = np.array(pc.is_null(values, nan_is_null=True), dtype=np.bool_)
+        missing = np.array(widened(values).is_null(nan_is_null=True), dtype=np.bool_)
     else:
         missing = no_value(values)
     if missing.any():

@@ -124,7 +124,7 @@ def blank_rows(table: pa.Table, marker: str | None) -> NDArray[np.bool_]:
     """
     blank = np.ones(table.num_rows, np.bool_)
     for name in table.column_names:
-        blank &= shows_nothing(table[name], marker) | np.array(table[name].is_null(), dtype=np.bool_)
+        blank &= shows_nothing(table[name], marker) | shows_nothing(table[name], None)
     return blank
 
 

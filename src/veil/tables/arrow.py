@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.tables.forms import copied, one_form
+from veil.tables.forms import copied, one_form, widened
 
 
 def normalize(table: pa.Table) -> pa.Table:
@@ -82,6 +82,9 @@ def dictionary_encoded(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.in
     >>> values.to_pylist(), codes.tolist()
     (['b', None, 'a'], [0, 1, 2, 0])
     """
+    if pa.types.is_float16(column.type):
+        values, codes = dictionary_encoded(widened(column))
+        return values.cast(column.type), codes
     if not pa.types.is_dictionary(column.type):
         found = pc.dictionary_encode(column, null_encoding="encode")  # one dictionary for all chunks
         if not found.num_chunks:
@@ -107,10 +110,9 @@ def with_one_zero(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the same numbers with one zero: 0.0 and -0.0 are one value, which is spelled in two ways."""
     kind = column.type
     if pa.types.is_dictionary(kind) and pa.types.is_floating(kind.value_type):
-        column, kind = column.cast(kind.value_type), kind.value_type
-    if pa.types.is_float16(kind):  # which Arrow can do little with
-        column, kind = column.cast(pa.float32()), pa.float32()
-    return pc.add(column, pa.scalar(0.0, kind)) if pa.types.is_floating(kind) else column
+        column = column.cast(kind.value_type)
+    column = widened(column)
+    return pc.add(column, pa.scalar(0.0, column.type)) if pa.types.is_floating(column.type) else column
 
 
 def has_ordered_categories(kind: pa.DataType) -> bool:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.tables.arrow import dictionary_encoded, used_categories, with_one_zero
+from veil.tables.forms import widened
 from veil.tables.text import canonical_text
 
 _LONG = 1_000_000
@@ -223,11 +224,11 @@ def ranks(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]
         missing = places < 0
         return np.where(missing, places.max(initial=-1) + 1, places).astype(np.int64), missing
     values, codes = encode_values(column)
-    sortable = values.cast(pa.int8()) if pa.types.is_boolean(values.type) else values
+    sortable = values.cast(pa.int8()) if pa.types.is_boolean(values.type) else widened(values)
     order = np.array(pc.array_sort_indices(sortable, null_placement="at_end"), dtype=np.int64)
     place = np.empty(order.size, np.int64)
     place[order] = np.arange(order.size)
-    missing = np.array(pc.is_null(values, nan_is_null=True), dtype=np.bool_)
+    missing = np.array(widened(values).is_null(nan_is_null=True), dtype=np.bool_)
     return place[codes], missing[codes]
 
 

@@ -9,6 +9,7 @@ how an accent is encoded, are two values.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -99,11 +100,13 @@ def _plain(array: pa.Array) -> pa.Array:
     return array
 
 
+def widened(values: Any) -> Any:
+    """Return short floats as longer ones, which Arrow can compute with, encode and sort; anything else as it is."""
+    return values.cast(pa.float32()) if pa.types.is_float16(values.type) else values
+
+
 def _numbers(array: pa.Array) -> pa.Array:
-    kind = array.type
-    wide = (
-        array.cast(pa.float32()) if pa.types.is_float16(kind) else array
-    )  # Arrow can do little with the short ones
+    kind, wide = array.type, widened(array)
     wide = pc.add(wide, pa.scalar(0.0, wide.type))  # which has one zero
     if pc.any(pc.is_nan(wide)).as_py():
         wide = pc.if_else(pc.is_nan(wide), pa.scalar(None, wide.type), wide)

@@ -110,7 +110,11 @@ class PolarsFrame:
                     f"column {name!r} of type {dtype} cannot be used: {error}. Cast it to text or numbers, "
                     "or drop it"
                 ) from None
-        return self.frame.to_arrow()
+        table = self.frame.to_arrow()
+        for number, dtype in enumerate(self.frame.schema.values()):
+            if isinstance(dtype, pl.Enum):
+                table = table.set_column(number, table.column_names[number], _ordered(table.column(number)))
+        return table
 
     def from_arrow(self, table: pa.Table, unchanged: Set[str] | None) -> Any:
         import polars as pl
@@ -126,6 +130,18 @@ class PolarsFrame:
 
     def check_index(self) -> None:
         pass
+
+
+def _ordered(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return categories with the order that they have, which polars 1 does not hand over."""
+    kind = column.type
+    return pa.chunked_array(
+        [
+            pa.DictionaryArray.from_arrays(each.indices, each.dictionary, ordered=True)
+            for each in column.chunks
+        ],
+        pa.dictionary(kind.index_type, kind.value_type, ordered=True),
+    )
 
 
 @dataclass(frozen=True)

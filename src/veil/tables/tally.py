@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.tables.columns import encode_values, is_list, is_text
+from veil.tables.forms import widened
 
 PLACEHOLDERS = ("", "-", "?", "*", "n/a", "na", "none", "null", "unknown", "unbekannt", "k.a.")
 """Texts, in lower case, by which people say that there is no value."""
@@ -106,7 +107,7 @@ def no_value(values: pa.Array) -> NDArray[np.bool_]:
     """Tell which values are none: missing, or a text that says so."""
     if is_list(values.type) or pa.types.is_nested(values.type):
         return np.array(values.is_null(), dtype=np.bool_)
-    missing = np.array(pc.is_null(values, nan_is_null=True), dtype=np.bool_)
+    missing = np.array(widened(values).is_null(nan_is_null=True), dtype=np.bool_)
     if not is_text(values.type):
         return missing
     spelled = pc.utf8_lower(pc.utf8_trim_whitespace(values.cast(pa.string())))

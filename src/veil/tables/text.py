@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.errors import InputError, PlanError
+from veil.tables.forms import widened
 
 
 def sorted_places(
@@ -30,7 +31,7 @@ def sorted_places(
     [0, 1, 3, 2]
     """
     if order is None:
-        return np.array(pc.array_sort_indices(values, null_placement="at_end"), dtype=np.int64)
+        return np.array(pc.array_sort_indices(widened(values), null_placement="at_end"), dtype=np.int64)
     place = {text: number for number, text in enumerate(order)}
     texts = canonical_text(values, column=column)
     strange = [text for text in texts if text is not None and text not in place]

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from veil.errors import VerificationError
 from veil.tables.columns import is_text
+from veil.tables.forms import widened
 from veil.verification.memory import hidden_in
 
 _PLAIN = (str, int, float, bool, bytes, Decimal, dt.date, dt.datetime, dt.time, dt.timedelta, list, dict)
@@ -120,6 +121,7 @@ def _have_same_bits(found: pa.ChunkedArray, verified: pa.ChunkedArray) -> bool:
 
 def _nan_is_null(found: pa.ChunkedArray, verified: pa.ChunkedArray) -> bool:
     """Whether two columns are equal where not-a-number is missing, as in pandas."""
+    found, verified = widened(found), widened(verified)
     blank = pa.scalar(None, found.type)
     one, other = (pc.if_else(pc.is_nan(each), blank, each) for each in (found, verified))
     return bool(one.equals(other))
@@ -160,7 +162,8 @@ def _in_arrow(frame: Any, verified: pa.Table) -> Iterator[str]:
 def _in_arrow_column(
     column: pa.ChunkedArray, cells: pa.ChunkedArray | None
 ) -> Iterator[str | pa.ChunkedArray]:
-    if column.num_chunks > 1 and column.nbytes < _LARGEST:
+    # `nbytes` fails for views before pyarrow 25, and ends the process in 24.
+    if column.num_chunks > 1 and column.get_total_buffer_size() < _LARGEST:
         yield "pieces, as the input may have had them"
     if (hidden := hidden_in(column, cells)) is not None:
         yield hidden
@@ -223,9 +226,7 @@ def _in_pandas(frame: Any, verified: pa.Table) -> Iterator[str]:
     yield from _names([str(label) for label in labels], verified)
     if len(labels) == verified.num_columns:
         columns = [column for _, column in frame.items()]  # by place, as names may be there twice
-        arrays = [part for column in columns for part in _numpy_of(column.array)]
-        memory = sum({id(base): base.nbytes for base in map(_base, arrays)}.values())
-        if memory > sum(each.nbytes for each in arrays):
+        if _are_parts([part for column in columns for part in _numpy_of(column.array)]):
             yield "the memory of other rows"
         yield from _columns(verified, lambda number: _in_pandas_column(columns[number]))
 
@@ -292,6 +293,15 @@ def _numpy_of(array: Any) -> list[Any]:
     """Return the arrays of numpy that an array of pandas is made of."""
     parts = (getattr(array, name, None) for name in ("_ndarray", "_data", "_mask"))
     return [part for part in parts if isinstance(part, np.ndarray)]
+
+
+def _are_parts(arrays: list[Any]) -> bool:
+    """Whether the memory that arrays look at holds more than they show; what two of them show counts once."""
+    bases = {id(base): base for base in map(_base, arrays)}
+    shown: dict[int, dict[int, int]] = {each: {} for each in bases}
+    for part in arrays:
+        shown[id(_base(part))][part.__array_interface__["data"][0]] = part.nbytes
+    return any(base.nbytes > sum(shown[each].values()) for each, base in bases.items())
 
 
 def _base(part: Any) -> Any:

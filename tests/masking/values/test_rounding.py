@@ -59,6 +59,9 @@ def test_types_and_missing_values():
     })).table  # fmt: skip
     assert made.schema.types == [pa.uint8(), pa.float32(), pa.int64()]
     assert made.to_pydict() == {"a": [10, None], "b": [10.0, None], "c": [20, 20]}
+    short = pa.array([np.float16(14.5), None], pa.float16())
+    made = outcome(Rounding("x", 10), pa.table({"x": short})).table["x"]
+    assert (made.type, made.to_pylist()) == (pa.float16(), [10.0, None])
     assert masked(Rounding("x", 0.5), {"x": [1, 2]})["x"] == [1.0, 2.0]
     assert math.isclose(masked(Rounding("x", 0.1), {"x": [0.26]})["x"][0], 0.3, rel_tol=0)
 

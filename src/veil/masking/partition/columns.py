@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from veil.errors import InputError
 from veil.hierarchies.hierarchy import MISSING_WORD, ROOT, Hierarchy
 from veil.masking.partition.kernels import occurring, same_sets
+from veil.tables.forms import widened
 from veil.tables.text import canonical_text
 
 Style = Literal["intervals", "sets", "means"]
@@ -203,6 +204,7 @@ def without_surprises(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         column = column.cast(column.type.value_type)
     if not pa.types.is_floating(column.type):
         return column
+    column = widened(column)
     infinite = pc.is_inf(column)
     if pc.any(infinite).as_py():
         row = pc.index(infinite, True).as_py()

@@ -17,7 +17,8 @@ from veil.errors import InputError, PlanError, did_you_mean
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, encode_values, is_number, is_ordered, is_text, replace_column
-from veil.tables.text import canonical_text
+from veil.tables.forms import widened
+from veil.tables.text import canonical_text, sorted_places
 
 _LEAST = 3
 """Records whose mean or median may be told: of two, each learns the other's value, and of one, everybody does."""
@@ -54,7 +55,7 @@ class _Coding(Method):
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         values, codes = encode_values(column_of(table, self.column, self))
         counts = np.bincount(codes, minlength=len(values))
-        missing = np.array(pc.is_null(values, nan_is_null=True), dtype=np.bool_)
+        missing = np.array(widened(values).is_null(nan_is_null=True), dtype=np.bool_)
         order = self.order
         if not order and is_ordered(table[self.column].type):
             categories = table[self.column].unify_dictionaries().chunk(0).dictionary
@@ -91,7 +92,7 @@ class _Coding(Method):
                 "its values from the lowest to the highest in `order`"
             )
         place = np.empty(len(values), np.int64)
-        place[np.array(pc.array_sort_indices(values, null_placement="at_end"))] = np.arange(len(values))
+        place[sorted_places(values)] = np.arange(len(values))
         return place
 
     def _threshold(
@@ -146,7 +147,7 @@ class _Coding(Method):
             limit = order.index(str(spelled))
             return place >= limit if self.sign > 0 else place <= limit
         compare = pc.greater_equal if self.sign > 0 else pc.less_equal
-        return np.array(pc.fill_null(compare(values, threshold), False), dtype=np.bool_)
+        return np.array(pc.fill_null(compare(widened(values), widened(threshold)), False), dtype=np.bool_)
 
     def _replacement(
         self, values: pa.Array, counts: NDArray[np.int64], coded: NDArray[np.bool_], threshold: Any
@@ -246,7 +247,8 @@ def _replace_coded(values: pa.Array, coded: NDArray[np.bool_], new: Any, name: s
             kind = values.type
         else:
             kind = values.type if pa.types.is_floating(values.type) else pa.float64()
-        return pc.if_else(pa.array(coded), new.cast(kind, safe=False), values.cast(kind, safe=False))
+        one, other = (widened(each.cast(kind, safe=False)) for each in (new, values))
+        return pc.if_else(pa.array(coded), one, other).cast(kind)
     if values.type == new.type:
         return pc.if_else(pa.array(coded), new, values)
     spelled = pa.array(canonical_text(values, column=name), pa.string())

@@ -18,6 +18,7 @@ from veil.masking.parameters import OneHierarchy
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, encode_values, numbers, replace_column, require_numbers, texts
+from veil.tables.forms import widened
 from veil.tables.text import canonical_text
 
 
@@ -119,7 +120,7 @@ class GlobalRecoding(Method):
         spelled = texts(pa.chunked_array([pa.array(breaks)]), self.column).to_pylist()
         between = [f"[{low}, {high}[" for low, high in itertools.pairwise(spelled)]
         labels = self.labels or (f"<{spelled[0]}", *between, f">={spelled[-1]}")
-        missing = np.array(column.is_null(nan_is_null=True), dtype=np.bool_)
+        missing = np.array(widened(column).is_null(nan_is_null=True), dtype=np.bool_)
         places: NDArray[np.int64] = np.zeros(len(column), np.int64)
         present = pa.table({self.column: column}).filter(pa.array(~missing))
         places[~missing] = np.searchsorted(breaks, numbers(present, self.column, self), side="right")

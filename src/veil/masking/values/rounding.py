@@ -18,6 +18,7 @@ from veil.masking.parameters import Columns
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, numbers, replace_column, require_numbers
+from veil.tables.forms import widened
 
 
 @declared(kind_of=Method)
@@ -54,7 +55,7 @@ class Rounding(Method):
         for name in self.columns:
             column = column_of(table, name, self)
             require_numbers(column, name, self)
-            missing = np.array(column.is_null(nan_is_null=True), dtype=np.bool_)
+            missing = np.array(widened(column).is_null(nan_is_null=True), dtype=np.bool_)
             present = pa.table({name: column}).filter(pa.array(~missing))
             made: NDArray[Any]
             try:

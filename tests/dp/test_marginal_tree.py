@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 from fractions import Fraction
 from typing import Any
@@ -139,6 +140,30 @@ def test_records_are_within_what_is_declared(frame: Any, relation: str) -> None:
     assert (out.num_rows == 300) if relation == "one changed" else abs(out.num_rows - 300) < 100
     assert made.is_private
     assert "Pairs that were counted" in str(made)
+
+
+@pytest.mark.parametrize(
+    ("ages", "breaks", "cells"),
+    [
+        ([40.5], [65], [(18, 65), (65, 90)]),
+        ([40], [65], [(18, 64), (65, 90)]),
+        ([40], [20.5, 65.5], [(18, 20), (21, 65), (66, 90)]),
+    ],
+)
+def test_numbers_are_drawn_evenly_from_their_cells(ages: Any, breaks: Any, cells: Any) -> None:
+    """The bounds are within, and a break belongs to the cell above it."""
+    (column,) = cut(
+        read_columns(pa.table({"age": ages}), {"age": (18, 90)}, {}, {}, "one changed"), {"age": breaks}
+    )
+    assert column.size == len(cells)
+    for code, (low, high) in enumerate(cells):
+        drawn = column.values(np.full(4000, code), Randomness.for_testing(code)).to_numpy()
+        assert low <= drawn.min() < low + 1
+        assert high - 1 < drawn.max() <= high
+        # Five standard deviations of the mean of 4,000 numbers that are spread evenly.
+        assert abs(drawn.mean() - (low + high) / 2) < 5 * (high - low + 1) / math.sqrt(12 * 4000)
+        if isinstance(ages[0], int):
+            assert set(drawn.tolist()) == set(range(low, high + 1))
 
 
 def test_with_a_large_budget_pairs_of_the_tree_are_as_they_were() -> None:

@@ -55,6 +55,25 @@ def test_staircase_of_shortest_interval(epsilon, length, laplace) -> None:
         assert noise.d == pytest.approx(0.99326, abs=5e-6)
 
 
+@pytest.mark.parametrize("best", ["variance", "absolute error", 0.2, 0.95])
+@pytest.mark.parametrize("epsilon", [0.1, 1, 3])
+def test_the_interval_of_the_staircase_holds_as_much_of_the_density_as_it_says(epsilon, best) -> None:
+    noise = Staircase(2, epsilon, best=best)
+    q = math.exp(-epsilon)
+    height = 1 / (2 * (noise.d + 2 * q / (1 - q)))
+
+    def within(end: float) -> float:
+        """Add up the density, step by step."""
+        held, start, stop, density = 0.0, 0.0, noise.d, height
+        while start < end:
+            held += 2 * density * (min(end, stop) - start)
+            start, stop, density = stop, stop + 2, density * q
+        return held
+
+    for confidence in (0.02, 0.3, 0.5, 0.8, 0.95, 0.999):
+        assert within(noise.interval_length(confidence) / 2) == pytest.approx(confidence)
+
+
 def test_other_members_of_the_family() -> None:
     like = Staircase(1, 1, best="like Laplace")
     assert (like.d, like.variance) == pytest.approx((0.418023, 1.918105), abs=6e-7)

@@ -104,6 +104,8 @@ def test_the_mean_of_the_tail_keeps_the_mean_of_the_column():
         (pa.array([1, 5], pa.int16()), TopCoding("x", 3), pa.int16(), [1, 3]),
         (pa.array([1, 5], pa.int16()), TopCoding("x", 3.5), pa.float64(), [1.0, 3.5]),
         (pa.array([1.5, 5], pa.float32()), TopCoding("x", 3), pa.float32(), [1.5, 3.0]),
+        (pa.array([1, 2**60 + 1, 2**60 + 2, 2**60 + 3]), TopCoding("x", 2**60, replacement="mean"), pa.float64(),
+         [1.0, 2.0**60, 2.0**60, 2.0**60]),
         (pa.array([1, 5]), TopCoding("x", 3, value=99), pa.int64(), [1, 99]),
         (pa.array([1, 5]), TopCoding("x", 3, value=9.5), pa.float64(), [1.0, 9.5]),
         (pa.array([Decimal("1.50"), Decimal("5.00")]), TopCoding("x", 3), pa.float64(), [1.5, 3.0]),

@@ -209,6 +209,8 @@ def test_it_is_paid_in_rho_or_in_epsilon_and_delta() -> None:
         ({"method": MarginalTree({"sex": [1]})}, InputError, "no column of numbers 'sex'"),
         ({"domains": {"sex": ["f", "m", "m"], "smokes": ["y", "n"]}}, ParameterError, "twice"),
         ({"domains": {"sex": "fm", "smokes": ["y", "n"]}}, ParameterError, "list of values"),
+        ({"domains": {"sex": {"f", "m"}, "smokes": ["y", "n"]}}, ParameterError, "list of values, not {'"),
+        ({"domains": {"sex": [], "smokes": ["y", "n"]}}, ParameterError, r"list of values, not \[\]"),
     ],
 )
 def test_what_is_refused(options: dict[str, Any], error: type[Exception], says: str) -> None:

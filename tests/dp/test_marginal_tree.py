@@ -114,6 +114,11 @@ def test_whole_counts_are_the_expected_ones_rounded(chances: list[float], record
     assert np.abs(found - weights / weights.sum() * records).max() < 1 + 1e-9
 
 
+def test_where_nothing_is_likely_all_cells_are_alike() -> None:
+    """Noise may leave no count above 0."""
+    assert whole_counts(np.zeros(4), 8, Randomness.for_testing(1)).tolist() == [2, 2, 2, 2]
+
+
 def test_fitted_tables_have_the_margins() -> None:
     rng = np.random.default_rng(1)
     rows, columns = np.array([50.0, 30, 20]), np.array([60.0, 40])

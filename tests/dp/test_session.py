@@ -148,16 +148,14 @@ def test_files_and_databases(tmp_path) -> None:
 records = st.tuples(st.one_of(st.none(), st.integers(-50, 200)), st.sampled_from(["f", "m", "x"]))
 
 
-def answers(rows: list[Any], neighbours: str, missing: object, where: str | None) -> dict[str, Any]:
+def answers(rows: list[Any], neighbours: str, where: str | None, **declared: Any) -> dict[str, Any]:
     table = pa.table(
         {
             "age": pa.array([row[0] for row in rows], pa.int64()),
             "sex": pa.array([row[1] for row in rows], pa.string()),
         }
     )
-    session = truths(
-        source=InMemory(table), neighbours=neighbours, bounds={"age": (-10, 100)}, missing={"age": missing}
-    )
+    session = truths(source=InMemory(table), neighbours=neighbours, **declared)
     bounded = session._declared.bounded("age")
     return {
         "count": session.count(where, epsilon=1).value,
@@ -172,15 +170,24 @@ def answers(rows: list[Any], neighbours: str, missing: object, where: str | None
     st.lists(records, max_size=6),
     records,
     records,
+    st.sampled_from([(-10, 100), (80, 100), (-100, -80)]),
     st.sampled_from(["leave out", 0, 90]),
+    st.sampled_from(["leave out", "clamp"]),
     st.sampled_from([None, "sex = 'f'"]),
 )
-def test_a_record_changes_answers_by_at_most_what_noise_hides(rows, record, other, missing, where) -> None:
+def test_a_record_changes_answers_by_at_most_what_noise_hides(
+    rows, record, other, bounds, missing, outside, where
+) -> None:
+    declared: dict[str, Any] = {
+        "bounds": {"age": bounds},
+        "missing": {"age": missing if isinstance(missing, str) else min(max(missing, bounds[0]), bounds[1])},
+        "outside": outside,
+    }
     for neighbours, pair in (
         ("one more or less", (rows, [*rows, record])),
         ("one changed", ([*rows, other], [*rows, record])),
     ):
-        one, two = (answers(each, neighbours, missing, where) for each in pair)
+        one, two = (answers(each, neighbours, where, **declared) for each in pair)
         assert abs(one["count"] - two["count"]) <= 1
         cells = [abs(one["histogram"][key] - two["histogram"][key]) for key in ("f", "m")]
         assert sum(cells) <= (2 if neighbours == "one changed" else 1)
@@ -227,6 +234,33 @@ def test_a_public_number_makes_means_better() -> None:
         widths[neighbours] = high - low
     assert widths["one changed"] == pytest.approx(2 * 100 * math.log(20) / 1000, rel=1e-2)
     assert widths["one more or less"] > widths["one changed"]
+
+
+@pytest.mark.parametrize(
+    ("missing", "outside", "where", "public"),
+    [
+        (0, "clamp", None, True),
+        ("leave out", "clamp", None, False),
+        (0, "leave out", None, False),
+        (0, "clamp", "age > 30", False),
+    ],
+)
+def test_the_number_of_records_is_public_only_if_nobody_is_left_out(missing, outside, where, public) -> None:
+    """Where somebody may be left out, who is one changed record away changes how many count."""
+    ages = pa.table({"age": [50] * 100})
+    session = open_session(
+        ages,
+        neighbours="one changed",
+        bounds={"age": (80, 100)},
+        keys={},
+        missing={"age": missing if missing else 80},
+        outside=outside,
+    )
+    mean = session.preview.mean("age", where=where, epsilon=1).accuracy()
+    assert ("the number of records is within" in mean) != public
+    total = session.preview.sum("age", where=where, epsilon=1).accuracy()
+    reach = 20 if public else 100
+    assert float(total.rsplit("± ", 1)[1]) == pytest.approx(reach * math.log(20), rel=1e-3)
 
 
 def test_intervals_hold_as_often_as_they_say() -> None:

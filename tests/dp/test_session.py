@@ -72,6 +72,8 @@ def test_values_are_clamped_and_missing_ones_count_as_declared() -> None:
     assert session.mean("age", epsilon=1).value == pytest.approx(318 / 5, abs=1e-3)
     assert session.sum("income", epsilon=1).value == 100 + 250.5 - 30 + 0.25 + 1000
     assert session.sum("income", where="sex = 'f'", epsilon=1).value == 70.25
+    public = truths(neighbours="one changed", missing={"age": 50, "income": 0}).mean("age", epsilon=1)
+    assert public.value == (34 + 71 + 68 + 25 + 50 + 120) / 6
     left_out = truths(outside="leave out", missing={"age": 50, "income": "leave out"})
     assert left_out.sum("age", epsilon=1).value == 34 + 71 + 68 + 25 + 50
     assert left_out.sum("income", epsilon=1).value == 100 + 250.5 - 30 + 0.25
@@ -200,6 +202,8 @@ def test_noise_is_scaled_to_what_a_record_changes() -> None:
         session = open_session(neighbours=neighbours)
         low, high = session.sum("income", epsilon=1).interval(0.95)
         assert (high - low) / 2 == pytest.approx(reach * math.log(20), rel=1e-3)
+        bounded = session._declared.bounded("income")
+        assert sum_reach(session._declared, bounded, None) * bounded.step == reach
         step = session.preview.histogram("sex", epsilon=1, noise="step").accuracy(0.95)
         assert step == "with 95 % each number is within ± 4"
     halves = {
@@ -260,6 +264,8 @@ def test_the_number_of_records_is_public_only_if_nobody_is_left_out(missing, out
     assert ("the number of records is within" in mean) != public
     total = session.preview.sum("age", where=where, epsilon=1).accuracy()
     reach = 20 if public else 100
+    bounded = session._declared.bounded("age")
+    assert sum_reach(session._declared, bounded, where) * bounded.step == reach
     assert float(total.rsplit("± ", 1)[1]) == pytest.approx(reach * math.log(20), rel=1e-3)
 
 

@@ -103,6 +103,13 @@ def test_the_closest_are_those_of_a_sort(records: int) -> None:
             assert _closest(distance, k).tolist() == np.flatnonzero(distance <= bound).tolist()
 
 
+def test_one_column_alone() -> None:
+    """The lowest k, then the highest k, and so on; with a large budget, each has the mean of its cluster."""
+    ages = pa.table({"age": [70, 20, 41, 24, 40, 68]})
+    made = private_table(ages, Corners(2), bounds={"age": (0, 100)}, neighbours="one changed", epsilon=10**9)
+    assert sorted(made.table["age"].to_pylist()) == pytest.approx([22, 22, 40.5, 40.5, 69, 69], abs=1e-4)
+
+
 # --- the promise ----------------------------------------------------------------------------------------
 
 

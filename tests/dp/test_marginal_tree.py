@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 from fractions import Fraction
 from typing import Any
@@ -113,6 +114,11 @@ def test_whole_counts_are_the_expected_ones_rounded(chances: list[float], record
     assert np.abs(found - weights / weights.sum() * records).max() < 1 + 1e-9
 
 
+def test_where_nothing_is_likely_all_cells_are_alike() -> None:
+    """Noise may leave no count above 0."""
+    assert whole_counts(np.zeros(4), 8, Randomness.for_testing(1)).tolist() == [2, 2, 2, 2]
+
+
 def test_fitted_tables_have_the_margins() -> None:
     rng = np.random.default_rng(1)
     rows, columns = np.array([50.0, 30, 20]), np.array([60.0, 40])
@@ -139,6 +145,30 @@ def test_records_are_within_what_is_declared(frame: Any, relation: str) -> None:
     assert (out.num_rows == 300) if relation == "one changed" else abs(out.num_rows - 300) < 100
     assert made.is_private
     assert "Pairs that were counted" in str(made)
+
+
+@pytest.mark.parametrize(
+    ("ages", "breaks", "cells"),
+    [
+        ([40.5], [65], [(18, 65), (65, 90)]),
+        ([40], [65], [(18, 64), (65, 90)]),
+        ([40], [20.5, 65.5], [(18, 20), (21, 65), (66, 90)]),
+    ],
+)
+def test_numbers_are_drawn_evenly_from_their_cells(ages: Any, breaks: Any, cells: Any) -> None:
+    """The bounds are within, and a break belongs to the cell above it."""
+    (column,) = cut(
+        read_columns(pa.table({"age": ages}), {"age": (18, 90)}, {}, {}, "one changed"), {"age": breaks}
+    )
+    assert column.size == len(cells)
+    for code, (low, high) in enumerate(cells):
+        drawn = column.values(np.full(4000, code), Randomness.for_testing(code)).to_numpy()
+        assert low <= drawn.min() < low + 1
+        assert high - 1 < drawn.max() <= high
+        # Five standard deviations of the mean of 4,000 numbers that are spread evenly.
+        assert abs(drawn.mean() - (low + high) / 2) < 5 * (high - low + 1) / math.sqrt(12 * 4000)
+        if isinstance(ages[0], int):
+            assert set(drawn.tolist()) == set(range(low, high + 1))
 
 
 def test_with_a_large_budget_pairs_of_the_tree_are_as_they_were() -> None:
@@ -184,6 +214,8 @@ def test_it_is_paid_in_rho_or_in_epsilon_and_delta() -> None:
         ({"method": MarginalTree({"sex": [1]})}, InputError, "no column of numbers 'sex'"),
         ({"domains": {"sex": ["f", "m", "m"], "smokes": ["y", "n"]}}, ParameterError, "twice"),
         ({"domains": {"sex": "fm", "smokes": ["y", "n"]}}, ParameterError, "list of values"),
+        ({"domains": {"sex": {"f", "m"}, "smokes": ["y", "n"]}}, ParameterError, "list of values, not {'"),
+        ({"domains": {"sex": [], "smokes": ["y", "n"]}}, ParameterError, r"list of values, not \[\]"),
     ],
 )
 def test_what_is_refused(options: dict[str, Any], error: type[Exception], says: str) -> None:

@@ -55,6 +55,25 @@ def test_staircase_of_shortest_interval(epsilon, length, laplace) -> None:
         assert noise.d == pytest.approx(0.99326, abs=5e-6)
 
 
+@pytest.mark.parametrize("best", ["variance", "absolute error", 0.2, 0.95])
+@pytest.mark.parametrize("epsilon", [0.1, 1, 3])
+def test_the_interval_of_the_staircase_holds_as_much_of_the_density_as_it_says(epsilon, best) -> None:
+    noise = Staircase(2, epsilon, best=best)
+    q = math.exp(-epsilon)
+    height = 1 / (2 * (noise.d + 2 * q / (1 - q)))
+
+    def within(end: float) -> float:
+        """Add up the density, step by step."""
+        held, start, stop, density = 0.0, 0.0, noise.d, height
+        while start < end:
+            held += 2 * density * (min(end, stop) - start)
+            start, stop, density = stop, stop + 2, density * q
+        return held
+
+    for confidence in (0.02, 0.3, 0.5, 0.8, 0.95, 0.999):
+        assert within(noise.interval_length(confidence) / 2) == pytest.approx(confidence)
+
+
 def test_other_members_of_the_family() -> None:
     like = Staircase(1, 1, best="like Laplace")
     assert (like.d, like.variance) == pytest.approx((0.418023, 1.918105), abs=6e-7)
@@ -148,13 +167,27 @@ def test_the_tail_of_the_staircase_is_that_of_its_definition(steps, data) -> Non
     assert inside >= Fraction(9, 10) > inside - 2 * brute[300 + int(noise.half_width(0.9))]
 
 
-@pytest.mark.parametrize("best", ["variance", "absolute error"])
-def test_no_other_core_is_better(best) -> None:
+@pytest.mark.parametrize(
+    ("best", "figure"),
+    [
+        ("variance", lambda noise: noise.variance),
+        ("absolute error", lambda noise: noise.mean_absolute_error),
+        (0.9, lambda noise: noise.half_width(0.9)),
+    ],
+)
+def test_no_other_core_is_better(best, figure) -> None:
     for steps, epsilon in itertools.product((2, 5, 9), (0.3, 1, 3)):
-        figure = "variance" if best == "variance" else "mean_absolute_error"
-        chosen = getattr(Staircase(steps, epsilon, best=best, whole=True), figure)
-        others = [getattr(Staircase(steps, epsilon, d=d, whole=True), figure) for d in range(1, steps + 1)]
-        assert chosen == min(others)
+        chosen = figure(Staircase(steps, epsilon, best=best, whole=True))
+        assert chosen == min(figure(Staircase(steps, epsilon, d=d, whole=True)) for d in range(1, steps + 1))
+
+
+@pytest.mark.parametrize(
+    "noise", [Laplace(1, 1, grid=2), Staircase(1, 1, grid=2), Gaussian(1, 1, "1e-6", grid=2)]
+)
+def test_half_a_step_of_rounding_is_within_the_half_width(noise) -> None:
+    """The noise is so many quarters at most, with 95 %, and the value that it is added to was rounded to a quarter."""
+    steps = next(steps for steps in itertools.count() if float(noise.tail(steps + 1)) <= 0.05)
+    assert noise.half_width(0.95) == (steps + 0.5) / 4
 
 
 WHOLE = [
@@ -290,6 +323,9 @@ def test_draws_have_the_moments_and_intervals_that_are_told(noise) -> None:
         (lambda: Staircase(1, 1).add(math.nan), "`value` should be a finite number, not nan"),
         (lambda: Staircase(1, 1, whole=True).add(1.5), "`value` should be a whole number, not 1.5"),
         (lambda: Staircase(1, 1).add(1, 5), "whoever knows a seed can take the noise away"),  # type: ignore[arg-type]
+        (lambda: Staircase(1, 1, best=1.0), "`best` should be .* not 1.0"),
+        (lambda: Staircase(1, 1, best=1.5), "`best` should be .* not 1.5"),
+        (lambda: Laplace(1, 1).half_width(0), "`confidence` should be between 0 and 1, not 0"),
         (lambda: Staircase(1, 1).half_width(1), "`confidence` should be between 0 and 1, not 1"),
         (lambda: StepNoise([], 1), "`sensitivities` is empty"),
         (lambda: StepNoise([1, None], 1), "`sensitivities` is missing"),  # type: ignore[list-item]

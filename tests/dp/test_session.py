@@ -72,6 +72,8 @@ def test_values_are_clamped_and_missing_ones_count_as_declared() -> None:
     assert session.mean("age", epsilon=1).value == pytest.approx(318 / 5, abs=1e-3)
     assert session.sum("income", epsilon=1).value == 100 + 250.5 - 30 + 0.25 + 1000
     assert session.sum("income", where="sex = 'f'", epsilon=1).value == 70.25
+    public = truths(neighbours="one changed", missing={"age": 50, "income": 0}).mean("age", epsilon=1)
+    assert public.value == (34 + 71 + 68 + 25 + 50 + 120) / 6
     left_out = truths(outside="leave out", missing={"age": 50, "income": "leave out"})
     assert left_out.sum("age", epsilon=1).value == 34 + 71 + 68 + 25 + 50
     assert left_out.sum("income", epsilon=1).value == 100 + 250.5 - 30 + 0.25
@@ -148,16 +150,14 @@ def test_files_and_databases(tmp_path) -> None:
 records = st.tuples(st.one_of(st.none(), st.integers(-50, 200)), st.sampled_from(["f", "m", "x"]))
 
 
-def answers(rows: list[Any], neighbours: str, missing: object, where: str | None) -> dict[str, Any]:
+def answers(rows: list[Any], neighbours: str, where: str | None, **declared: Any) -> dict[str, Any]:
     table = pa.table(
         {
             "age": pa.array([row[0] for row in rows], pa.int64()),
             "sex": pa.array([row[1] for row in rows], pa.string()),
         }
     )
-    session = truths(
-        source=InMemory(table), neighbours=neighbours, bounds={"age": (-10, 100)}, missing={"age": missing}
-    )
+    session = truths(source=InMemory(table), neighbours=neighbours, **declared)
     bounded = session._declared.bounded("age")
     return {
         "count": session.count(where, epsilon=1).value,
@@ -172,15 +172,24 @@ def answers(rows: list[Any], neighbours: str, missing: object, where: str | None
     st.lists(records, max_size=6),
     records,
     records,
+    st.sampled_from([(-10, 100), (80, 100), (-100, -80)]),
     st.sampled_from(["leave out", 0, 90]),
+    st.sampled_from(["leave out", "clamp"]),
     st.sampled_from([None, "sex = 'f'"]),
 )
-def test_a_record_changes_answers_by_at_most_what_noise_hides(rows, record, other, missing, where) -> None:
+def test_a_record_changes_answers_by_at_most_what_noise_hides(
+    rows, record, other, bounds, missing, outside, where
+) -> None:
+    declared: dict[str, Any] = {
+        "bounds": {"age": bounds},
+        "missing": {"age": missing if isinstance(missing, str) else min(max(missing, bounds[0]), bounds[1])},
+        "outside": outside,
+    }
     for neighbours, pair in (
         ("one more or less", (rows, [*rows, record])),
         ("one changed", ([*rows, other], [*rows, record])),
     ):
-        one, two = (answers(each, neighbours, missing, where) for each in pair)
+        one, two = (answers(each, neighbours, where, **declared) for each in pair)
         assert abs(one["count"] - two["count"]) <= 1
         cells = [abs(one["histogram"][key] - two["histogram"][key]) for key in ("f", "m")]
         assert sum(cells) <= (2 if neighbours == "one changed" else 1)
@@ -193,6 +202,8 @@ def test_noise_is_scaled_to_what_a_record_changes() -> None:
         session = open_session(neighbours=neighbours)
         low, high = session.sum("income", epsilon=1).interval(0.95)
         assert (high - low) / 2 == pytest.approx(reach * math.log(20), rel=1e-3)
+        bounded = session._declared.bounded("income")
+        assert sum_reach(session._declared, bounded, None) * bounded.step == reach
         step = session.preview.histogram("sex", epsilon=1, noise="step").accuracy(0.95)
         assert step == "with 95 % each number is within ± 4"
     halves = {
@@ -227,6 +238,35 @@ def test_a_public_number_makes_means_better() -> None:
         widths[neighbours] = high - low
     assert widths["one changed"] == pytest.approx(2 * 100 * math.log(20) / 1000, rel=1e-2)
     assert widths["one more or less"] > widths["one changed"]
+
+
+@pytest.mark.parametrize(
+    ("missing", "outside", "where", "public"),
+    [
+        (0, "clamp", None, True),
+        ("leave out", "clamp", None, False),
+        (0, "leave out", None, False),
+        (0, "clamp", "age > 30", False),
+    ],
+)
+def test_the_number_of_records_is_public_only_if_nobody_is_left_out(missing, outside, where, public) -> None:
+    """Where somebody may be left out, who is one changed record away changes how many count."""
+    ages = pa.table({"age": [50] * 100})
+    session = open_session(
+        ages,
+        neighbours="one changed",
+        bounds={"age": (80, 100)},
+        keys={},
+        missing={"age": missing if missing else 80},
+        outside=outside,
+    )
+    mean = session.preview.mean("age", where=where, epsilon=1).accuracy()
+    assert ("the number of records is within" in mean) != public
+    total = session.preview.sum("age", where=where, epsilon=1).accuracy()
+    reach = 20 if public else 100
+    bounded = session._declared.bounded("age")
+    assert sum_reach(session._declared, bounded, where) * bounded.step == reach
+    assert float(total.rsplit("± ", 1)[1]) == pytest.approx(reach * math.log(20), rel=1e-3)
 
 
 def test_intervals_hold_as_often_as_they_say() -> None:

@@ -278,6 +278,29 @@ def test_old_tables_make_room(survey, monkeypatch):
     assert set(tables.kept) == {tuple(0 if i == j else 2 for i in range(12)) for j in (5, 6, 7)}
 
 
+def test_tables_are_kept_once_and_within_memory(survey, monkeypatch):
+    evaluator, low, high = survey()
+    search = Search(evaluator, low, high)
+    search.check([tuple(0 if i == j else 2 for i in range(12)) for j in range(8)])
+    made = [search.tables.slots[slot] for slot in search.tables.kept.values()]
+    largest = max(table.nbytes for table in made)
+    monkeypatch.setattr("veil.lattice.cache.MEMORY", 4 * largest)  # a table may have a quarter of it
+    tables = TableCache(evaluator.sample.table)
+    for table in made:
+        tables.add(table)
+        tables.add(table)
+        assert tables.source(table.levels) is table
+        assert tables.bytes == sum(tables.slots[slot].nbytes for slot in tables.kept.values()) <= 4 * largest
+    assert list(tables.kept) == [table.levels for table in made][-len(tables.kept) :]
+    assert tables.bytes + made[-len(tables.kept) - 1].nbytes > 4 * largest  # none went without need
+    assert tables.source(made[0].levels) is tables.finest
+    monkeypatch.setattr("veil.lattice.cache.MEMORY", 4 * largest - 1)
+    tables = TableCache(evaluator.sample.table)
+    for table in made:
+        tables.add(table)
+        assert (table.levels in tables.kept) == (table.nbytes < largest)
+
+
 def test_by_name():
     assert by_name("Best-Effort") == BestEffort()
     assert by_name("topdown") == TopDown()

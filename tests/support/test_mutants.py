@@ -12,8 +12,13 @@ CODE = """
 def accepts(size: int, k: int = 2) -> bool:
     if k > 9:
         raise ValueError(f"k is {k + 1}, more than {9 - 0}")
-    é = not size
+    é = not dict(zip("a", [size], strict=True))["a"]
     return size >= k and not é
+
+
+@dataclass(frozen=True)
+class Least:
+    k: int = 2
 """
 
 
@@ -24,11 +29,12 @@ def test_each_sign_that_matters_is_changed() -> None:
         (3, ">", ">="),
         (3, "9", "10"),
         (3, "k > 9", "False"),
-        (5, "not size", "(size)"),
+        (5, 'not dict(zip("a", [size], strict=True))["a"]', '(dict(zip("a", [size], strict=True))["a"])'),
         (6, ">=", ">"),
         (6, "and", "or"),
         (6, "not é", "(é)"),
         (6, "size >= k and not é", "not (size >= k and not é)"),
+        (11, "2", "3"),
     }
 
 

@@ -42,11 +42,6 @@ class Selected:
         """Count the records of some rows."""
         return int(chosen.sum() if self.weights is None else self.weights[chosen].sum())
 
-    @property
-    def records(self) -> int:
-        """Number of records."""
-        return int(self.table.num_rows if self.weights is None else self.weights.sum())
-
 
 @dataclass(frozen=True)
 class InMemory:

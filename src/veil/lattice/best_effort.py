@@ -66,8 +66,8 @@ class Neighbourhoods:
         self.fruitless = 0
         self.has_descended = False
 
-    def run(self, *, until: float = float("inf")) -> bool:
-        """Search until the whole space has been covered (True) or so many seconds have passed (False)."""
+    def run(self, *, until: float = float("inf")) -> None:
+        """Search until the whole space has been covered, or so many seconds have passed."""
         search = self.search
         if not self.has_descended:
             descend(search)
@@ -79,9 +79,8 @@ class Neighbourhoods:
             finished = boxes.run(checks=self.checks)
             if boxes.is_whole and finished:
                 boxes.conclude()
-                return True
+                return
             self._learn(reach, finished, search.best != before)
-        return False
 
     def _centre(self) -> Levels:
         """The best node; as long as there is none, the one that violates least."""

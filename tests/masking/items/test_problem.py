@@ -16,7 +16,7 @@ from support import items as twin
 from veil.errors import ParameterError
 from veil.hierarchies import Hierarchy
 from veil.masking.items import problem as module
-from veil.masking.items.apriori import good_recoding
+from veil.masking.items.apriori import _with_items_back, good_recoding
 from veil.masking.items.optimal import best_recoding
 from veil.masking.items.problem import Problem
 from veil.masking.items.taxonomy import LEFT_OUT, Taxonomy
@@ -100,6 +100,27 @@ def test_a_hash_table_grows() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_DENSE", 0)
         assert problem.rare(np.arange(items), 2).number == items * (items - 1) // 2
+
+
+@pytest.mark.parametrize(
+    ("sets", "records", "shown", "back"),
+    [
+        # By itself, as nothing is rare with it.
+        ([["a1", "b1"], ["a1"]], [3, 2], {"a1": "a1"}, {"a1": "a1", "b1": "b1"}),
+        # Together with the other item, one record alone would have it.
+        ([["a1", "b1"], ["a1"], ["b1"]], [1, 3, 3], {"a1": "a1"}, {"a1": "a1"}),
+        # Too rare by itself, but not as what its sibling is published as.
+        ([["b1"], ["b2"]], [1, 3], {"b2": "B"}, {"b1": "B", "b2": "B"}),
+    ],
+)
+def test_items_that_were_left_out_come_back_where_nothing_is_rare(sets, records, shown, back) -> None:
+    problem = problem_of(sets, [0] * len(sets), records, 2, 2)
+
+    def recoding(labels: dict[str, str]) -> list[int]:
+        return [LABELS.index(labels[item]) if item in labels else LEFT_OUT for item in ITEMS]
+
+    found = _with_items_back(problem, np.array(recoding(shown), np.int64))
+    assert found.tolist() == recoding(back)
 
 
 def test_more_combinations_than_can_be_numbered_are_refused() -> None:

@@ -166,6 +166,16 @@ def test_sums_of_squares_are_told():
     }
 
 
+def test_groups_of_all_columns_are_told():
+    """Each column has groups of its own: three of 2, 2 and 3."""
+    made = outcome(UnivariateMicroaggregation(["x", "y"], 2), {"x": list(range(7)), "y": list(range(7))})
+    assert {name: made.facts[name] for name in ("groups", "smallest group", "largest group")} == {
+        "groups": 6,
+        "smallest group": 2,
+        "largest group": 3,
+    }
+
+
 def test_orders():
     table = {"x": [1, 2, 3, 4], "y": [40, 10, 30, 20]}
     by_x = UnivariateMicroaggregation(["x", "y"], 2, order="single axis", axis="x", aggregate="set")

@@ -151,6 +151,14 @@ def test_every_form_is_permuted(form):
     assert made != values or len(values) < 3
 
 
+def test_numbers_up_to_the_largest_are_permuted_among_themselves():
+    """The largest is one of them: two numbers with one pseudonym would be two people with one."""
+    permutation = Permutation(bytes(16), "", "-199")
+    values = [f"-{number}" for number in range(100, 524)]
+    assert sorted(permutation.walk(value, 523) for value in values) == values
+    assert [permutation.walk(value, None) for value in values] == [permutation(value) for value in values]
+
+
 def test_the_permutation_depends_on_key_context_and_form():
     values = [f"{number:03}" for number in range(1000)]
     made = {

@@ -95,6 +95,22 @@ def test_no_value_makes_up_more_than_its_share_of_a_group(values, l, seed):
     assert holds_the_same(table["ill"], made.apart["confidential"]["ill"].to_pylist())
 
 
+@pytest.mark.parametrize(
+    ("groups", "holds", "worst"),
+    [
+        (["ab", "abc", "abcd"], True, "at most 1 of 2"),
+        (["abc", "aabc", "bcd"], True, "at most 2 of 4"),
+        (["abc", "bcd", "aab"], False, "at most 2 of 3"),
+        (["d", "abcd"], False, "at most 1 of 1"),
+    ],
+)
+def test_a_value_that_is_too_frequent_in_a_group_is_found_out(groups, holds, worst):
+    """The check of the release, on second tables that the method would not make."""
+    number = [at + 1 for at, held in enumerate(groups) for _ in held]
+    found = Anatomy("ill", 2)._frequency(pa.table({"group": number, "ill": list("".join(groups))}))
+    assert (found.holds, found.measured) == (holds, worst)
+
+
 def test_the_second_table_is_sorted_so_that_its_order_tells_nothing():
     made = outcome(Anatomy("problem", by="ethnicity"), PATIENTS)
     rows = [tuple(row.values()) for row in made.apart["confidential"].to_pylist()]

@@ -65,13 +65,14 @@ def test_values_move_among_records_that_are_alike():
 
 
 def test_k_by_column():
-    table = {"x": list(range(8)), "y": list(range(8))}
+    table = {"x": list(range(9)), "y": list(range(9))}
     made = outcome(IndividualRankingSwapping(["x", "y"], {"x": 2, "y": 8}), table)
+    assert made.facts == {"groups": 5, "smallest group": 2, "largest group": 9}
     assert [finding.promise[:30] for finding in made.verification.findings] == [
         "probabilistic 2-anonymity of '",
         "probabilistic 8-anonymity of '",
     ]
-    assert all(abs(a - b) <= 1 for a, b in zip(table["x"], made.table["x"].to_pylist(), strict=True))
+    assert all(abs(a - b) <= 2 for a, b in zip(table["x"], made.table["x"].to_pylist(), strict=True))
 
 
 def test_every_order_of_a_group_is_equally_likely():

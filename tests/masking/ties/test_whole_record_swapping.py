@@ -58,6 +58,11 @@ def test_every_order_of_a_group_is_equally_likely():
     assert max(abs(count - 100) for count in drawn.values()) < 50  # five and a half standard deviations
 
 
+def test_groups_are_told():
+    made = outcome(WholeRecordSwapping("pay", 2), {"age": [30, 31, 70, 71, 72], "pay": list("abcde")})
+    assert made.facts == {"groups": 2, "smallest group": 2, "largest group": 3}
+
+
 def test_a_record_that_was_torn_apart_is_found_out():
     table = pa.table({"age": [1, 2], "pay": ["a", "b"], "tax": [10, 20]})
     torn = pa.table({"age": [1, 2], "pay": ["a", "b"], "tax": [20, 10]})

@@ -107,6 +107,8 @@ def test_the_mean_of_the_tail_keeps_the_mean_of_the_column():
         (pa.array([1.5, 5], pa.float32()), TopCoding("x", 3), pa.float32(), [1.5, 3.0]),
         (pa.array(np.array([1.5, 5], np.float16)), TopCoding("x", 3), pa.float16(), [1.5, 3.0]),
         (pa.array(np.array([1.5, 5, 4], np.float16)), TopCoding("x", quantile=0.5), pa.float16(), [1.5, 4.0, 4.0]),
+        (pa.array([1, 2**60 + 1, 2**60 + 2, 2**60 + 3]), TopCoding("x", 2**60, replacement="mean"), pa.float64(),
+         [1.0, 2.0**60, 2.0**60, 2.0**60]),
         (pa.array([1, 5]), TopCoding("x", 3, value=99), pa.int64(), [1, 99]),
         (pa.array([1, 5]), TopCoding("x", 3, value=9.5), pa.float64(), [1.0, 9.5]),
         (pa.array([Decimal("1.50"), Decimal("5.00")]), TopCoding("x", 3), pa.float64(), [1.5, 3.0]),

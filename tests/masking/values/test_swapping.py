@@ -144,6 +144,9 @@ def test_swapped_columns_move_together_and_only_so_many():
     assert after["a"] == after["b"]
     assert sum(value != at for at, value in enumerate(after["a"])) == 20
     assert made.facts["records with a partner"] == 20
+    within = outcome(DataSwapping("a", 0.2, within="b"), {"a": list(range(100)), "b": [0] * 60 + [1] * 40})
+    assert within.facts["records with a partner"] == 20
+    assert sum(value != at for at, value in enumerate(within.table["a"].to_pylist())) == 20
 
 
 @pytest.mark.parametrize(

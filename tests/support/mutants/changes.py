@@ -124,6 +124,11 @@ class _Finder(ast.NodeVisitor):
                 elif returned in {"int", "float"}:
                     self._add(each, start, end, f"({self.text[start:end]}) + 1")
 
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """Leave decorators alone: what is frozen, say, guards against code that nobody has written."""
+        for statement in node.body:
+            self.visit(statement)
+
     def visit_If(self, node: ast.If) -> None:
         """Drop what is refused, or done by the way."""
         start, end = self._span(node.test)
@@ -160,6 +165,11 @@ class _Finder(ast.NodeVisitor):
             inner = slice(*self._span(node.operand))
             self._add(node, start, end, f"({self.text[inner]})")
         self.generic_visit(node)
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        """Leave `strict` of `zip` alone: it is a check of the code by itself."""
+        if node.arg != "strict":
+            self.visit(node.value)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         """Be off by one; say yes for no."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from veil.engines.database import Database, connect
 from veil.engines.dialects import dialect_of
-from veil.engines.dialects.connections import within
+from veil.engines.dialects.connections import close_at_the_end, within
 from veil.engines.dialects.quoting import text
 from veil.engines.order import shuffled
 from veil.engines.relation import Relation
@@ -64,7 +64,7 @@ def backend_of(database: Database, relations: Iterable[Relation]) -> Any:
             raise OutputError(
                 f"{database.file}: the folder does not exist. Create it, or choose another path"
             )
-        return database.dialect.driver().connect(database.file)
+        return close_at_the_end(database.dialect.driver().connect(database.file))
     try:
         return connect(database)
     except InputError as error:

@@ -167,9 +167,9 @@ def _end(case: Case, ended: Ended, number: int, found: str) -> Iterator[str]:
     codes = (SAYS[signal.Signals(number)], 0) if case.speaks else (-number, 130, 0)
     if ended.code not in codes:
         yield f"ended with {ended.code}: {ended.said.strip()[-300:]}"
-    if case.speaks and number == signal.SIGINT and ended.code == SAYS[number]:
-        lines = ended.said.strip().splitlines()
-        if sum(line.startswith("stopped; ") for line in lines) != 1:
+    if case.speaks and ended.code == SAYS[signal.Signals(number)]:
+        lines = [line for line in ended.said.strip().splitlines() if not line.startswith("note: ")]
+        if len(lines) != 1 or not lines[0].startswith("stopped; "):
             yield f"said: {ended.said.strip()[-300:]}"
         elif found == "new" and "nothing was written" in ended.said:
             yield "all is there, and it says that nothing is"

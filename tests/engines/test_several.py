@@ -23,6 +23,7 @@ from veil import hierarchies as h
 from veil.engines.database import Database, connect
 from veil.engines.dialects import collect, dialect_of
 from veil.engines.write.several import write_tables
+from veil.engines.write.staged import hold
 from veil.errors import OutputError
 
 NAMES = ("patients", "visits")
@@ -85,7 +86,7 @@ def rows(url: str) -> dict[str, list[Any]]:
         return {
             name: spelled(collect(backend, backend.table(name)))
             for name in dialect_of(backend).tables()
-            if not name.startswith("veil_")  # of a killed run, where nothing takes back the making of tables
+            if "__veil_" not in name  # of a killed run, where nothing takes back the making of tables
         }
     finally:
         backend.disconnect()
@@ -153,6 +154,35 @@ def test_what_fails_on_the_way_leaves_nothing_behind(
     with pytest.raises(OutputError, match="table 'visits': the database holds other rows"):
         made.save(url, overwrite=True)
     assert rows(url) == as_rows(old)
+
+
+def test_what_killed_runs_left_for_the_same_tables_is_removed(new_url: Callable[[str], str]) -> None:
+    url, made = new_url("out"), anonymized(tables())
+    left = [
+        "patients__veil_0123456789ab_pending",
+        "visits__veil_0123456789ab",
+        "patients__veil_0123456789ab_old",
+    ]
+    others = ["other__veil_0123456789ab", "patients__veil_notes"]
+    write_tables(Database(url), {name: pa.table({"n": [1]}) for name in [*left, *others]})
+    made.save(url)
+    backend = connect(Database(url))
+    assert sorted(dialect_of(backend).tables()) == sorted([*NAMES, *others])
+    backend.disconnect()
+
+
+def test_two_runs_do_not_write_the_same_tables_at_once(new_url: Callable[[str], str]) -> None:
+    url, made = new_url("out"), anonymized(tables())
+    write_tables(Database(url), {"other": pa.table({"n": [1]})})
+    backend = connect(Database(url))
+    with (
+        hold(dialect_of(backend), None, "visits", "visits"),
+        pytest.raises(OutputError, match=r"table visits of .*: another run is writing there"),
+    ):
+        made.save(url)
+    backend.disconnect()
+    made.save(url)
+    assert rows(url).keys() == {*NAMES, "other"}
 
 
 KILLED = """

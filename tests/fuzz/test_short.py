@@ -20,6 +20,7 @@ CASES = sorted(FOUND.glob("*/*"))
 @pytest.fixture(scope="module")
 def reader() -> Iterator[Reader]:
     made = Reader()
+    made.warm_up(list(DOORS))
     yield made
     made.close()
 

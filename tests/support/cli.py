@@ -7,8 +7,11 @@ import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from veil.cli.app import app
@@ -54,9 +57,13 @@ class Ran:
     err: str
 
 
+_built = cache(get_command)  # once: to put the command line together takes longer than most commands do
+
+
 def veil(*arguments: str | Path) -> Ran:
     """Run a command in this process."""
-    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    with patch("typer.testing._get_command", _built, create=True):
+        result = CliRunner().invoke(app, [str(each) for each in arguments])
     return Ran(result.exit_code, result.stdout, result.stderr)
 
 

@@ -58,6 +58,25 @@ def test_what_is_not_ours_stays(tmp_path: Path) -> None:
     assert not (tmp_path / "veil-abcdefgh").exists()
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+def test_what_another_user_has_made_stays(tmp_path: Path) -> None:
+    running, folder = held(tmp_path)
+    running.kill()
+    running.communicate()
+    os.chown(folder, 12345, 12345)
+    remove_left_behind(tmp_path, "veil-")
+    assert (folder / "new" / "rows.csv").exists()
+
+
+def test_a_lock_that_leads_elsewhere_is_none(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").touch()
+    (tmp_path / "veil-abcdefgh" / "new").mkdir(parents=True)
+    (tmp_path / "veil-abcdefgh" / "lock").symlink_to(tmp_path / "elsewhere")
+    before = sorted(tmp_path.rglob("*"))
+    remove_left_behind(tmp_path, "veil-")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_a_fork_does_not_tidy_up_for_its_parent(tmp_path: Path) -> None:
     made = Staging(tmp_path, "veil-")
     child = os.fork()

@@ -35,6 +35,33 @@ def test_nothing_stays_when_it_is_stopped(tmp_path, how):
     assert "secret" not in out + errors  # no name and no value in what it prints
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_the_next_start_removes_what_a_killed_one_has_left(tmp_path):
+    """And nothing else: neither what a living one uses, nor what others have made or a link leads to."""
+    stranger, elsewhere = tmp_path / "veil-workbench-stranger", tmp_path / "elsewhere"
+    for folder in (stranger, elsewhere):
+        folder.mkdir()
+        (folder / "kept.csv").write_text("age\n1\n")
+    (tmp_path / "veil-workbench-symlink0").symlink_to(elsewhere)
+    before = set(tmp_path.iterdir())
+    with process(temporary=tmp_path) as (killed, address):
+        base, token = re.match(r"(http://[^#]+)/#token=(.+)", address).groups()
+        with httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}) as client:
+            sent = client.post("/api/v1/tables", content=b"age\n1\n2\n", headers={"Veil-File-Name": "secret.csv"})
+            assert sent.status_code == 202
+        (left,) = set(tmp_path.glob("veil-workbench-*")) - before
+        (left / "new" / "link").symlink_to(elsewhere)
+        with process(temporary=tmp_path):
+            assert left.exists()  # it is in use
+        killed.kill()
+        killed.communicate(timeout=60)
+        assert any(left.rglob("*.csv"))
+    with process(temporary=tmp_path):
+        assert not left.exists()
+    assert set(tmp_path.iterdir()) == before
+    assert [each.name for each in (*stranger.iterdir(), *elsewhere.iterdir())] == ["kept.csv", "kept.csv"]
+
+
 def test_other_machines_need_a_token_of_ones_own(tmp_path):
     with pytest.raises(PlanError, match="can be reached from other machines"):
         serve(host="0.0.0.0", browser=False)

@@ -45,11 +45,11 @@ class Staging:
             _IN_USE.add(self.files)
 
 
-def temporary_folder(where: Path | None = None) -> Staging:
+def temporary_folder(where: Path | None = None, prefix: str = "veil-") -> Staging:
     """Make a folder for rows on their way, where the system keeps temporary files; those of killed runs are removed."""
     place = Path(where or tempfile.gettempdir())
-    remove_left_behind(place, "veil-")
-    return Staging(place, "veil-")
+    remove_left_behind(place, prefix)
+    return Staging(place, prefix)
 
 
 def is_staged(path: Path) -> bool:
@@ -77,11 +77,21 @@ def left_behind(where: Path, prefix: str, suffix: str = "") -> list[Path]:
 
 
 def remove_left_behind(where: Path, prefix: str, suffix: str = "") -> None:
-    """Remove folders of runs that have ended without doing so."""
+    """Remove folders of this user's runs that have ended without doing so."""
     for folder in left_behind(where, prefix, suffix):
+        if not _is_mine(folder):
+            continue
         with taken_over(folder) as ours:
             if ours:
                 empty(folder)
+
+
+def _is_mine(folder: Path) -> bool:
+    """Whether nobody else has made the folder: a stranger could lead us astray from there."""
+    try:
+        return not hasattr(os, "geteuid") or folder.lstat().st_uid == os.geteuid()
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager
@@ -90,7 +100,7 @@ def taken_over(folder: Path) -> Iterator[bool]:
     with uninterrupted():
         path, descriptor = folder / _LOCK, None
         try:
-            descriptor = os.open(path, os.O_RDWR)
+            descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
             lock(descriptor)
             ours = is_at(descriptor, path)
         except (

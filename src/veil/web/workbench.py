@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import shutil
 import tempfile
 import threading
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from veil.dp.accountant import Accountant
 from veil.tables import Source
+from veil.tables.staging import temporary_folder
 from veil.web.hosts import Hosts
 from veil.web.problems import Refused
 from veil.web.session import Session
@@ -45,7 +45,8 @@ class Workbench:
         self.token = token or secrets.token_urlsafe(32)
         self.table, self.allow_paths = table, allow_paths
         self.idle, self.largest_table = idle, largest_table
-        self.folder = Path(tempfile.mkdtemp(prefix="veil-workbench-"))  # that only this user may read
+        self._staging = temporary_folder(prefix="veil-workbench-")  # that only this user may read
+        self.folder = self._staging.files
         self.sources: weakref.WeakValueDictionary[str, Source] = weakref.WeakValueDictionary()
         """Tables that are open, by what they are: two sessions with the same file share it."""
         self.budgets: dict[str, Accountant] = {}
@@ -107,4 +108,4 @@ class Workbench:
         """End all sessions and remove the private folder."""
         for session in list(self._sessions.values()):
             self.end_session(session)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._staging.remove()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import gzip
 import os
 import shutil
+import sqlite3
 import subprocess
 import threading
 from collections import Counter
@@ -27,6 +29,7 @@ from veil.engines.database import Database
 from veil.engines.dialects import dialect_of
 from veil.engines.relation import Relation, relation_of
 from veil.engines.write import locks as exchange
+from veil.engines.write.tables import backend_of
 from veil.engines.write.writing import write
 from veil.errors import OutputError, VerificationError
 
@@ -571,3 +574,13 @@ def test_spark_to_a_folder_a_file_and_a_table(spark: Any, tmp_path: Path) -> Non
     other = opened(str(tmp_path / "release"))
     with pytest.raises(OutputError, match="only what Spark holds can be written to its tables"):
         sent(other, "spark:#released")
+
+
+def test_a_connection_to_a_new_file_is_closed_when_nobody_needs_it(tmp_path: Path) -> None:
+    backend = backend_of(Database(f"sqlite://{tmp_path}/new.sqlite"), [])
+    connection = backend.con
+    connection.execute("SELECT 1")
+    del backend
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")

@@ -21,9 +21,31 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from support.crashing.cases import CASES, Case
+from support.crashing import cases, databases, engines
+from support.crashing.case import Case
 from support.crashing.kernel import Listener, next_descriptor, tell_parent_of_calls
 
+KINDS: tuple[type[Case], ...] = (
+    cases.Anonymize,
+    cases.Mask,
+    cases.PrivateTable,
+    cases.Policy,
+    cases.PolicyRecipe,
+    cases.Report,
+    cases.Certificate,
+    cases.Budget,
+    cases.Planted,
+    engines.File,
+    engines.Folder,
+    engines.Tables,
+    databases.OfDuckDB,
+    databases.SeveralOfDuckDB,
+    databases.OfPostgres,
+    databases.SeveralOfPostgres,
+    databases.OfMariaDB,
+    databases.SeveralOfMariaDB,
+)
+CASES = {each.name: each for each in KINDS}
 SAYS = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 143, signal.SIGINT: 130}
 
 
@@ -145,9 +167,9 @@ def _end(case: Case, ended: Ended, number: int, found: str) -> Iterator[str]:
     codes = (SAYS[signal.Signals(number)], 0) if case.speaks else (-number, 130, 0)
     if ended.code not in codes:
         yield f"ended with {ended.code}: {ended.said.strip()[-300:]}"
-    if case.speaks and number == signal.SIGINT and ended.code == SAYS[number]:
-        lines = ended.said.strip().splitlines()
-        if sum(line.startswith("stopped; ") for line in lines) != 1:
+    if case.speaks and ended.code == SAYS[signal.Signals(number)]:
+        lines = [line for line in ended.said.strip().splitlines() if not line.startswith("note: ")]
+        if len(lines) != 1 or not lines[0].startswith("stopped; "):
             yield f"said: {ended.said.strip()[-300:]}"
         elif found == "new" and "nothing was written" in ended.said:
             yield "all is there, and it says that nothing is"
@@ -155,20 +177,23 @@ def _end(case: Case, ended: Ended, number: int, found: str) -> Iterator[str]:
             yield "nothing is there, and it says that all is"
 
 
-def points_of(case: Case, place: Path, sample: int | None) -> list[int]:
-    """All steps, or a sample: each that renames, links or commits, and others drawn by a fixed rule."""
+def steps_of(case: Case, place: Path, *, old: bool) -> list[str]:
+    """All steps of a run that nobody stops; to replace something takes more of them."""
     shutil.rmtree(place, ignore_errors=True)
     (place / "tmp").mkdir(parents=True)
-    case.set_up(place, False)
-    whole = run(case.job(place, overwrite=False), place, stop=1 << 30)
+    case.set_up(place, old)
+    whole = run(case.job(place, overwrite=old), place, stop=1 << 30)
     assert whole.code == 0, whole.said
-    steps = range(1, len(whole.steps) + 1)
-    if sample is None:
-        return [*steps]
-    named = [n for n in steps if whole.steps[n - 1].startswith(("rename", "link"))]
-    chosen = random.Random(case.name).sample(named, min(len(named), sample // 2))
-    rest = [n for n in steps if n not in chosen]
-    return sorted(chosen + random.Random(case.name).sample(rest, min(len(rest), sample - len(chosen))))
+    return whole.steps
+
+
+def sample_of(name: str, steps: list[str], amount: int) -> list[int]:
+    """Some steps by their numbers: half of them rename, link or commit, and all are drawn by a fixed rule."""
+    numbers = range(1, len(steps) + 1)
+    named = [n for n in numbers if steps[n - 1].startswith(("rename", "link"))]
+    chosen = random.Random(name).sample(named, min(len(named), amount // 2))
+    rest = [n for n in numbers if n not in chosen]
+    return sorted(chosen + random.Random(name).sample(rest, min(len(rest), amount - len(chosen))))
 
 
 def main(folder: str, signals: str, *cases: str) -> None:
@@ -187,13 +212,26 @@ def main(folder: str, signals: str, *cases: str) -> None:
 
 def try_points(case: Case, place: Path, signals: list[str], sample: int | None) -> None:
     """Try points of a case: all of them with each signal, or a sample with one signal each, in turn."""
-    points = points_of(case, place, sample)
-    for index, point in enumerate(points):
-        for each in signals if sample is None else [signals[index % len(signals)]]:
-            old = (point + signals.index(each)) % 2 == 0
-            found = try_point(case, place, point, getattr(signal, each), old=old)
-            if found is not None:
-                print(json.dumps({"case": case.name, "signal": each, **found}), flush=True)
+    for point, each, old in _points(case, place, signals, sample):
+        found = try_point(case, place, point, getattr(signal, each), old=old)
+        if found is not None:
+            print(json.dumps({"case": case.name, "signal": each, **found}), flush=True)
+
+
+def _points(
+    case: Case, place: Path, signals: list[str], sample: int | None
+) -> Iterator[tuple[int, str, bool]]:
+    """Which step, which signal, and whether there is something to replace."""
+    if sample is not None:
+        points = sample_of(case.name, steps_of(case, place, old=False), sample)
+        for index, point in enumerate(points):
+            turn = index % len(signals)
+            yield point, signals[turn], (point + turn) % 2 == 0
+        return
+    for old in (False, True):
+        for point in range(1, len(steps_of(case, place, old=old)) + 1):
+            for each in signals:
+                yield point, each, old
 
 
 if __name__ == "__main__":

@@ -119,8 +119,8 @@ def _folder() -> Iterator[Path]:
         (folder / "linked.csv").write_text(LINKED)
         (folder / "ours.csv").write_text(OURS)
         (folder / "policies").mkdir()
-        for name, each in lecture().items():
-            (folder / "policies" / f"{name}.json").write_text(to_json(each))
+        for name, document in _lecture().items():
+            (folder / "policies" / f"{name}.json").write_text(document)
         for name in ("out", "secret"):
             (folder / name).mkdir()
         os.chdir(folder)
@@ -128,6 +128,11 @@ def _folder() -> Iterator[Path]:
             yield folder
         finally:
             os.chdir(before)
+
+
+@cache
+def _lecture() -> dict[str, str]:
+    return {name: to_json(each) for name, each in lecture().items()}
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,9 @@ _COLLATING = (
     "SELECT EXISTS (SELECT FROM pg_collation WHERE NOT collisdeterministic) "
     "OR EXISTS (SELECT FROM pg_type WHERE typname = 'citext')"
 )
+
+# Else the driver writes to the terminal, where nobody has asked for a log, what it cannot undo when a run is stopped.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 @register

@@ -17,6 +17,7 @@ from veil.engines.dialects import Dialect, dialect_of, import_ibis
 from veil.engines.failures import explain_errors
 from veil.engines.relation import Relation
 from veil.engines.write.rows import rows_as_texts
+from veil.engines.write.staged import hold, prefix_of, staged_for
 from veil.engines.write.tables import TableTarget, backend_of
 from veil.errors import OutputError, Say
 from veil.tables.arrow import normalize
@@ -26,7 +27,8 @@ from veil.tables.together import Together
 if TYPE_CHECKING:
     import ibis
 
-_MARKER = "veil_pending_"
+_PENDING = "_pending"
+"""Ends the name of a table that is there until the others are."""
 
 
 def check_database(
@@ -67,7 +69,7 @@ def check_database(
         return witness["staged"] not in there if witness.get("database") == str(database) else None
 
     for witness in recover(beside, has_taken_place):
-        if str(witness.get("staged")).startswith(_MARKER):
+        if str(witness.get("staged")).endswith(_PENDING):
             dialect.run(f"DROP TABLE {dialect.quote(database.schema, witness['staged'])}")
     for name in names:
         place = database.with_table(name, database.schema)
@@ -101,14 +103,18 @@ def write_tables(
         dialect = dialect_of(backend_of(database, relations))
         for name, table in tables.items():
             _check_kinds(database.with_table(name, database.schema), dialect, table)
-        there = set(dialect.tables(database.schema))
-        dialect.remove_for_good()
+        mark = secrets.token_hex(6)
+        staged = {name: f"{prefix_of(name)}{mark}" for name in tables}
         with (
-            _marked(dialect, database.schema, beside) as marker,
-            _all_or_none(dialect, database.schema) as staged,
+            _held(database, dialect, staged),
+            _marked(dialect, database.schema, staged, beside) as marker,
+            _all_or_none(dialect, database.schema, staged),
         ):
+            there = set(dialect.tables(database.schema))
+            for name in [] if overwrite else [each for each in tables if each in there]:
+                place = database.with_table(name, database.schema)
+                raise OutputError(f"{place}: has been made by somebody else meanwhile")
             for name, table in tables.items():
-                staged[name] = f"veil_{secrets.token_hex(8)}"
                 _stage(dialect, database.schema, name, staged[name], table)
             witness = {"database": str(database), "staged": marker or next(iter(staged.values()))}
             with uninterrupted():
@@ -123,13 +129,26 @@ def write_tables(
 
 
 @contextlib.contextmanager
-def _all_or_none(dialect: Dialect, schema: str | None) -> Iterator[dict[str, str]]:
-    """Take back what was made if something goes wrong; yield room for the names of staged tables."""
-    staged: dict[str, str] = {}
+def _held(database: Database, dialect: Dialect, staged: Mapping[str, str]) -> Iterator[None]:
+    """Keep other runs away from the tables, and remove what killed ones have left on the way to them."""
+    with contextlib.ExitStack() as stack:
+        for name in sorted(staged):
+            place = str(database.with_table(name, database.schema))
+            stack.enter_context(hold(dialect, database.schema, name, place))
+        dialect.remove_for_good()
+        there = dialect.tables(database.schema)
+        for each in [left for name in staged for left in staged_for(name, there)]:
+            dialect.run(f"DROP TABLE {dialect.quote(database.schema, each)}")
+        yield
+
+
+@contextlib.contextmanager
+def _all_or_none(dialect: Dialect, schema: str | None, staged: Mapping[str, str]) -> Iterator[None]:
+    """Take back what was made if something goes wrong."""
     if dialect.undoes_definitions:
         dialect.run(str(dialect.transaction))
     try:
-        yield staged
+        yield
     except BaseException:
         undo = [f"DROP TABLE {dialect.quote(schema, name)}" for name in staged.values()]
         for statement in ["ROLLBACK"] if dialect.undoes_definitions else undo:
@@ -141,14 +160,16 @@ def _all_or_none(dialect: Dialect, schema: str | None) -> Iterator[dict[str, str
 
 
 @contextlib.contextmanager
-def _marked(dialect: Dialect, schema: str | None, beside: Together | None) -> Iterator[str | None]:
+def _marked(
+    dialect: Dialect, schema: str | None, staged: Mapping[str, str], beside: Together | None
+) -> Iterator[str | None]:
     """Make a table that is gone once the others are there, where files go with them and nothing else would tell."""
     if beside is None or not beside.has_files or not dialect.undoes_definitions:
         yield None
         return
     import ibis
 
-    marker = f"{_MARKER}{secrets.token_hex(8)}"
+    marker = f"{next(iter(staged.values()))}{_PENDING}"
     dialect.create(marker, ibis.schema({"n": "int64"}), schema)
     try:
         yield marker

@@ -14,19 +14,17 @@ Rights and indexes that the old table had are not those of the new one.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import re
-import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from veil.base.turns import busy, file_lock
 from veil.engines.database import Database, connect
 from veil.engines.dialects import dialect_of
-from veil.engines.dialects.connections import within
+from veil.engines.dialects.connections import close_at_the_end, within
 from veil.engines.dialects.quoting import text
 from veil.engines.order import shuffled
 from veil.engines.relation import Relation
+from veil.engines.write.staged import hold, prefix_of, staged_for
 from veil.engines.write.target import Target
 from veil.errors import InputError, OutputError
 from veil.tables.journal import Witness
@@ -34,9 +32,6 @@ from veil.tables.journal import Witness
 if TYPE_CHECKING:
     import ibis
     import ibis.expr.types as ir
-
-_LONGEST = 34  # letters of the name that fit into PostgreSQL's 63 bytes with what is added
-_PATIENCE = 3.0  # seconds in which a server notices that the run before has been killed
 
 
 def table_target(database: Database, relation: Relation, mark: str, overwrite: bool) -> TableTarget:
@@ -69,7 +64,7 @@ def backend_of(database: Database, relations: Iterable[Relation]) -> Any:
             raise OutputError(
                 f"{database.file}: the folder does not exist. Create it, or choose another path"
             )
-        return database.dialect.driver().connect(database.file)
+        return close_at_the_end(database.dialect.driver().connect(database.file))
     try:
         return connect(database)
     except InputError as error:
@@ -93,13 +88,7 @@ class TableTarget(Target):
         self.name, self.secrets = str(database), database.secrets()
         self.table = str(database.table)
         self.dialect, self.schema = dialect_of(backend), database.schema
-        short = self.table
-        if len(short.encode()) > _LONGEST:
-            short = (
-                f"{re.sub(r'[^A-Za-z0-9_]', '', short)[:25]}_{hashlib.sha256(short.encode()).hexdigest()[:8]}"
-            )
-        self.prefix = f"{short}__veil_"
-        self.temporary = f"{self.prefix}{mark}"
+        self.temporary = f"{prefix_of(self.table)}{mark}"
         self.progress = f"{self.temporary}_done"
         self.key = ""
         self.kinds: ibis.Schema
@@ -122,31 +111,8 @@ class TableTarget(Target):
                 return True
         return False
 
-    @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
-        name = f"veil {self._quote(self.table)}"
-        if (file := self.dialect.file()) is not None:
-            digest = hashlib.sha256(name.encode()).hexdigest()[:12]
-            with file_lock(file.with_name(f".{file.name}.veil-{digest}-lock"), self.name):
-                yield
-        elif (lock := self.dialect.lock(name)) is not None:
-            with self._hold_lock(*lock):
-                yield
-        else:
-            yield  # in memory it is ours alone
-
-    @contextlib.contextmanager
-    def _hold_lock(self, take: str, give_back: str) -> Iterator[None]:
-        until = time.monotonic() + _PATIENCE
-        while not self.dialect.rows(take)[0][0]:
-            if time.monotonic() > until:
-                raise busy(self.name)
-            time.sleep(0.1)
-        try:
-            yield
-        finally:
-            with contextlib.suppress(Exception):  # without a connection there is no lock either
-                self.dialect.rows(give_back)
+    def lock(self) -> AbstractContextManager[None]:
+        return hold(self.dialect, self.schema, self.table, self.name)
 
     def exists(self) -> bool:
         return self.table in self.dialect.tables(self.schema)
@@ -158,9 +124,8 @@ class TableTarget(Target):
         self.dialect.remove_for_good()
         self.kinds = ibis.schema({name: kind.copy(nullable=True) for name, kind in example.schema().items()})
         self._check_kinds()
-        pattern = re.compile(re.escape(self.prefix) + "[0-9a-f]{12}(_done|_old|_mixed|_mixed_old)?")
-        for each in tables:
-            if pattern.fullmatch(each) and each not in (self.temporary, self.progress):
+        for each in staged_for(self.table, tables):
+            if each not in (self.temporary, self.progress):
                 self._drop(each)
         if {self.temporary, self.progress} <= tables:
             done = {

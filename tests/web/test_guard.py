@@ -156,6 +156,18 @@ def test_too_large_a_request_is_refused(client):
     refused(client.patch("/api/v1/plan", json={"words": "x" * 1_100_000, "set": {}}), 413)
 
 
+def test_only_the_first_bytes_of_a_file_are_looked_at(client):
+    head = (b"a;b\n" + b"1;2\n" * 40_000)[: 1 << 17]
+    assert client.post("/api/v1/tables/look", content=head).status_code == 200
+    assert "131,072 bytes" in refused(client.post("/api/v1/tables/look", content=head + b"x"), 413)
+
+    def piece_by_piece():
+        yield head
+        yield b"x"
+
+    refused(client.post("/api/v1/tables/look", content=piece_by_piece()), 413)
+
+
 def bomb():
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -299,7 +311,9 @@ def test_a_server_at_one_address_answers_to_that_alone():
     assert not Hosts("127.0.0.1", 8000).know("192.0.2.7:8000", "192.0.2.7")
 
 
-@pytest.mark.parametrize("name", ["*", "*.example", "http://clinic.example", "a b", "", "x:y", "clinic.example/"])
+@pytest.mark.parametrize(
+    "name", ["*", "*.example", "http://clinic.example", "a b", "", "x:y", "clinic.example/"]
+)
 def test_only_names_can_be_allowed(name):
     with pytest.raises(ParameterError, match="should be a name"):
         Hosts("0.0.0.0", 8000, [name])

@@ -62,7 +62,9 @@ def least_busy(asking, server, request):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium (make servers installs it)")
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc, which tells what a process takes")
+@pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="needs /proc, which tells what a process takes"
+)
 def test_every_page_answers_in_its_time_and_memory_stays_small(large, tmp_path):
     from playwright.sync_api import sync_playwright
 

@@ -865,6 +865,46 @@ def test_what_breaks_the_plan_is_taken_under_its_name_and_with_a_reason(person, 
     expect(shown).to_contain_text("Audit, as the authority asks", timeout=PATIENCE)
 
 
+TYPE = """async () => {
+  const { update } = await import("/page/server.js");
+  const kinds = ["text", "number", "search", "password", "textarea"];
+  const fields = [...document.querySelectorAll("main input, main textarea")].filter((each) => kinds.includes(each.type) && !each.disabled && !each.readOnly);
+  const lost = [];
+  for (const field of fields) {
+    field.focus();
+    const typed = `${field.value}7`;
+    field.value = typed;
+    field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    update({});  // as when a job tells how far it is
+    await new Promise((done) => setTimeout(done, 30));
+    if (field.value !== typed || !field.isConnected || document.activeElement !== field) lost.push(field.outerHTML);
+  }
+  return [fields.length, lost];
+}"""
+
+
+def test_what_is_typed_stays_while_jobs_tell_how_far_they_are(person):
+    person.release()
+    page = person.page
+    for step, sign, least in (
+        ("table", "table.grid tbody tr", 1),
+        ("levels", "table.levels", 2),
+        ("promises", ".promise", 2),
+        ("search", ".verdict", 1),
+        ("explore", ".cell", 1),
+        ("risk", "table.risks", 4),
+        ("use", ".own", 2),
+        ("release", ".card.good", 1),
+    ):
+        person.open(step)
+        page.locator(sign).first.wait_for()
+        if step == "use":
+            page.locator(".own select").select_option("age")
+        number, lost = page.evaluate(TYPE)
+        assert lost == [], step
+        assert number >= least, step
+
+
 def test_undo_takes_back_what_was_chosen(person):
     person.press("table.example")
     person.rows()

@@ -112,7 +112,9 @@ def test_a_release_whose_key_was_forgotten_says_where_to_give_it_again(client):
         assert "pseudonyms.key" not in answer.text
     for what in ("risk", "utility", "report", "prices", "riskiest"):  # which need no key
         body = {"levels": {}} if what == "prices" else {}
-        assert client.done(client.post(f"/api/v1/releases/{release}/{what}", json=body))["problem"] is None, what
+        assert client.done(client.post(f"/api/v1/releases/{release}/{what}", json=body))["problem"] is None, (
+            what
+        )
     assert client.get(f"/api/v1/releases/{release}/table.csv").status_code == 200
     client.put("/api/v1/plan/key", json={"key": KEY})
     assert client.result(client.post(f"/api/v1/releases/{release}/apply", json=levels))["release"]

@@ -130,7 +130,9 @@ def _coarsened(column: Column, original: pa.ChunkedArray) -> Coded:
     for each in np.unique(levels).tolist():
         here = levels == each
         codes = hierarchy.label_map(each)[column.base[here]]
-        labels[here] = [number.setdefault(hierarchy.labels[each][code], len(number)) for code in codes.tolist()]
+        labels[here] = [
+            number.setdefault(hierarchy.labels[each][code], len(number)) for code in codes.tolist()
+        ]
     texts = list(number)
     ranks = label_ranks(column, original, texts, np.zeros(len(texts)))
     return _sort_texts(texts, labels[column.pair], ranks)

@@ -143,7 +143,9 @@ def _fill(text: str, holes: list[str]) -> str:
 
 
 @functools.cache
-def _catalogue(language: str, package: str) -> tuple[dict[str, str], list[tuple[re.Pattern[str], list[bool], str]]]:
+def _catalogue(
+    language: str, package: str
+) -> tuple[dict[str, str], list[tuple[re.Pattern[str], list[bool], str]]]:
     """Read a catalogue: the texts without holes, and the others as patterns, those with the most letters first."""
     text = resources.files(package).joinpath("words", f"{language}.json").read_text(encoding="utf-8")
     known: dict[str, str] = json.loads(text)

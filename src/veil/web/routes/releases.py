@@ -90,9 +90,7 @@ def _masking(session: Session, table: OpenTable, asked: Masks) -> Callable[[Job]
             source: Any = table.held.table.drop(*asked.without) if asked.without else table.held.table
         else:
             source = table.arrow.drop_columns(asked.without)
-        release = veil.mask(
-            source, methods, person=asked.person, order=asked.order, progress=job.tell
-        )
+        release = veil.mask(source, methods, person=asked.person, order=asked.order, progress=job.tell)
         job.tell(LOOKING, 0, 0, "")
         quasi = [name for name in asked.quasi_identifiers if name in release.arrow.column_names]
         document = asked.model_dump()

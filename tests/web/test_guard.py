@@ -155,6 +155,18 @@ def test_too_large_a_request_is_refused(client):
     refused(client.patch("/api/v1/plan", json={"words": "x" * 1_100_000, "set": {}}), 413)
 
 
+def test_only_the_first_bytes_of_a_file_are_looked_at(client):
+    head = (b"a;b\n" + b"1;2\n" * 40_000)[: 1 << 17]
+    assert client.post("/api/v1/tables/look", content=head).status_code == 200
+    assert "131,072 bytes" in refused(client.post("/api/v1/tables/look", content=head + b"x"), 413)
+
+    def piece_by_piece():
+        yield head
+        yield b"x"
+
+    refused(client.post("/api/v1/tables/look", content=piece_by_piece()), 413)
+
+
 def bomb():
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -28,6 +28,7 @@ WORDS = {path.stem: json.loads(path.read_text("utf-8")) for path in (PAGE / "wor
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 PATIENCE = 60_000
+expect.set_options(timeout=PATIENCE)  # how long something takes says how busy the machine is
 VERIFY = [sys.executable, "-m", "veil.cli", "verify"]
 
 
@@ -837,7 +838,7 @@ def test_a_certificate_is_signed_in_the_page(person, tmp_path):
     # Rows that are suppressed are left out: the same transformation, made again.
     page.locator("select", has_text=person.say("suppressed.drop")).select_option("drop")
     person.open("use")
-    expect(page.locator(".pager").first).to_contain_text(re.compile("of 1,9"), timeout=PATIENCE)
+    expect(page.locator(".pager").first).to_contain_text(re.compile("of 1,9"))
     expect(page.locator("table.pairs tr.gone")).to_have_count(0)
 
 
@@ -862,7 +863,47 @@ def test_what_breaks_the_plan_is_taken_under_its_name_and_with_a_reason(person, 
     assert "Audit, as the authority asks" in report.read_text("utf-8")
     person.press("release.show")
     shown = person.page.frame_locator("iframe").locator("body")
-    expect(shown).to_contain_text("Audit, as the authority asks", timeout=PATIENCE)
+    expect(shown).to_contain_text("Audit, as the authority asks")
+
+
+TYPE = """async () => {
+  const { update } = await import("/page/server.js");
+  const kinds = ["text", "number", "search", "password", "textarea"];
+  const fields = [...document.querySelectorAll("main input, main textarea")].filter((each) => kinds.includes(each.type) && !each.disabled && !each.readOnly);
+  const lost = [];
+  for (const field of fields) {
+    field.focus();
+    const typed = `${field.value}7`;
+    field.value = typed;
+    field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    update({});  // as when a job tells how far it is
+    await new Promise((done) => setTimeout(done, 30));
+    if (field.value !== typed || !field.isConnected || document.activeElement !== field) lost.push(field.outerHTML);
+  }
+  return [fields.length, lost];
+}"""
+
+
+def test_what_is_typed_stays_while_jobs_tell_how_far_they_are(person):
+    person.release()
+    page = person.page
+    for step, sign, least in (
+        ("table", "table.grid tbody tr", 1),
+        ("levels", "table.levels", 2),
+        ("promises", ".promise", 2),
+        ("search", ".verdict", 1),
+        ("explore", ".cell", 1),
+        ("risk", "table.risks", 4),
+        ("use", ".own", 2),
+        ("release", ".card.good", 1),
+    ):
+        person.open(step)
+        page.locator(sign).first.wait_for()
+        if step == "use":
+            page.locator(".own select").select_option("age")
+        number, lost = page.evaluate(TYPE)
+        assert lost == [], step
+        assert number >= least, step
 
 
 def test_undo_takes_back_what_was_chosen(person):

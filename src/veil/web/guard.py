@@ -43,8 +43,9 @@ HEADERS = {
 
 API = "/api/"
 LARGEST_BODY = 1_000_000
-"""Bytes of a request, files apart."""
-_FILES = ("/api/v1/tables", "/api/v1/projects")
+"""Bytes of a request for which nothing else is said."""
+LARGEST_LOOK = 1 << 17
+"""Bytes of a file that are looked at before it is read."""
 
 
 class Guard:
@@ -52,6 +53,11 @@ class Guard:
 
     def __init__(self, app: ASGIApp, workbench: Workbench) -> None:
         self.app, self.workbench = app, workbench
+        self.largest = {
+            "/api/v1/tables": workbench.largest_table,
+            "/api/v1/projects": workbench.largest_table,
+            "/api/v1/tables/look": LARGEST_LOOK,
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or refuse it."""
@@ -94,7 +100,7 @@ class Guard:
             self._identify(scope, headers)
 
     def _most(self, path: str) -> int:
-        return self.workbench.largest_table if path in _FILES else LARGEST_BODY
+        return self.largest.get(path, LARGEST_BODY)
 
     def _identify(self, scope: Scope, headers: Headers) -> None:
         """Find the session of a request by its cookie or, of a program, by the token."""

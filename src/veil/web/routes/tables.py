@@ -96,7 +96,6 @@ def _how(text: str) -> HowToRead:
         raise ParameterError(explain(error)) from None
 
 
-LOOK = 1 << 17
 LINES = 20
 
 
@@ -107,13 +106,7 @@ async def look(request: Request) -> dict[str, Any]:
     Answers with a format, as for `format`, and with the first lines as they would be read.
     """
     the_session(request)
-    head = b""
-    async for piece in request.stream():
-        head += piece
-        if len(head) > LOOK:
-            raise Refused(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"send the first {LOOK:,} bytes of the file, no more"
-            )
+    head = await request.body()
     found = propose_format(head)
     names = ("separator", "encoding", "skip", "decimal", "thousands")
     lines = [line[:1000] for line in decoded(head, found.encoding).splitlines()[:LINES]]

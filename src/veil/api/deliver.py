@@ -244,7 +244,9 @@ def places_apart(outcome: Outcome, folder: Path, target: Any, *, overwrite: bool
 
 def _places(outcome: Outcome, folder: Path, target: Any) -> list[Path]:
     if not folder.is_dir():
-        raise OutputError(f"{folder}: is not a folder. Create it, beside that of the release, or choose another one")
+        raise OutputError(
+            f"{folder}: is not a folder. Create it, beside that of the release, or choose another one"
+        )
     if outcome.secret and goes_along(folder, target):
         raise OutputError(
             f"{folder}: the release goes there or into a folder above, and {', '.join(sorted(outcome.secret))} must not "

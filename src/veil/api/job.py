@@ -250,7 +250,9 @@ def _check_apart(job: Job, secret: list[str]) -> None:
             )
         return
     if not job.apart.is_dir():
-        raise OutputError(f"{job.apart}: is not a folder. Create it, beside that of the release, or choose another one")
+        raise OutputError(
+            f"{job.apart}: is not a folder. Create it, beside that of the release, or choose another one"
+        )
     place = place_of_tables(job.output) if isinstance(job.input, Mapping) else job.output
     if secret and goes_along(job.apart, release_in(place) if isinstance(place, Path) else place):
         raise OutputError(

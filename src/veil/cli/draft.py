@@ -47,7 +47,9 @@ def draft(
     yield _entry("output", f"release{''.join(file.suffixes[-2:])}")
     yield "report: report.html"
     yield "certificate: certificate.json"
-    yield from _comment("sign: clinic.pem, to sign the certificate with a key that veil keys new clinic.pem makes")
+    yield from _comment(
+        "sign: clinic.pem, to sign the certificate with a key that veil keys new clinic.pem makes"
+    )
     yield ""
     yield "# What the first page of the report says. It is the one that is signed; what is missing there is “not stated”."
     yield "about:"

@@ -77,7 +77,10 @@ def _ragged_error(
     # What was said about the file already has to be said again.
     told = {} if (format.encoding or "utf-8") in ("utf-8", "utf8") else {"encoding": format.encoding}
     skip: Words = (
-        (f". If the table begins in line {start}, below a title, say ", Say("format", "Csv", **told, skip=start - 1))
+        (
+            f". If the table begins in line {start}, below a title, say ",
+            Say("format", "Csv", **told, skip=start - 1),
+        )
         if start is not None
         else ()
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
-from typing import Any, TypeVar
+from typing import Any, SupportsIndex, TypeVar, overload
 
 T = TypeVar("T")
 
@@ -32,10 +32,11 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], title: st
 
 
 class Listed(list[T]):
-    """A list that notebooks show as a table.
+    """A list that notebooks show as a table, and so is a part of it.
 
-    >>> Listed([(1, "a")], ("n", "name"), lambda each: each)._repr_html_().count("<tr>")
-    2
+    >>> listed = Listed([(1, "a"), (2, "b")], ("n", "name"), lambda each: each)
+    >>> listed._repr_html_().count("<tr>"), listed[:1]._repr_html_().count("<tr>"), listed[0]
+    (3, 2, (1, 'a'))
     """
 
     def __init__(
@@ -43,6 +44,15 @@ class Listed(list[T]):
     ) -> None:
         super().__init__(items)
         self._headings, self._row, self._title = headings, row, title
+
+    @overload
+    def __getitem__(self, at: SupportsIndex) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> Listed[T]: ...
+    def __getitem__(self, at: SupportsIndex | slice) -> T | Listed[T]:
+        if isinstance(at, slice):
+            return Listed(super().__getitem__(at), self._headings, self._row, self._title)
+        return super().__getitem__(at)
 
     def _repr_html_(self) -> str:
         return html_table(self._headings, [self._row(each) for each in self[:MOST_ROWS]], self._title)

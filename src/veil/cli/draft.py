@@ -45,6 +45,15 @@ def draft(
         )
         yield from _comment(_entry("input", _input(path, meant)))
     yield _entry("output", f"release{''.join(file.suffixes[-2:])}")
+    yield "report: report.html"
+    yield "certificate: certificate.json"
+    yield from _comment(
+        "sign: clinic.pem, to sign the certificate with a key that veil keys new clinic.pem makes"
+    )
+    yield ""
+    yield "# What the first page of the report says. It is the one that is signed; what is missing there is “not stated”."
+    yield "about:"
+    yield from (f"  {name}:" for name in _ABOUT)
     yield ""
     person = person_of(repeated)
     for again in repeated:
@@ -71,12 +80,18 @@ def draft(
     yield "# What must hold, and the share of records that may be suppressed for it."
     yield "models:"
     yield "  - {kind: KAnonymity, k: 5}"
+    for each in proposed:
+        if each.role == "sensitive" and each.column != person:
+            model = _entry("attribute", each.column)
+            yield from _comment(f"- {{kind: DistinctLDiversity, {model}, l: 2}}", indent="  ")
     yield "suppression_limit: 0.05"
 
 
+_ABOUT = ("title", "data_set", "purpose", "recipient", "legal_basis", "version", "prepared_by", "approved_by")
+
 _ROLES = {
     "identifying": "What names a person: removed.",
-    "sensitive": "What an attacker must not learn. A model for it protects it, such as DistinctLDiversity.",
+    "sensitive": "What an attacker must not learn. A model for it protects it, such as the one below.",
     "insensitive": "Published as they are. Nothing was found against it, which is weak evidence.",
 }
 

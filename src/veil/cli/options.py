@@ -100,7 +100,9 @@ def spell_option(way: Say) -> str:
 
 
 def _as_text(value: Any) -> str:
-    return "..." if value is ... else {False: "false", True: "true", None: "null"}.get(value, str(value))
+    if value is ...:
+        return "..."
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @cache

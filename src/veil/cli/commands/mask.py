@@ -82,7 +82,7 @@ def mask_table(
 
     [bold]With options[/bold]
 
-    [cyan]veil mask patients.csv -o masked.csv --step random-pseudonyms:name --apart secret
+    [cyan]veil mask patients.csv -o public/masked.csv --step random-pseudonyms:name --apart secret
     --step rank-swapping:age,income,p=10 --step "top-coding:stay,quantile=0.99"[/cyan]
 
     METHOD is a name, with parameters after a colon, as for [cyan]veil anonymize[/cyan]: columns first, the others

@@ -9,6 +9,7 @@ released as numbers are counted in intervals with round limits, if there are man
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -199,13 +200,22 @@ def _ranks(outcome: Outcome, name: str, values: pa.Array, texts: list[str | None
         return natural
     hierarchy = outcome.hierarchies[name]
     first = _first_values(hierarchy, outcome.original[name])
-    unknown = float(hierarchy.size)
+    begins = {
+        text: float(found[1]) for text in texts if text is not None and (found := _INTERVAL.match(text))
+    }
+    if len(begins) > 1:  # values below may be in no order, as dates that are text
+        first = begins
+    unknown = max(float(hierarchy.size), *first.values(), 0.0)
     keys = [
         (first.get(text, unknown) if text is not None else np.inf, rank)
         for text, rank in zip(texts, natural.tolist(), strict=True)
     ]
     places = {key: at for at, key in enumerate(sorted(set(keys)))}
     return np.array([places[key] for key in keys], np.float64)
+
+
+_INTERVAL = re.compile(r"\[(-?[0-9]+(?:\.[0-9]+)?), ")
+"""How an interval begins."""
 
 
 def _first_values(hierarchy: Hierarchy, original: pa.ChunkedArray) -> dict[str | None, float]:

@@ -103,7 +103,9 @@ def _catalogue(
     known: dict[str, str] = json.loads(text)
     exact = {each: translation for each, translation in known.items() if not _HOLE.search(each)}
     rest = sorted(
-        (each for each in known if each not in exact), key=lambda each: (-len(_HOLE.sub("", each)), each)
+        (each for each in known if each not in exact),
+        # What is said of a whole sentence at its end is taken off first.
+        key=lambda each: (not each.startswith("{=0}"), -len(_HOLE.sub("", each)), each),
     )
     return exact, [
         (_pattern(each), [mark == "=" for mark, _ in _HOLE.findall(each)], known[each]) for each in rest

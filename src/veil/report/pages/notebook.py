@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from veil.base.html import html_table
 from veil.base.wording import plural
 from veil.outcome.outcome import Outcome
-from veil.report.content.facts import treatment_of_columns
+from veil.report.content.facts import MOST_EXAMPLES, treatment_of_columns
 from veil.report.pages.blocks import percent
 from veil.risk.concerns.look import concerns_of
 from veil.risk.reidentification import sample_risk
@@ -24,8 +27,8 @@ def html_outcome(outcome: Outcome) -> str:
         (
             each["column"],
             each["treatment"],
-            each.get("level", ""),
-            each.get("name", "") if each.get("level") else "",
+            f"{each['level']} of {each['of']}" if each.get("level") == each.get("highest_level", "") else "",
+            ", ".join(_examples(outcome, each["column"])) if each.get("level") else "",
         )
         for each in treatment_of_columns(outcome, private)["columns"][:MOST_COLUMNS]
     ]
@@ -53,9 +56,16 @@ def html_outcome(outcome: Outcome) -> str:
         head = f"{plural(outcome.records, 'record')}, {outcome.suppressed:,} suppressed"
     return (
         f"<h4>Release: {head}</h4>"
-        + html_table(("Column", "Treatment", "Level", "Name"), done, "What was done")
+        + html_table(("Column", "Treatment", "Level", "Looks like"), done, "What was done")
         + (html_table(("Promise", "Found", ""), promises, "Guarantees") if promises else "")
         + (html_table(("Found", "How to fix it"), concerns, "Before you sign") if concerns else "")
         + html_table(("", ""), risks, "Risks of the released table")
         + html_table(shown.column_names, rows, f"First rows of {table.num_rows:,}")
     )
+
+
+def _examples(outcome: Outcome, name: str) -> list[str]:
+    """A few of the most frequent released values of a column, by which its level can be seen."""
+    shown = outcome.table[name].filter(pa.array(~outcome.published.suppressed))
+    counts = sorted(pc.value_counts(shown).to_pylist(), key=lambda each: -each["counts"])
+    return sorted(str(each["values"]) for each in counts[:MOST_EXAMPLES])

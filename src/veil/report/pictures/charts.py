@@ -133,7 +133,7 @@ def _pairs(title: str, rows: Sequence[Row], nothing: str = "nothing to show") ->
     scene = Scene(title)
     has_before = any(row[1] is not None for row in rows)
     _head(scene, title, [("before", BEFORE), ("after", AFTER)] if has_before else [])
-    left = min(150.0, max((width_of(row[0]) for row in rows), default=0.0) + 6)
+    left = min(150.0, max((_room(row[0]) for row in rows), default=0.0) + 6)
     room = WIDTH - left - 46
     most = max((share or 0.0 for row in rows for share in row[1:]), default=0.0) or 1.0
     thick, apart = (10.0, 5.0) if has_before else (11.0, 6.0)
@@ -155,6 +155,11 @@ def _pairs(title: str, rows: Sequence[Row], nothing: str = "nothing to show") ->
         y += 20
     scene.height = y
     return scene
+
+
+def _room(label: str) -> float:
+    """How wide a label may become: our own words are longer in other languages."""
+    return width_of(label) * (1.0 if isinstance(label, Verbatim) else 1.4)
 
 
 def _share(value: float | None) -> str:

@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import sys
+from collections import Counter
 from pathlib import Path
 
 from veil.errors import InputError, Say, Words
@@ -13,6 +14,7 @@ from veil.tables.csv.dialect import options, wrong_encoding
 from veil.tables.formats import Csv
 
 _HIGH = 20  # lines that a title and what else stands above a table may take
+_LOOKED_AT = 200  # lines that show how many fields a table has
 _END = "\0end"  # cannot be in a file: NUL bytes are refused before
 
 
@@ -49,19 +51,37 @@ def _first_fault(text: str, width: int | None, format: Csv, path: Path) -> Input
             )
         if fields and width is not None and len(fields) != width:  # blank lines are never at fault
             title = len(fields) > width and (seen == 1 or width == 1) and line <= _HIGH
-            return _ragged_error(len(fields), line, width, title, format, path)
+            start = _first_line_of_table(text, format) if title else None
+            return _ragged_error(len(fields), line, width, start, format, path)
         line = reader.line_num + 1
         seen += bool(fields)
     return None
 
 
-def _ragged_error(found: int, line: int, width: int, title: bool, format: Csv, path: Path) -> InputError:
+def _first_line_of_table(text: str, format: Csv) -> int:
+    """Return the first line that has as many fields as most lines: what stands above is a title and its like."""
+    lines = io.StringIO(text, newline="")
+    reader = csv.reader(lines, **options(format.separator or ",", format))  # type: ignore[arg-type]
+    widths: dict[int, int] = {}
+    line = 1
+    for fields in itertools.islice(reader, _LOOKED_AT):
+        widths[line], line = len(fields), reader.line_num + 1
+    usual = Counter(widths.values()).most_common(1)[0][0]
+    return next(at for at, found in widths.items() if found == usual)
+
+
+def _ragged_error(
+    found: int, line: int, width: int, start: int | None, format: Csv, path: Path
+) -> InputError:
     expected = f"the header has {width}" if format.header else f"{width} are expected"
     # What was said about the file already has to be said again.
     told = {} if (format.encoding or "utf-8") in ("utf-8", "utf8") else {"encoding": format.encoding}
     skip: Words = (
-        (". If the lines above are a title, say ", Say("format", "Csv", **told, skip=line - 1))
-        if title
+        (
+            f". If the table begins in line {start}, below a title, say ",
+            Say("format", "Csv", **told, skip=start - 1),
+        )
+        if start is not None
         else ()
     )
     return InputError(

@@ -29,7 +29,7 @@ BOMB = "a0: &a0 [x]\n" + "".join(
 LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 HOSTILE = {
-    "aliases": (BOMB, "its aliases stand for more than 10,000 values"),
+    "aliases": (BOMB, "its aliases expand to more than 10,000 values"),
     "lists": ("a: " + "[" * 5_000 + "]" * 5_000, "nested more than 100 deep"),
     "lists that never end": ("a: " + "[" * 100_000, "nested more than 100 deep"),
     "mappings": ("a: " + "{b: " * 5_000 + "1" + "}" * 5_000, "nested more than 100 deep"),

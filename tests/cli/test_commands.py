@@ -81,7 +81,7 @@ def test_a_hierarchy_to_edit(folder: Path) -> None:
 
     before = contents(folder)
     ran = veil("hierarchy", "patients.csv", "zip", "-o", "zip.csv")
-    assert (ran.code, "exists already" in ran.err) == (2, True)
+    assert (ran.code, "already exists" in ran.err) == (2, True)
     ran = veil("hierarchy", "patients.csv", "zap")
     assert (ran.code, "Did you mean 'zip'?" in ran.err) == (2, True)
     assert contents(folder) == before
@@ -99,7 +99,7 @@ def test_models_are_listed_with_range_and_advice() -> None:
         "monotone under generalization: yes; suppression: yes",
         "monotone under generalization: if estimator is shannon; suppression: no",
         "number, more than 0 and less than 1",  # a significance
-        "number, more than 0 and at most 1",  # an alpha
+        "number, more than 0 but at most 1",  # an alpha
     ):
         assert told in ran.out
     assert "Samarati" not in ran.out

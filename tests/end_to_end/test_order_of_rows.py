@@ -94,7 +94,7 @@ def test_the_input_order_is_kept_on_request() -> None:
 def test_with_differential_privacy_the_order_is_always_random() -> None:
     sexes = h.table([["f", "*"], ["m", "*"]])
     people = pa.table({"sex": ["f"] * 500 + ["m"] * 500})
-    with pytest.raises(PlanError, match="with SafePub, rows leave in a random order"):
+    with pytest.raises(PlanError, match="SafePub releases rows in random order"):
         veil.anonymize(people, quasi_identifiers={"sex": sexes}, models=SafePub(1, 1e-4), order="input")
     fixed = SafePub(1, 1e-4, generalization={"sex": 0})
     found = veil.anonymize(people, quasi_identifiers={"sex": sexes}, models=fixed).table["sex"].to_pylist()

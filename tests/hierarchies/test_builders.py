@@ -336,7 +336,7 @@ def test_categories_that_list_a_value_twice(build):
         ),
         (
             lambda: h.categories({"x": "low"}, {"low": "any", "high": "any"}),
-            "'high' gets a name on level 2, but is no name of level 1",
+            "'high' gets a name on level 2, but is not a name of level 1",
         ),
         (lambda: h.categories({"A": [["x"]]}), "tree"),
     ],

@@ -488,7 +488,7 @@ def test_classes_become_one_where_the_models_survive_that() -> None:
 @pytest.mark.parametrize(
     ("model", "match"),
     [
-        (m.PopulationUniqueness(0.5, 1000), "under PopulationUniqueness.*what holds for some records"),
+        (m.PopulationUniqueness(0.5, 1000), "under PopulationUniqueness.*what holds for two sets of records"),
         (m.Inclusion(subset=[0, 1, 2, 3, 4, 5, 9]), "under Inclusion.*research subset"),
         (m.KMap(2, subset=[0, 1, 2, 3, 4, 5, 9]), "under KMap.*research subset"),
     ],
@@ -582,7 +582,7 @@ def test_a_mode_and_nothing_else() -> None:
         (lambda: SinglePass(1.5), "`factor` of SinglePass should be from 0 to 1, not 1.5"),
         (lambda: Iterative(iterations=0), "`iterations` of Iterative should be greater than or equal to 1"),
         (lambda: Iterative(adaptation=-1), "`adaptation` of Iterative should be from 0 to 1, not -1"),
-        (lambda: FastIterative(0), "`share` of FastIterative should be more than 0 and at most 1, not 0"),
+        (lambda: FastIterative(0), "`share` of FastIterative should be more than 0 but at most 1, not 0"),
     ],
 )
 def test_parameters_out_of_range(make: Any, match: str) -> None:

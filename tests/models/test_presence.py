@@ -314,9 +314,9 @@ def test_a_release_that_tells_nothing():
 def test_parameters():
     with refused("`minimum` of DeltaPresence should be at most `maximum`, which is 0.2, not 0.5"):
         DeltaPresence(0.5, 0.2)
-    with refused("`maximum` of DeltaPresence should be more than 0 and at most 1, not 0"):
+    with refused("`maximum` of DeltaPresence should be more than 0 but at most 1, not 0"):
         DeltaPresence(0, 0)
-    with refused("`maximum` of DeltaPresence should be more than 0 and at most 1, not 1.5"):
+    with refused("`maximum` of DeltaPresence should be more than 0 but at most 1, not 1.5"):
         DeltaPresence(0.5, 1.5)
     with refused("`minimum` of DeltaPresence should be from 0 to 1, not -1"):
         DeltaPresence(-1, 1)
@@ -344,7 +344,7 @@ def test_rows_are_not_dropped_where_a_least_chance_is_promised() -> None:
         "suppressed_rows": "drop",
     }
     presence = DeltaPresence(0.4, 0.6, subset=[0, 2, 3])
-    with pytest.raises(PlanError, match="promises a least chance to be in the release"):
+    with pytest.raises(PlanError, match="promises a minimum probability of being in the release"):
         veil.anonymize(table, **plan, models=presence)
     blank = veil.anonymize(table, **{**plan, "suppressed_rows": "blank"}, models=presence)
     assert sorted(blank.table["age"].to_pylist()) == ["*", "*", "1"]

@@ -112,7 +112,7 @@ def test_a_bomb_is_not_unpacked(tmp_path):
 
 def test_a_project_is_not_written_over(tmp_path):
     WHOLE.save(tmp_path / "x.veil")
-    with pytest.raises(OutputError, match="exists already"):
+    with pytest.raises(OutputError, match="already exists"):
         WHOLE.save(tmp_path / "x.veil")
     with pytest.raises(OutputError, match=r"is called x\.veil"):
         WHOLE.save(tmp_path / "x.zip")

@@ -147,7 +147,7 @@ def test_what_is_written_reads_back(tmp_path: Path) -> None:
     [
         (pa.array([[1]]), "column 'x' has type list"),
         (pa.array(["a\x01b"]), "control characters"),
-        (pa.array(["a" * 32_768]), "32,768 characters; Excel takes 32,767"),
+        (pa.array(["a" * 32_768]), "32,768 characters; Excel allows 32,767"),
         (pa.array(["a", None]), "all values of a row are missing"),
         (
             pa.array(["", "a", None, "b"]),
@@ -155,10 +155,10 @@ def test_what_is_written_reads_back(tmp_path: Path) -> None:
         ),
         (
             pa.array([1.5, float("-inf")]),
-            "column 'x' holds -inf, and an Excel sheet knows no infinite numbers",
+            "column 'x' holds -inf, and an Excel sheet cannot hold infinite numbers",
         ),
-        (pa.array(["a\r\nb"]), "would read as another text"),
-        (pa.array(["_x0041_"]), "would read as another text"),
+        (pa.array(["a\r\nb"]), "would read as a different text"),
+        (pa.array(["_x0041_"]), "would read as a different text"),
         (pa.array([0.3, 0.1 + 0.2]), "shows as one"),
         (pa.nulls(1_048_576, pa.int8()), "at most 1,048,576 rows"),
     ],

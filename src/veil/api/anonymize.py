@@ -192,7 +192,7 @@ def anonymize(
                 outcome = _privately(opened, plan, local, accountant, for_testing_seed, cancel, shown)
             elif accountant is not None or for_testing_seed is not None:
                 raise PlanError(
-                    "`accountant` and `for_testing_seed` go with SafePub: the plan has no such model"
+                    "`accountant` and `for_testing_seed` are only for SafePub, and the plan has no such model"
                 )
             else:
                 outcome = _by_search(opened, plan, threads, cancel, shown)
@@ -211,13 +211,17 @@ def _check_several(given: Mapping[str, Any]) -> None:
 
 def _format_of_each(format: Format | Mapping[str, Format] | None) -> Mapping[str, Format]:
     if format is not None and not isinstance(format, Mapping):
-        raise PlanError(f"`format` of several tables says which table it is of: {{'visits': {format!r}}}")
+        raise PlanError(
+            f"with several tables, give `format` for each table by name: {{'visits': {format!r}}}"
+        )
     return format or {}
 
 
 def _one_format(format: Format | Mapping[str, Format] | None) -> Format | None:
     if isinstance(format, Mapping):
-        raise PlanError(f"`format` of one table is a format, such as Csv(separator=';'), not {format!r}")
+        raise PlanError(
+            f"for one table, `format` should be a format such as Csv(separator=';'), not {format!r}"
+        )
     return format
 
 
@@ -256,7 +260,7 @@ def _plan_of(plan: Plan | None, given: Mapping[str, Any]) -> Plan:
     for name, value in fields.items():
         if value != _DEFAULTS[name]:
             raise PlanError(
-                f"`{name}` belongs into the plan, which is given as well: "
+                f"`{name}` belongs in the plan, which was also given: "
                 f"dataclasses.replace(plan, {name}=...) changes it"
             )
     return plan
@@ -294,10 +298,11 @@ def _privately(
 ) -> Outcome:
     """A random sample, generalized and suppressed so that it is differentially private."""
     if local is not None:
-        raise PlanError("SafePub suppresses records for good: leave `local` out")
+        raise PlanError("SafePub cannot bring suppressed records back: leave `local` out")
     if plan.items:
         raise PlanError(
-            "what becomes of items follows from all of them, which differential privacy does not allow for: leave ",
+            "how items are generalized depends on all of them, which differential privacy does not allow: "
+            "leave ",
             Say("items"),
             " out",
         )
@@ -318,13 +323,13 @@ def _in_parts(
 ) -> Outcome:
     """Each part of a table that an engine holds by itself."""
     if local is not None:
-        raise PlanError("`parts` have transformations of their own: leave `local` out")
+        raise PlanError("each of the `parts` already has its own transformation: leave `local` out")
     if plan.items:
         raise PlanError("items are generalized in memory: leave `parts` out, or ", Say("items"))
     relation = find_relation(source, format, "duckdb" if engine == "auto" else engine)
     if relation is None:
         raise InputError(
-            f"a {type(source).__name__} is in memory already: leave `parts` out, and say `local` instead"
+            f"a {type(source).__name__} is already in memory: leave `parts` out, and use `local` instead"
         )
     from veil.engines.parts.recode import anonymize_in_parts  # which needs Ibis
 

@@ -81,7 +81,7 @@ def assess(
         raise ParameterError(f"`knows` should be 'one row' or 'all rows', not {knows!r}")
     if person is not None and subset is not None:
         raise PlanError(
-            "a research subset chooses rows, and may choose some of a person's rows only: leave ",
+            "a research subset selects rows, possibly only some of a person's rows: leave ",
             Say("subset"),
             " or ",
             Say("person"),
@@ -109,7 +109,7 @@ def assess(
     mask = None if chosen is None else chosen.mask(table)
     if mask is not None and not mask.any():
         raise PlanError(
-            f"the research subset {chosen} is empty: it should take one row of the table at least"
+            f"the research subset {chosen} is empty: it should select at least one row of the table"
         )
     published = Published(
         table if mask is None else table.filter(pa.array(mask)),

@@ -319,7 +319,8 @@ def _replace_parameter(plan: Plan, name: str, value: Any) -> Plan:
         qualified = [f"{type(part).__name__}.{each}" for part in parts for each in _fields(part)]
         hint = did_you_mean(name, dict.fromkeys(qualified if owner else known))
         raise PlanError(
-            f"`over` names {name!r}, which is no parameter of the plan, its privacy models or its quality model.{hint}"
+            f"`over` names {name!r}, which is not a parameter of the plan, its privacy models or its "
+            f"quality model.{hint}"
         )
     if len(kinds) > 1:
         named = " or ".join(f"{kind}.{field}" for kind in kinds)

@@ -101,7 +101,7 @@ def mask(
     for each in methods:
         if each.shuffles and order == "input":
             raise PlanError(
-                f"{each}: rows in their order would tell what the method hides. Leave them in a random one (",
+                f"{each}: the order of the input would reveal what the method hides. Use a random order (",
                 Say("order", "random"),
                 ")",
             )
@@ -126,7 +126,7 @@ def mask(
             return Release(verified(_mask(opened, methods, who, several, randomness, shown)))
         who.check_on_engine(relation)
         if accountant is not None:
-            raise PlanError("`accountant` goes with tables in memory: no engine draws anew what is charged")
+            raise PlanError("`accountant` is only for tables in memory")
         from veil.engines.parts.mondrian import mask_on_engine  # which needs Ibis
 
         return Release(verified(mask_on_engine(relation, methods, most_combinations, order, shown)))
@@ -140,8 +140,9 @@ def _check_order(methods: list[Method]) -> None:
             for name in method.column_names:
                 if name in changed:
                     raise PlanError(
-                        f"{type(method).__name__} comes after {type(changed[name]).__name__}, which changes {name!r}: people "
-                        "who look alike by then would get one pseudonym. Make pseudonyms first"
+                        f"{type(method).__name__} comes after {type(changed[name]).__name__}, which changes "
+                        f"{name!r}: people who look alike after that step would share a pseudonym. Make "
+                        "pseudonyms first"
                     )
         changed |= dict.fromkeys(method.column_names, method)
 
@@ -151,7 +152,8 @@ def _charge(accountant: Accountant, source: Source, methods: list[Method]) -> No
     costly = [method for method in methods if method.local_epsilon is not None]
     if not costly:
         raise PlanError(
-            "`accountant` goes with RandomizedResponse: nothing bounds what the other methods cost"
+            "`accountant` is only for RandomizedResponse: the other methods have no privacy cost that "
+            "could be accounted for"
         )
     for method in costly:
         method.check_columns(source.table)

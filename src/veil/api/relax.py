@@ -133,8 +133,8 @@ def _refuse(plan: Plan) -> None:
         raise PlanError("SafePub always has a release: there is nothing to relax")
     if plan.choose_by == "quasi-identifiers":
         raise PlanError(
-            "the plan chooses by quasi-identifiers alone, and what would be enough follows from sensitive values too: ask for "
-            "less, or for larger classes, before you look again"
+            "the plan chooses by quasi-identifiers alone, but what would be enough also depends on "
+            "sensitive values: require less, or larger classes, before you try again"
         )
 
 

@@ -225,7 +225,7 @@ def _apart_files(made: Release, job: Job) -> list[Path]:
         return []  # nobody can turn pseudonyms back whose key nobody keeps
     if job.apart is None:
         raise OutputError(
-            f"there is more than one table: {', '.join(names)}. Say where these go: ",
+            f"the run makes more than one table: {', '.join(names)}. Say where these go: ",
             Say("apart", "FOLDER"),
             ". Nothing was written",
         )
@@ -233,7 +233,7 @@ def _apart_files(made: Release, job: Job) -> list[Path]:
     paths = [job.apart / file_name(name) for name in names]
     for path in paths:
         if path.resolve() in kept:
-            raise OutputError(f"{path}: would replace what it is made from. Choose another folder")
+            raise OutputError(f"{path}: would replace its own input. Choose another folder")
         check_target(path, overwrite=job.overwrite)
     return paths
 

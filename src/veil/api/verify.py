@@ -71,7 +71,9 @@ def verify(
         if names_of_tables(certificate):
             return check_certificate(certificate, source, signed_by=signed_by)
         if isinstance(source, Mapping):
-            raise PlanError("the certificate is about one table, and these are several: give that one")
+            raise PlanError(
+                "the certificate is for a single table, and several were given: give that table only"
+            )
         relation = None if released is not None else find_relation(source, format, engine)
         opened = (
             open_source(source, format, "memory", _refuse, may_be_empty=True)
@@ -84,9 +86,7 @@ def verify(
     if released is not None and released.plan is not None and (plan is None or plan is released.plan):
         return verify_outcome(released)
     if plan is None:
-        raise PlanError(
-            "`verify` needs a plan: what the table promises. Give it as `plan`, or a `certificate`"
-        )
+        raise PlanError("`verify` needs to know what the table promises. Give a `plan` or a `certificate`")
     if isinstance(source, Mapping):
         return _several_against_plan(source, plan)
     return _against_plan(source, plan, format, engine)
@@ -96,7 +96,8 @@ def _several_against_plan(sources: Mapping[str, Any], plan: Plan) -> Verificatio
     """Check several tables together."""
     if plan.person_column is None:
         raise PlanError(
-            "several tables are about the same people: name what tells them apart in ", Say("person")
+            "several tables about the same people need a column that tells people apart: name it in ",
+            Say("person"),
         )
     opened = {
         name: open_source(each, None, "auto", fetch_all, may_be_empty=True) for name, each in sources.items()

@@ -74,12 +74,12 @@ class PriorSpec(BaseModel):
         given = [name for name in ("chances", "answers", "range") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ParameterError(
-                f"a prior has `chances`, `answers` or a `range`, one of them, not {len(given)}"
+                f"a prior needs exactly one of `chances`, `answers` and `range`, not {len(given)}"
             )
         if self.distance is not None and self.chances is None:
-            raise ParameterError("`distance` of a prior goes with `chances`")
+            raise ParameterError("`distance` of a prior is only for `chances`")
         if (self.distribution is not None or self.parameters) and self.range is None:
-            raise ParameterError("`distribution` and `parameters` of a prior go with a `range`")
+            raise ParameterError("`distribution` and `parameters` of a prior are only for a `range`")
         if self.chances is not None:
             return Prior.table(dict(self.chances), self.distance or "nominal")
         if self.answers is not None:

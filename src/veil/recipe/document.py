@@ -137,7 +137,7 @@ def write_document(path: Path, data: dict[str, Any]) -> None:
     """Write a recipe file: whole, or not at all. What could not be read again is refused."""
     if _has_nul(data):
         raise PlanError(
-            f"{path}: a text of the plan has a NUL character, which no recipe may have. Leave it out"
+            f"{path}: a text of the plan contains a NUL character, which a recipe cannot hold. Remove it"
         )
     with atomic(path) as temporary:
         temporary.write_text(document_text(data), encoding="utf-8")
@@ -181,7 +181,8 @@ def _value(node: yaml.Node, place: Place, document: Document, above: tuple[int, 
     assert isinstance(node, yaml.ScalarNode)
     if node.tag != _TEXT_TAG:
         raise PlanError(
-            f"{document.at(place)}{_show_place(place)} has the tag {node.tag!r}: write the value without it"
+            f"{document.at(place)}{_show_place(place)} has the YAML tag {node.tag!r}: write the value "
+            "without it"
         )
     return node.value if node.style else scalar(node.value)
 
@@ -204,7 +205,7 @@ def _mapping(
         name = str(key)
         if name in made:
             raise PlanError(
-                f"{line}{name!r} stands here again; first in line {document.lines[(*place, name)]}"
+                f"{line}{name!r} appears again here; it is first in line {document.lines[(*place, name)]}"
             )
         made[name] = _value(value_node, (*place, name), document, above)
         document.lines[(*place, name)] = key_node.start_mark.line + 1

@@ -34,7 +34,7 @@ from veil.recipe.recipe import Recipe
 
 def _step(value: Any) -> Any:
     if isinstance(value, dict) and value.get("key") is not None:
-        raise ValueError("a key does not belong into a recipe: name a `key_file` or a `key_variable` instead")
+        raise ValueError("a key does not belong in a recipe: name a `key_file` or a `key_variable` instead")
     return with_kind(value, METHODS, "a masking method, such as {kind: RankSwapping, columns: [age], p: 10},")
 
 

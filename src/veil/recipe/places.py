@@ -141,8 +141,8 @@ def _input(value: Any) -> Any:
             return {**value, "kind": format_of(Path(value["path"])).kind}
         except VeilError:
             raise ValueError(
-                f"the name {value['path']!r} does not tell the file format; "
-                f"add `kind`, one of {', '.join(INPUTS)}"
+                f"the name {value['path']!r} does not show the file format; add `kind`, one of "
+                f"{', '.join(INPUTS)}"
             ) from None
     return with_kind(value, INPUTS, "a path, or a mapping with `path`,")
 
@@ -168,7 +168,8 @@ def _source(value: Any) -> Any:
         if is_folder(path) or re.search(r"[*?\[]", path):
             return {**value, "kind": "files"}
         raise ValueError(
-            f"the name {path!r} does not tell the file format; add `kind`, one of {', '.join(INPUTS)}, or end it "
+            f"the name {path!r} does not show the file format; add `kind`, one of {', '.join(INPUTS)}, or "
+            "end it "
             "with / if it is a folder"
         )
     return _input(value)
@@ -177,7 +178,7 @@ def _source(value: Any) -> Any:
 def _refuse_password(value: Any) -> Any:
     if isinstance(value, Database) and value.has_password:
         raise ValueError(
-            "a password does not belong into a recipe: name an environment variable that holds it with "
+            "a password does not belong in a recipe: name an environment variable that holds it with "
             "`password_variable`, or leave it to the driver (PGPASSWORD, ~/.pgpass)"
         )
     return value

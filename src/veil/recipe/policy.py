@@ -32,7 +32,7 @@ class KeyPlace(BaseModel):
     @model_validator(mode="after")
     def _one_of_two(self) -> KeyPlace:
         if (self.key_file is None) == (self.key_variable is None):
-            raise ValueError("a key has a `key_file` or a `key_variable`, one of the two")
+            raise ValueError("a key needs either a `key_file` or a `key_variable`")
         return self
 
 

@@ -106,8 +106,8 @@ class PrivateTableRecipe(Located):
         if isinstance(given, Table):
             return Hierarchy.from_rows(given.rows)
         raise PlanError(
-            f"the domain of {name!r} is a hierarchy that is made from the values of the column, and a domain is known without "
-            "them: give a list of values, a hierarchy file or a table"
+            f"the domain of {name!r} is a hierarchy made from the data, but a domain must be known without "
+            "the data: give a list of values, a hierarchy file or a table"
         )
 
 

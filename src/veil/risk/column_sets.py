@@ -110,8 +110,9 @@ def check_size(largest: int | None, columns: int, most: int = MOST_SUBSETS) -> i
     size = columns if largest is None else min(largest, columns)
     if size > 1 and subset_count(columns, size) > most:
         raise ParameterError(
-            f"{columns} columns have {subset_count(columns, size):,} subsets of up to {size}, too many to look at. "
-            f"Give `largest`, the size up to which to look, of at most {affordable_size(columns, most)}"
+            f"{columns} columns have {subset_count(columns, size):,} subsets of up to {size}, too many to "
+            "examine. Give `largest`, the largest size of subsets, of at most "
+            f"{affordable_size(columns, most)}"
         )
     return size
 

@@ -395,7 +395,7 @@ def test_bad_parameters(error: type[Exception], match: str, make: Any) -> None:
         ),
         (
             PlanError,
-            "has the separator",
+            "contains the separator",
             pa.table({"items": ["a1", "a2", "a1,a2"]}),
             ItemGeneralization("items", 3, 1, h.table([["a1", "A, all"], ["a2", "A, all"]])),
         ),

@@ -100,14 +100,14 @@ def test_what_cannot_be_done_is_refused_and_not_remembered(tmp_path: Path) -> No
         release(tmp_path, A, C, B)
     assert not (tmp_path / "history.json").exists()
     release(tmp_path, A, B)
-    with pytest.raises(InputError, match="so that the change would show"):
+    with pytest.raises(InputError, match="so the change would be visible"):
         release(tmp_path, ("A", 21, "cold"), B)
     with pytest.raises(PlanError, match="with m = 2, not of 'ill' with m = 3"):
         release(tmp_path, A, B, D, m=3)
     with pytest.raises(InputError, match="'A' stands twice"):
         release(tmp_path, A, A)
     (tmp_path / "history.json").write_text("{}")
-    with pytest.raises(InputError, match="is no history"):
+    with pytest.raises(InputError, match="is not a history"):
         release(tmp_path, A, B)
 
 
@@ -123,10 +123,10 @@ def test_what_cannot_be_done_is_refused_and_not_remembered(tmp_path: Path) -> No
         ({"m": True}, "`m`: "),
         ({"key": "ab"}, "`key`: "),
         ({"people": {"0" * 32: -1}}, "`people`: "),
-        ({"people": {"0" * 32: 7}}, "has a set that `sets` does not hold"),
+        ({"people": {"0" * 32: 7}}, "has a set that is not in `sets`"),
         ({"people": ["Alice"]}, "`people`: "),
-        ({"sets": [["flu"]], "people": {}}, "should have 2 or more values, all different"),
-        ({"sets": [["flu", "flu"]], "people": {}}, "should have 2 or more values, all different"),
+        ({"sets": [["flu"]], "people": {}}, "should have 2 or more values, all distinct"),
+        ({"sets": [["flu", "flu"]], "people": {}}, "should have 2 or more values, all distinct"),
         ({"sets": [["flu", 3]], "people": {}}, "`sets`: "),
         ({"more": 1}, "`more`: "),
     ],

@@ -172,5 +172,5 @@ def test_bad_tables():
         outcome(TopCoding("x", "b", order=["a", "b"], replacement="mean"), {"x": ["a", "b"]})
     with pytest.raises(InputError, match="infinite numbers, which have no mean"):
         outcome(TopCoding("x", 1, replacement="mean"), {"x": [1.0, float("inf")]})
-    with pytest.raises(InputError, match="column 'x' has no values, and so no quantiles"):
+    with pytest.raises(InputError, match="column 'x' has no values, so it has no quantiles"):
         outcome(TopCoding("x", quantile=0.5), pa.table({"x": pa.array([None, None], pa.int64())}))

@@ -93,7 +93,7 @@ def test_each_record_by_itself():
         (lambda: RandomSampling(0.5, 3), "needs `fraction` or `size`, one of the two"),
         (
             lambda: RandomSampling(1.5),
-            "`fraction` of RandomSampling should be more than 0 and at most 1, not 1.5",
+            "`fraction` of RandomSampling should be more than 0 but at most 1, not 1.5",
         ),
         (
             lambda: RandomSampling(size=0),
@@ -103,7 +103,7 @@ def test_each_record_by_itself():
         (lambda: StratifiedSampling(["s", "s"], 0.5), "'s' is named twice"),
         (
             lambda: BernoulliSampling(0),
-            "`probability` of BernoulliSampling should be more than 0 and at most 1, not 0",
+            "`probability` of BernoulliSampling should be more than 0 but at most 1, not 0",
         ),
     ],
 )
@@ -113,7 +113,7 @@ def test_parameters_out_of_range(make, message):
 
 
 def test_more_records_than_there_are():
-    with pytest.raises(PlanError, match="the table has only 2 records. Ask for at most that many"):
+    with pytest.raises(PlanError, match="the table has only 2 records. Choose at most that many"):
         outcome(RandomSampling(size=3), {"x": [1, 2]})
     with pytest.raises(PlanError, match="the stratum s = 'b', t = None has only 1 records"):
         outcome(StratifiedSampling(["s", "t"], size=2), {"s": ["a", "a", "b"], "t": [1, 1, None]})

@@ -151,8 +151,8 @@ def test_swapped_columns_move_together_and_only_so_many():
     [
         (lambda: RankSwapping("a", 130), "`p` of RankSwapping should be from 0 to 100, not 130"),
         (lambda: RankSwapping("a", -1), "`p` of RankSwapping should be from 0 to 100, not -1"),
-        (lambda: DataSwapping("a", 0), "`share` of DataSwapping should be more than 0 and at most 1, not 0"),
-        (lambda: DataSwapping("a", 2), "`share` of DataSwapping should be more than 0 and at most 1, not 2"),
+        (lambda: DataSwapping("a", 0), "`share` of DataSwapping should be more than 0 but at most 1, not 0"),
+        (lambda: DataSwapping("a", 2), "`share` of DataSwapping should be more than 0 but at most 1, not 2"),
     ],
 )
 def test_parameters_out_of_range(make, message):
@@ -167,7 +167,7 @@ def test_bad_tables():
         outcome(RankSwapping("a", 50), {"a": [1, 1, 1]})
     with pytest.raises(InputError, match="column 'a' has the same value in every row"):
         outcome(DataSwapping("a", 0.5), {"a": [1, 1, 1]})
-    with pytest.raises(PlanError, match="'a' cannot be swapped and be what partners agree in"):
+    with pytest.raises(PlanError, match="'a' cannot be both swapped and in `within`"):
         outcome(DataSwapping("a", 0.5, within="a"), {"a": [1, 2]})
     with pytest.raises(PlanError, match="has no column 'b'"):
         outcome(RankSwapping("a", 50, by="b"), {"a": [1, 2, 3]})

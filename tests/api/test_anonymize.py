@@ -70,7 +70,7 @@ def test_what_cannot_go_together_is_refused() -> None:
         veil.anonymize(PEOPLE, **FIELDS, parts=True)
     with pytest.raises(PlanError, match="leave `local` out"):
         veil.anonymize(PEOPLE, **FIELDS, parts=True, local=FastIterative())
-    with pytest.raises(PlanError, match="go with SafePub"):
+    with pytest.raises(PlanError, match="are only for SafePub"):
         veil.anonymize(PEOPLE, **FIELDS, for_testing_seed=1)
     private = {"quasi_identifiers": {"age": h.intervals(50).build(pa.array(range(100)), [1] * 100, "age")}}
     with pytest.raises(PlanError, match="cannot bring suppressed records back: leave `local` out"):

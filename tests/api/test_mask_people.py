@@ -220,7 +220,7 @@ def test_methods_that_promise_nothing_do_not_ask() -> None:
 
 def test_what_links_rows_is_refused() -> None:
     table = visits()
-    with pytest.raises(PlanError, match=r"tells which rows belong to one person"):
+    with pytest.raises(PlanError, match=r"show which rows belong to one person"):
         veil.mask(table, [masking.RandomPseudonyms("who"), COUNTING[0]], person="who")
     with pytest.raises(PlanError, match=r"the rows of a person are next to each other"):
         veil.mask(table, COUNTING[0], person="who", order="input")

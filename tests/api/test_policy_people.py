@@ -174,7 +174,7 @@ def test_beside_a_population_nobody_may_have_several_records() -> None:
     twice, everybody = pa.concat_tables([table, table]), pa.concat_tables([EVERYBODY, EVERYBODY])
     with pytest.raises(PlanError, match="column 'policy_id' says that some have several records") as found:
         apply(twice, policies, **ASKED, population=everybody)
-    assert "Keep one record of each" in str(found.value)
+    assert "Keep one record per person" in str(found.value)
     assert "person=None" in str(found.value)
     assert apply(twice, policies, **ASKED, population=everybody, person=None).table.num_rows == 6
     named = table.append_column("who", pa.array(["a", "b", "c"]))  # of whom each has one

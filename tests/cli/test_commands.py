@@ -99,7 +99,7 @@ def test_models_are_listed_with_range_and_advice() -> None:
         "monotone under generalization: yes; suppression: yes",
         "monotone under generalization: if estimator is shannon; suppression: no",
         "number, more than 0 and less than 1",  # a significance
-        "number, more than 0 but at most 1",  # an alpha
+        "number, more than 0 and at most 1",  # an alpha
     ):
         assert told in ran.out
     assert "Samarati" not in ran.out

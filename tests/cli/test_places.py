@@ -264,7 +264,7 @@ REFUSED = {
     "anonymize data -o r/ --budget budget.json": "a budget belongs to one file",
     "anonymize data -o r.csv --report r.csv": "should end in",
     "anonymize data -o r.json --report report.json": "the ending '.json' is unknown",
-    "anonymize data -o old --report old/report.html --overwrite": "would lie in the folder of the release",
+    "anonymize data -o old --report old/report.html --overwrite": "would be in the folder of the release",
     "risk data --qi age --weights age": "--weights needs single records",
     "risk data --qi age --household zip": "--household needs single records",
     "risk data --qi age --subset age>30": "--subset needs single records",

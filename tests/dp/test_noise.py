@@ -294,7 +294,7 @@ def test_draws_have_the_moments_and_intervals_that_are_told(noise) -> None:
         (lambda: StepNoise([], 1), "`sensitivities` is empty"),
         (lambda: StepNoise([1, None], 1), "`sensitivities` is missing"),  # type: ignore[list-item]
         (lambda: StepNoise([1, 1], 1, [1]), "`core` should have 2 half-widths"),
-        (lambda: StepNoise([1], 1, [2]), "`core` should be above 0 but at most the sensitivity, 1, not 2"),
+        (lambda: StepNoise([1], 1, [2]), "`core` should be above 0 and at most the sensitivity, 1, not 2"),
         (lambda: StepNoise([1, 1], 1).add([1]), "`values` should be 2 numbers"),
         (lambda: Gaussian(1, 1), "`delta` is missing"),
         (lambda: Gaussian(1, 1, rho=1), "`rho` replaces `epsilon` and `delta`"),

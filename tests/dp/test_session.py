@@ -408,7 +408,7 @@ def test_nothing_is_said_about_values_outside_of_bounds() -> None:
         (lambda: open_session().sum("id", epsilon=1), "column 'id' has no bounds"),
         (
             lambda: open_session(missing={}).sum("age", epsilon=1),
-            "say how missing values of 'age' counts as",
+            "say how missing values of 'age' are counted",
         ),
         (lambda: open_session().count(epsilon=0), "`epsilon` should be greater than 0, not 0"),
         (lambda: open_session().count(), "`epsilon` is missing"),

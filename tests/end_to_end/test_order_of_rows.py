@@ -109,7 +109,7 @@ def test_the_key_goes_to_another_folder_and_only_the_holder_reads_it(tmp_path: P
     for folder in (tmp_path / "mine", out.parent, out.parent / "below"):
         folder.mkdir()
     for beside in (out.parent, out.parent / "below", out.parent / "below" / ".." / "below"):
-        with pytest.raises(OutputError, match="and its key must not go along"):
+        with pytest.raises(OutputError, match="and its key must not be published with it"):
             release.save(out, key=beside / "key.csv")
     assert not list(tmp_path.rglob("*.*"))
     release.save(out, key=tmp_path / "mine" / "key.csv")

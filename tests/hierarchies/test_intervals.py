@@ -228,7 +228,7 @@ def test_bottom_and_lower_at_once():
         (
             h.intervals(listed=[(0, 20), (20, 33)], upper=Bounds(199), groups=[3]),
             [33, 100, 110],
-            r"level 2 .* split the interval '\[99, 119\[' of level 1 apart",
+            r"level 2 .* split the interval '\[99, 119\[' of level 1",
         ),
         (h.intervals(5), [], "column 'x' has no values"),
     ],

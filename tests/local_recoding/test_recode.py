@@ -582,7 +582,7 @@ def test_a_mode_and_nothing_else() -> None:
         (lambda: SinglePass(1.5), "`factor` of SinglePass should be from 0 to 1, not 1.5"),
         (lambda: Iterative(iterations=0), "`iterations` of Iterative should be greater than or equal to 1"),
         (lambda: Iterative(adaptation=-1), "`adaptation` of Iterative should be from 0 to 1, not -1"),
-        (lambda: FastIterative(0), "`share` of FastIterative should be more than 0 but at most 1, not 0"),
+        (lambda: FastIterative(0), "`share` of FastIterative should be more than 0 and at most 1, not 0"),
     ],
 )
 def test_parameters_out_of_range(make: Any, match: str) -> None:

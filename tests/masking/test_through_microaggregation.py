@@ -299,7 +299,7 @@ def test_groups_are_similar_if_asked():
     assert sorted(map(tuple, ages.values())) == [(0,), (50,), (100,)]
     apart = {"age": [0] * 9 + [50] * 9 + [100] * 9, "pay": [*range(27)]}
     with pytest.raises(
-        NoSolutionError, match="in 'pay': a group without a bucket, but at most 2 is allowed. Choose"
+        NoSolutionError, match="in 'pay': a group without a bucket, and at most 2 is allowed. Choose"
     ):
         outcome(BucketizedTCloseness("pay", 2, 9, ["age"]), apart)
 

@@ -137,9 +137,9 @@ def test_nothing_published_breaks_nothing():
 
 
 def test_parameters_out_of_range():
-    with refused(r"`alpha` of AlphaKAnonymity should be more than 0 but at most 1, not 0"):
+    with refused(r"`alpha` of AlphaKAnonymity should be more than 0 and at most 1, not 0"):
         AlphaKAnonymity("S", 0, 2)
-    with refused(r"`alpha` of AlphaKAnonymity should be more than 0 but at most 1, not 1.5"):
+    with refused(r"`alpha` of AlphaKAnonymity should be more than 0 and at most 1, not 1.5"):
         AlphaKAnonymity("S", 1.5, 2)
     with refused(r"`k` of AlphaKAnonymity should be greater than or equal to 1, not 0"):
         AlphaKAnonymity("S", 0.5, 0)

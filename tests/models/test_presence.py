@@ -314,9 +314,9 @@ def test_a_release_that_tells_nothing():
 def test_parameters():
     with refused("`minimum` of DeltaPresence should be at most `maximum`, which is 0.2, not 0.5"):
         DeltaPresence(0.5, 0.2)
-    with refused("`maximum` of DeltaPresence should be more than 0 but at most 1, not 0"):
+    with refused("`maximum` of DeltaPresence should be more than 0 and at most 1, not 0"):
         DeltaPresence(0, 0)
-    with refused("`maximum` of DeltaPresence should be more than 0 but at most 1, not 1.5"):
+    with refused("`maximum` of DeltaPresence should be more than 0 and at most 1, not 1.5"):
         DeltaPresence(0.5, 1.5)
     with refused("`minimum` of DeltaPresence should be from 0 to 1, not -1"):
         DeltaPresence(-1, 1)

@@ -461,9 +461,9 @@ def test_a_seed_is_only_for_testing():
 
 
 def test_probabilities_out_of_range():
-    with refused("`probability` of Random should be more than 0 but at most 1, not 0"):
+    with refused("`probability` of Random should be more than 0 and at most 1, not 0"):
         Random(0)
-    with refused("`probability` of Random should be more than 0 but at most 1, not 1.5"):
+    with refused("`probability` of Random should be more than 0 and at most 1, not 1.5"):
         Random(1.5)
 
 

@@ -64,7 +64,7 @@ BOMB = "a0: &a0 [x]\n" + "".join(
         ("dataset: " + "[" * 200 + "]" * 200, "nested more than 100 deep"),
         ("dataset: &a [*a]", "refers to itself"),
         ("dataset: [", "not a YAML file"),
-        ("dataset: !!python/object/apply:os.system ['true']", "has a YAML tag"),
+        ("dataset: !!python/object/apply:os.system ['true']", "has the YAML tag"),
     ],
 )
 def test_what_is_hostile_or_something_else_is_refused(tmp_path: Path, text: str, told: str) -> None:

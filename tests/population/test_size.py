@@ -48,9 +48,9 @@ def test_words():
 def test_invalid():
     with refused("`size` of Population .*greater than or equal to 1, not 0"):
         Population(size=0)
-    with refused("`sampling_fraction` of Population should be more than 0 but at most 1, not 0"):
+    with refused("`sampling_fraction` of Population should be more than 0 and at most 1, not 0"):
         Population(sampling_fraction=0)
-    with refused("`sampling_fraction` of Population .*more than 0 but at most 1, not 1.5"):
+    with refused("`sampling_fraction` of Population .*more than 0 and at most 1, not 1.5"):
         Population(sampling_fraction=1.5)
     with refused("`region` of Population should be 'Africa', .* or 'USA', not 'Atlantis'"):
         Population(region="Atlantis")

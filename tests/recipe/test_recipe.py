@@ -187,7 +187,7 @@ def test_any_text_survives_being_written(text: str) -> None:
 
 def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
     made = Recipe.of(Plan({"c": h.redaction()}, KAnonymity(2), marker="\0"))
-    with pytest.raises(PlanError, match="has a NUL character"):
+    with pytest.raises(PlanError, match="contains a NUL character"):
         made.save(tmp_path / "recipe.yaml")
     assert not any(tmp_path.iterdir())
 
@@ -309,7 +309,7 @@ REFUSED: list[tuple[str, str]] = [
     (LEAST + "sensitive: &a [*a]\n", "line 3: `sensitive[0]` refers to itself"),
     (
         LEAST + "marker: !!python/name:os.system x\n",
-        "has a YAML tag 'tag:yaml.org,2002:python/name:os.system'",
+        "has the YAML tag 'tag:yaml.org,2002:python/name:os.system'",
     ),
     (LEAST + "marker: \x07\n", "not a YAML file"),
 ]

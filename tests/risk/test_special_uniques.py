@@ -121,7 +121,7 @@ def test_without_uniques_there_are_no_scores():
 
 
 def test_parameters_are_checked():
-    with pytest.raises(ParameterError, match="`sampling_fraction` should be above 0 but at most 1, not 2"):
+    with pytest.raises(ParameterError, match="`sampling_fraction` should be above 0 and at most 1, not 2"):
         suda(E1, NAMES, sampling_fraction=2)
     with pytest.raises(ParameterError, match="`scoring` should be 'elliot' or 'ihsn', not 'x'"):
         suda(E1, NAMES, scoring="x")

@@ -277,7 +277,7 @@ def _tree(node: Any, name: str, above: tuple[int, ...]) -> Any:
         return None
     if node.tag not in _TAGS:
         line = node.start_mark.line + 1
-        raise InputError(f"{name}, line {line}: has a YAML tag {node.tag!r}. Write the value without it")
+        raise InputError(f"{name}, line {line}: has the YAML tag {node.tag!r}. Write the value without it")
     if isinstance(node, yaml.ScalarNode):
         return node.value
     if id(node) in above:

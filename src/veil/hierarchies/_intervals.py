@@ -309,6 +309,6 @@ def _check_nested(
     if len(torn):
         raise HierarchyError(
             f"the groups on level {level} of the intervals of column {column!r} split the interval "
-            f"{labels[torn[0]]!r} of level {level - 1} apart. The intervals below repeat: let the sizes of "
+            f"{labels[torn[0]]!r} of level {level - 1}. The intervals below repeat: let the sizes of "
             "the groups add up to a multiple of their number, or list intervals for the whole range"
         )

@@ -18,6 +18,7 @@ import yaml
 
 from veil.base.declare import Place, either, follow_location, problems, rule
 from veil.base.hostile import check_digits, compose_yaml
+from veil.base.keywords import hint
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.tables import atomic
 
@@ -71,7 +72,9 @@ class Document:
             if kind == "missing":
                 place, said = (*place, problem["loc"][-1]), "is required"
             elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
-                said = "is not known here." + did_you_mean(str(place[-1]), fields.get(owner, ()))
+                known = fields.get(owner, ())
+                name = str(place[-1])
+                said = "is not known here." + (did_you_mean(name, known) if owner else hint(name, known))
             elif kind == "value_error":
                 said = f": {problem['ctx']['error']}"
             elif kind in ("too_short", "too_long"):

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
@@ -212,8 +212,29 @@ TargetSpec = Annotated[
 ]
 """A file, a folder (with / at its end), or a table of a database."""
 
+
+def _engine(value: Any) -> Any:
+    """Read `{kind: duckdb, memory: 2GB}` as DuckDB with limits, and an engine without any by its name."""
+    if isinstance(value, Settings):
+        return value
+    if isinstance(value, str | Mapping):
+        named = value if isinstance(value, str) else value.get("kind", "Settings")
+        limits = {} if isinstance(value, str) else {name: value[name] for name in value if name != "kind"}
+        name = str(named).lower()
+        if name in get_args(Engine) and not limits:
+            return name
+        if name in ("duckdb", "settings") and not isinstance(value, str):
+            return limits
+    raise ValueError(
+        "auto, memory or duckdb is expected, or duckdb with limits, such as {kind: duckdb, memory: 2GB, threads: 2}, "
+        f"not {value!r}"
+    )
+
+
 EngineSpec = Annotated[
-    Annotated[Engine, Tag("text")] | Annotated[Settings, Tag("Settings")], _text_or("Settings")
+    Annotated[Engine, Tag("text")] | Annotated[Settings, Tag("Settings")],
+    _text_or("Settings"),
+    BeforeValidator(_engine),
 ]
 """Who reads files, or DuckDB with limits."""
 

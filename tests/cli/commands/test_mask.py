@@ -76,7 +76,7 @@ def test_files_of_a_recipe_can_be_replaced(folder: Path) -> None:
         (("patients.csv", "-o", "o.csv", "--step", "random-pseudonyms:name"),
          "RandomPseudonyms makes a table with which it can be reversed. Say where to keep"),
         (("patients.csv", "-o", "o.csv", "--step", "random-pseudonyms:name", "--apart", "."),
-         "and what RandomPseudonyms keeps apart must not go along"),
+         "and what RandomPseudonyms keeps apart must not be published with it"),
         (("patients.csv", "-o", "o.csv", "--step", "random-pseudonyms:name", "--apart", "nowhere"), "is not a folder"),
         (("patients.csv", "-o", "o.csv", "--step", "rank-swaping:age,p=5"), "Did you mean 'rank-swapping'?"),
         (("patients.csv", "-o", "o.csv", "--step", "rank-swapping:age,p=130"), "from 0 to 100, not 130"),

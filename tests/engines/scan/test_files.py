@@ -34,7 +34,7 @@ def opened(path: str | Path, **options: Any) -> Relation:
 
 
 def seen(relation: Relation) -> dict[str, pa.Array]:
-    """Every column as Veil sees it through the engine: the distinct values, which are all that is allowed."""
+    """Every column as Veil sees it through the engine: the distinct values, which are all that is asked for."""
     table = relation.table
     return {
         name: relation.arrow_view(name, collect(relation.backend, table.select(name).distinct())[name])

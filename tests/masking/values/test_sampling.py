@@ -93,7 +93,7 @@ def test_each_record_by_itself():
         (lambda: RandomSampling(0.5, 3), "needs `fraction` or `size`, one of the two"),
         (
             lambda: RandomSampling(1.5),
-            "`fraction` of RandomSampling should be more than 0 but at most 1, not 1.5",
+            "`fraction` of RandomSampling should be more than 0 and at most 1, not 1.5",
         ),
         (
             lambda: RandomSampling(size=0),
@@ -103,7 +103,7 @@ def test_each_record_by_itself():
         (lambda: StratifiedSampling(["s", "s"], 0.5), "'s' is named twice"),
         (
             lambda: BernoulliSampling(0),
-            "`probability` of BernoulliSampling should be more than 0 but at most 1, not 0",
+            "`probability` of BernoulliSampling should be more than 0 and at most 1, not 0",
         ),
     ],
 )

@@ -151,8 +151,8 @@ def test_swapped_columns_move_together_and_only_so_many():
     [
         (lambda: RankSwapping("a", 130), "`p` of RankSwapping should be from 0 to 100, not 130"),
         (lambda: RankSwapping("a", -1), "`p` of RankSwapping should be from 0 to 100, not -1"),
-        (lambda: DataSwapping("a", 0), "`share` of DataSwapping should be more than 0 but at most 1, not 0"),
-        (lambda: DataSwapping("a", 2), "`share` of DataSwapping should be more than 0 but at most 1, not 2"),
+        (lambda: DataSwapping("a", 0), "`share` of DataSwapping should be more than 0 and at most 1, not 0"),
+        (lambda: DataSwapping("a", 2), "`share` of DataSwapping should be more than 0 and at most 1, not 2"),
     ],
 )
 def test_parameters_out_of_range(make, message):

@@ -698,7 +698,7 @@ def test_refused_parameters(arguments, message):
         ([["flu", "a"], ["cold", "b"], ["gout", "b"]], "ends in 2 labels \\(a, b"),
         (
             [["flu"], ["cold"], ["gout"]],
-            "column 'S' to one root, but its last level has the values themselves",
+            "column 'S' to one root, but its last level consists of the values themselves",
         ),
         ([["flu", "*"], ["cold", "*"]], "gout"),
     ],

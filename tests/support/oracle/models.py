@@ -166,7 +166,7 @@ class AlphaKAnonymity:
 
 @dataclass(frozen=True)
 class KMAnonymity:
-    """Who knows a record's class but at most m of its items still faces k records (Terrovitis et al. 2008).
+    """Who knows a record's class and at most m of its items still faces k records (Terrovitis et al. 2008).
 
     The attribute holds sets, as text with a separator; missing or empty text is the empty set. Knowing no
     item at all is included, so the class itself must hold k records.

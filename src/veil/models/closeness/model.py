@@ -212,7 +212,7 @@ class TCloseness(PrivacyModel):
             some = f"{len(roots)} labels ({', '.join(roots[:3])} …)"
             raise HierarchyError(
                 f"`hierarchy` of TCloseness should lead all values of column {self.attribute!r} to one "
-                f"root, but its last level has {some if made.height else 'the values themselves'}: add a "
+                f"root, but its last level consists of {some if made.height else 'the values themselves'}: add a "
                 "last level with the same "
                 "label everywhere, such as '*'"
             )

@@ -149,14 +149,14 @@ class Plan:
     models: Annotated[
         tuple[InstanceOf[PrivacyModel], ...],
         BeforeValidator(_models),
-        Field(min_length=1, description="privacy models; the release fulfils every one of them"),
+        Field(min_length=1, description="privacy models; the release satisfies all of them"),
         Option("--model", "MODEL", hint="Repeat for more."),
     ]
     microaggregated: Annotated[
         dict[str, Aggregation],
         Field(
-            description="quasi-identifiers of which one value is published for each class. Those with a hierarchy "
-            "(named in `quasi_identifiers` as well) form classes along with the others; those without do not"
+            description="quasi-identifiers for which one value per class is published. Those with a hierarchy "
+            "(named in `quasi_identifiers` as well) form classes together with the others; those without do not"
         ),
         Option("--microaggregate", "COLUMN=mean|median|…", hint="Such as [cyan]age=mean[/cyan]."),
     ] = Field(default_factory=dict)
@@ -164,7 +164,7 @@ class Plan:
         Names, Field(description="columns whose values an attacker must not learn"), Option(metavar="COLUMNS")
     ] = ()
     insensitive: Annotated[
-        Names, Field(description="columns that are published as they are"), Option(metavar="COLUMNS")
+        Names, Field(description="columns that are published unchanged"), Option(metavar="COLUMNS")
     ] = ()
     identifying: Annotated[
         dict[str, Treatment],
@@ -190,7 +190,7 @@ class Plan:
         str | None,
         Field(
             description="column that tells people apart, if somebody may have several rows: every model and limit then "
-            "counts people. It is identifying, and so removed. null: every row is a person of its own"
+            "counts people. It is identifying, and so removed. null: every row is a different person"
         ),
         Option(metavar="COLUMN", hint="To say that every row is a person: [cyan]null[/cyan]."),
     ] = ASK
@@ -206,8 +206,7 @@ class Plan:
     knows: Annotated[
         Knows,
         Field(
-            description="what an attacker may know of a person with several rows: the quasi-identifiers of one row, "
-            "or those of all of them"
+            description="what an attacker may know about a person with several rows: the quasi-identifiers of one row or of all rows"
         ),
     ] = "one row"
     others: Annotated[
@@ -229,12 +228,12 @@ class Plan:
     ] = 0.0
     minimum_levels: Annotated[
         LevelsByName,
-        Field(description="least generalization, by column"),
+        Field(description="minimum level of generalization, by column"),
         Option("--minimum-level", "COLUMN=LEVEL"),
     ] = Field(default_factory=dict)
     maximum_levels: Annotated[
         LevelsByName,
-        Field(description="greatest generalization, by column"),
+        Field(description="maximum level of generalization, by column"),
         Option("--maximum-level", "COLUMN=LEVEL"),
     ] = Field(default_factory=dict)
     strategy: Annotated[
@@ -248,8 +247,7 @@ class Plan:
         Field(
             gt=0,
             allow_inf_nan=True,  # the way to let any strategy search to its end
-            description="seconds after which the search returns the best transformation so far; without it and "
-            "without `check_limit`, optimal search goes on to its end and every other strategy for at most 30 seconds",
+            description="seconds after which the search returns the best transformation so far; without it and without `check_limit`, optimal search runs to the end and every other strategy for at most 30 seconds",
         ),
         Option(metavar="SECONDS"),
     ] = None
@@ -264,15 +262,13 @@ class Plan:
     suppressed_rows: Annotated[
         Literal["blank", "keep cells", "drop"],
         Field(
-            description="what becomes of suppressed rows: every cell is blanked; only quasi-identifiers are, if the "
-            "blank rows fulfil every model as a class of their own; or the rows go"
+            description="what to do with suppressed rows: blank every cell; blank only quasi-identifiers, if these rows satisfy every model as a class of their own; or drop the rows"
         ),
     ] = "blank"
     choose_by: Annotated[
         Literal["all columns", "quasi-identifiers"],
         Field(
-            description="what the transformation is chosen by: all columns, or quasi-identifiers alone, so that the "
-            "choice tells nothing of sensitive values; if these are not protected then, there is no release"
+            description="what the transformation is chosen by: all columns, or only quasi-identifiers, so that the choice reveals nothing about sensitive values; if these are then not protected, there is no release"
         ),
     ] = "all columns"
     marker: Annotated[
@@ -285,8 +281,7 @@ class Plan:
     order: Annotated[
         Literal["random", "input"],
         Field(
-            description="order of the rows: random, or as they came in, which tells what rows beside each other have "
-            "in common"
+            description="order of the rows: random, or as in the input, which reveals what neighbouring rows have in common"
         ),
     ] = "random"
 

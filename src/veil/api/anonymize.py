@@ -73,37 +73,38 @@ def anonymize(
     Parameters
     ----------
     source
-        A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or a table that an
-        engine holds (see `veil.engines`): an Ibis table, a Spark DataFrame, a table of a database such as
+        A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or a table held by an
+        engine (see `veil.engines`): an Ibis table, a Spark DataFrame, a database table such as
         "postgres://user@host/database#table", a folder or pattern of Parquet or CSV files. Or several tables about the same
-        people, by name, such as `{"patients": ..., "visits": ...}`, which `person` tells apart: `release.tables` has each of them.
+        people, by name, such as `{"patients": ..., "visits": ...}`, with `person` as the column that tells people apart:
+        `release.tables` has each of them.
     plan
-        What is asked, if it is there as a `Plan`; otherwise give its fields, which are the keywords up to `order`.
+        The plan, as a `Plan`; or give its fields instead, which are the keywords up to `order`.
     quasi_identifiers
         Columns an attacker may know, each with a hierarchy (see `veil.hierarchies`).
     models
-        Privacy models; the release fulfils all of them.
+        Privacy models; the release satisfies all of them.
     sensitive, insensitive, identifying
         The roles of the other columns. Identifying columns are removed, or masked with
-        `identifying={"name": "mask"}`. What tells people apart can become random pseudonyms, by which the rows of a
-        person stay together: `person="patient", knows="all rows", identifying={"patient": "pseudonym"}`. The table
-        `pseudonyms` in `apart` turns them back.
+        `identifying={"name": "mask"}`. The column that tells people apart can become random pseudonyms, which keep the
+        rows of a person together: `person="patient", knows="all rows", identifying={"patient": "pseudonym"}`. The table
+        `pseudonyms` in `apart` reverses them.
     microaggregated
-        Quasi-identifiers of which one value is published for each class, such as `{"age": "mean"}`: the mean,
+        Quasi-identifiers for which one value per class is published, such as `{"age": "mean"}`: the mean,
         geometric mean, median, mode, interval or set of the class. A column that also has a hierarchy in
-        `quasi_identifiers` forms classes along with the others; one that has none does not.
+        `quasi_identifiers` forms classes together with the others; one without a hierarchy does not.
     items
-        Sensitive columns that hold sets (lists, or text with a separator), each with a hierarchy of its items, or None. Items
-        become groups or are left out, one by one, until the KMAnonymity of the column holds within each class.
+        Sensitive columns of sets (lists, or text with a separator), each with a hierarchy of its items, or None. Items
+        are generalized to groups or left out, one by one, until the KMAnonymity of the column holds within each class.
     person
-        The column that tells people apart, if somebody may have several rows. Every model, every limit and the verifier
-        then count people, not rows. The column is identifying without being listed: it is removed. None says that every
-        row is a person of its own.
+        The column that tells people apart, if they may have several rows. All models, limits and the verifier then count
+        people instead of rows. The column counts as identifying without being listed, and is removed. None says that
+        every row is a different person.
     pseudonym_key
         Where the secret key of pseudonyms is: a file, or "env:NAME" for an environment variable. The same person then has
-        the same pseudonym in every release with that key. By default pseudonyms are random, and other ones each time.
+        the same pseudonym in every release with that key. By default, pseudonyms are random and differ each time.
     knows
-        What an attacker may know of somebody with several rows: the quasi-identifiers of "one row", or of "all rows".
+        What an attacker may know about a person with several rows: the quasi-identifiers of "one row" or of "all rows".
     others
         What to do with columns that have no role: "keep" or "drop". By default they are refused.
     quality
@@ -114,33 +115,34 @@ def anonymize(
         Bounds on the generalization of single columns.
     strategy
         How to search, by name or as a strategy (see `veil.lattice`). The default, "auto", proves its result
-        optimal where the space allows that in time, and otherwise returns the best that can be found.
+        optimal if there is enough time for that, and otherwise returns the best transformation found.
     time_limit, check_limit
         Seconds, and number of checked transformations, after which the search returns the best so far.
-        Without either, optimal search goes on to its end and every other strategy for at most 30 seconds.
+        Without either, optimal search runs to the end and every other strategy for at most 30 seconds.
     suppressed_rows
-        What becomes of suppressed rows. "blank": every cell is blanked. "keep cells": the quasi-identifiers are; what
-        the other columns show is published if the blank rows fulfil every model as a class of their own, and refused
-        if not. "drop": the rows go.
+        What to do with suppressed rows. "blank": every cell is blanked. "keep cells": only the quasi-identifiers are
+        blanked, if these rows satisfy every model as a class of their own; otherwise the run is refused. "drop": the
+        rows are left out.
     choose_by
-        What the transformation is chosen by. The best one that protects sensitive values may tell some of them to whoever
-        knows that it is the best (see `veil.risk.transparency`). With "quasi-identifiers", the choice is made without a
-        look at any other column; if sensitive values are not protected then, there is no release.
+        What the transformation is chosen by. That a transformation is the best one that protects sensitive values may
+        reveal some of these values (see `veil.risk.transparency`). With "quasi-identifiers", the choice is made without
+        looking at any other column; if sensitive values are then not protected, there is no release.
     marker
         Text of a suppressed cell in text columns; typed columns get a missing value.
     order
-        Rows leave in a "random" order, drawn anew each time; `release.key` tells which is which. With "input" they stay
-        as they came in: rows beside each other then tell of each other, and their numbers of any list in that order.
+        Rows are released in "random" order, different each time; `release.key` says which is which. With "input" they
+        keep the order of the input, which reveals what neighbouring rows have in common, and links them to any list in
+        the same order.
     local
-        Transform what had to be suppressed again, on its own (see `veil.local_recoding`): `FastIterative()` and others
-        after the best transformation, `FromTheStart()` with a first one that serves few records well.
+        Transform suppressed records again, separately (see `veil.local_recoding`): `FastIterative()` and others start
+        from the best transformation, `FromTheStart()` from one that serves a few records well.
     parts
-        Anonymize a table that an engine holds part by part, each with a transformation of its own, so that not all
-        different combinations of cells have to fit into memory: how many a part may have, or True for as many as fit.
+        Anonymize a table held by an engine part by part, each part with its own transformation, so that not all
+        distinct combinations of cells have to fit into memory: how many a part may have, or True for as many as fit.
     format
-        How to read the file, where that cannot be told from its name and content.
+        How to read the file, if that is not clear from its name and content.
     engine
-        "memory" or "duckdb" to say who reads files; by default DuckDB reads those that are too large for the memory.
+        "memory" or "duckdb" to say what reads files; by default DuckDB reads files that are too large for memory.
         `veil.engines.Settings(memory="2GB")` is DuckDB with limits.
     threads
         How many threads to use; the result does not depend on it.
@@ -148,10 +150,10 @@ def anonymize(
         True or False to show a progress bar or not, or a function to call; by default a bar is shown on a
         terminal once a second has passed.
     cancel
-        Asked again and again during the search; as soon as it says True, the best transformation so far is
-        taken. `threading.Event().is_set` is such a function.
+        A function that is polled during the search; once it returns True, the best transformation so far is used.
+        `threading.Event().is_set` is such a function.
     accountant
-        With `veil.dp.SafePub`: the account that the budget is taken from, before anything is drawn.
+        With `veil.dp.SafePub`: the account that is charged before anything is drawn.
     for_testing_seed
         With `veil.dp.SafePub`: draws that can be repeated. The release is marked as not private.
 

@@ -51,7 +51,7 @@ def assess(
     source, format, engine
         The table, as for `anonymize`.
     quasi_identifiers, sensitive
-        Columns that an attacker may know, and columns that they want to learn. A release knows the former.
+        Columns that an attacker may know, and columns that they want to learn. For a release, the former are known.
     hierarchies
         Hierarchies of sensitive columns, for t-closeness with the hierarchical distance.
     subset
@@ -61,9 +61,9 @@ def assess(
         The people the table was drawn from, as a number, the name of a region or a `Population`, for estimates
         of population uniqueness.
     person
-        The column that tells people apart, if somebody may have several rows: people are counted then.
+        The column that tells people apart, if they may have several rows: people are then counted.
     knows
-        What an attacker may know of somebody with several rows: the quasi-identifiers of "one row", or of "all rows".
+        What an attacker may know about a person with several rows: the quasi-identifiers of "one row" or of "all rows".
     marker
         Text of suppressed cells.
 

@@ -182,14 +182,14 @@ def frontier(
     format: Format | None = None,
     **options: Any,
 ) -> Frontier:
-    """Carry out a plan with all combinations of some parameters, and measure each release.
+    """Run a plan with all combinations of some parameters, and measure each release.
 
     Parameters
     ----------
     source, format, progress
         As for `veil.anonymize`.
     plan
-        The plan; or give what `veil.anonymize` takes as further keywords.
+        The plan; or give the keywords of `veil.anonymize` instead.
     over
         Values to try by parameter: a field of the plan (`suppression_limit`, `quality`, …), a parameter of its
         privacy models (`k`, `t`, `epsilon`, …) or of its quality model (`factor`). A name that several kinds of
@@ -202,7 +202,7 @@ def frontier(
     risks, utilities
         Further figures by name: functions of a release, and of a `Comparison`.
     threads
-        Releases that are made at a time; the result does not depend on it.
+        How many releases are made at the same time; the result does not depend on it.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def frontier(
     >>> [str(point) for point in found.pareto()]
     ['k = 6', 'k = 2', 'k = 1']
     >>> found.points[-1].problem
-    'KAnonymity(k=7) needs classes of 7 records, but the table has only 6: no release with any information can fulfil it'
+    'KAnonymity(k=7) needs classes of 7 records, but the table has only 6: no release with any information can satisfy it'
     """
     if (plan is None) == (not options):
         raise PlanError("`frontier` needs a plan, or the keywords of one, and not both")

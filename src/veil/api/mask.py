@@ -49,33 +49,33 @@ def mask(
     ----------
     source
         A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or, for `Mondrian`, a
-        table that an engine holds, as for `veil.anonymize`. For `ItemGeneralization`, all rows of such a table are read
-        into memory, and what comes out is a pyarrow table. A release stands for its table: masking goes on from there.
+        table held by an engine, as for `veil.anonymize`. For `ItemGeneralization`, all rows of such a table are read
+        into memory, and the result is a pyarrow table. Given a release, its table is masked further.
     steps
-        One method, or several in their order (see `veil.masking`).
+        One method, or several in the order in which they run (see `veil.masking`).
     format
-        How to read the file, where that cannot be told from its name and content.
+        How to read the file, if that is not clear from its name and content.
     engine
         As for `veil.anonymize`.
     most_combinations
-        Of a table that an engine holds: how many different combinations of cells to have in memory at a time. The
+        For a table held by an engine: how many distinct combinations of cells to have in memory at a time. The
         result does not depend on it. By default as many as fit.
     order
         As for `veil.anonymize`.
     person
-        The column that tells people apart, where they may have several rows: methods that promise something then count
-        people, or say why they cannot. It is taken out, unless a step changes it. None: every row is a person of its own.
-        Without a word, a method that promises something refuses a table in which somebody seems to have several rows.
+        The column that tells people apart, if they may have several rows: methods that make a promise then count people,
+        or say why they cannot. It is removed, unless a step changes it. None: every row is a different person. If it is
+        not given, a method that makes a promise refuses a table in which somebody seems to have several rows.
     accountant
-        With `RandomizedResponse`: the account that the ε of all such columns, added up, is taken from, before anything is
+        With `RandomizedResponse`: the account that is charged with the sum of ε over all such columns, before anything is
         drawn.
     for_testing_seed
-        Makes all draws repeatable, for tests and reproductions. Whoever knows the seed can undo what chance has
-        hidden: the result says `is_private = False` and is not for release.
+        Makes all draws repeatable, for tests and reproductions. Anyone who knows the seed can undo the randomness: the
+        result says `is_private = False` and is not for release.
     progress
         As for `veil.anonymize`.
 
-    What a method promises is checked on its output; if that fails, nothing is handed out.
+    What a method promises is checked on its output; if the check fails, there is no release.
 
     Examples
     --------

@@ -83,20 +83,20 @@ def relax(
     cancel: Callable[[], bool] | None = None,
     **options: Any,
 ) -> tuple[Relaxation, ...]:
-    """Tell what would have to be relaxed for a release to exist, where nothing fulfils all promises.
+    """Find what would have to be relaxed for a release to exist, if nothing satisfies all promises.
 
-    Each way is looked at by itself: columns that are capped, the share of suppressed records, each promise. Those that
-    keep every promise come first, for detail is cheaper than protection; among them, those that take the least. All of
-    them have a release. Nothing is returned if the plan has one as it is, or if no single way is enough.
+    Each option is tried on its own: columns with a maximum level, the share of suppressed records, each promise. Options
+    that keep every promise come first, since detail is cheaper than protection; among them, the smallest changes. Every
+    option leads to a release. Nothing is returned if the plan already has one, or if no single option is enough.
 
     Parameters
     ----------
     source, format, engine, threads, progress, cancel
         As for `veil.anonymize`.
     plan
-        The plan; or give what `veil.anonymize` takes as further keywords.
+        The plan; or give the keywords of `veil.anonymize` instead.
     time_limit
-        Seconds for all ways together.
+        Seconds for all options together.
 
     >>> import pyarrow as pa
     >>> from veil import KAnonymity

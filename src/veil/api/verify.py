@@ -35,22 +35,22 @@ def verify(
 ) -> Verification:
     """Check on a published table that it keeps the promises of a plan or of a certificate, without the original table.
 
-    What was not checked stands in the first line of the answer. A model that compares with the input, as t-closeness
-    does, is judged where the table shows the sensitive cells of every record, or the certificate tells what they were;
-    everywhere else it is not checked, which is neither kept nor broken. So are promises to people who may have several
-    rows, unless the table has pseudonyms of them. A release brings its own plan, and its input.
+    The first line of the result says what was not checked. A model that compares with the input, such as t-closeness, is
+    judged if the table shows the sensitive cells of every record, or if the certificate has their distribution. Otherwise
+    it is not checked, which means neither kept nor broken. The same applies to promises that count people with several
+    rows, unless the table has pseudonyms of them. A release brings its own plan and its input.
 
-    A value that has two forms (nothing and not-a-number, 1.5 and 1.50 in a CSV file) is told apart by whoever reads the table,
-    and broken. What a frame or a file holds besides its cells (metadata, attributes, memory below blank cells, comments)
-    stands in the first line.
+    A value that has two forms (missing and not-a-number, 1.5 and 1.50 in a CSV file) can be told apart by readers, so the
+    promise is broken. What a frame or a file contains besides its cells (metadata, attributes, memory under blank cells,
+    comments) is reported in the first line.
 
     Parameters
     ----------
     source
-        As for `veil.anonymize`. Several tables are given by name and checked together; with their certificate, also as the
-        folder or the database that holds them.
+        As for `veil.anonymize`. Several tables are given by name and checked together or, with their certificate, as the
+        folder or database that holds them.
     certificate
-        The file of a certificate, or of a report that holds one, instead of a plan.
+        The file of a certificate, or of a report that contains one, instead of a plan.
     signed_by
         The public key, or its file, that must have signed the certificate.
 

@@ -232,7 +232,7 @@ def test_a_damaged_file_is_an_error_and_stays_as_it_is(file):
             accountant.spend("y", 0.1)
         with pytest.raises(InputError, match="is damaged"):
             _ = accountant.remaining
-        with pytest.raises(OutputError, match="there is a budget already"):
+        with pytest.raises(OutputError, match="a budget already exists"):
             Accountant.create(file, 1, fingerprint=DATA)
         assert file.read_bytes() == written, name
 

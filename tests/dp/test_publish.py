@@ -371,7 +371,7 @@ def test_values_outside_the_domain_are_refused_as_always():
 @pytest.mark.parametrize(
     ("generalization", "message"),
     [
-        ({"age": 1}, "should also give a level for column 'sex' too"),
+        ({"age": 1}, "should also give a level for column 'sex'"),
         ({"age": 1, "sxe": 0}, "names 'sxe', which is not a quasi-identifier. Did you mean 'sex'"),
         ({"age": 3, "sex": 0}, "should give column 'age' a level from 0 to 2, not 3"),
     ],

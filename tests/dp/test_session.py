@@ -417,7 +417,7 @@ def test_nothing_is_said_about_values_outside_of_bounds() -> None:
             lambda: open_session().count(epsilon=1, noise="gauss"),
             "there is no noise 'gauss'. Did you mean 'gaussian'",
         ),
-        (lambda: open_session().count(epsilon=1, delta="1e-6"), "geometric noise has no use for a `delta`"),
+        (lambda: open_session().count(epsilon=1, delta="1e-6"), "geometric noise does not use `delta`"),
         (lambda: open_session().count("age >", epsilon=1), "character 6: a value should follow"),
         (lambda: open_session().histogram("sex", epsilon=1, noise=Prior.uniform([1])), "a prior is for one"),
         (lambda: open_session().quantiles("age", [], epsilon=1), "`shares` is empty"),

@@ -136,7 +136,7 @@ def test_one_changed_is_four_times_rho_and_files_keep_it(tmp_path: Path) -> None
     [
         (
             lambda: Accountant(1, "1e-6").spend("x", rho="1/10"),
-            "`rho` needs a part of delta that is set aside",
+            "`rho` needs a budget that was started with `zcdp_delta`",
         ),
         (
             lambda: Accountant(1, "1e-6", zcdp_delta="1e-5"),

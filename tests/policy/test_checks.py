@@ -44,8 +44,8 @@ AT = "purposeList.purpose[0]"
         (changed(data=(datum("a", "QID", ("1", "*"), 1, 0),)), "min 1 of 'a' is above max 0"),
         (changed(data=(datum("a", "QID", ("1", "1"), 0, 1),)), "contains an entry twice: 1 → 1"),
         (changed(retention=Retention("later")), f"{AT}.retention: a retention should be indefinite, afterPurpose or"),
-        (changed(retention=Retention("afterPurpose", "2 years")), f"{AT}.retention: '2 years' is no duration"),
-        (changed(retention=Retention("fixedDate", "soon")), f"{AT}.retention: 'soon' is no date"),
+        (changed(retention=Retention("afterPurpose", "2 years")), f"{AT}.retention: '2 years' is not a duration"),
+        (changed(retention=Retention("fixedDate", "soon")), f"{AT}.retention: 'soon' is not a date"),
         (changed(models=(model("k-anonymty", k=3),)), "there is no privacy model 'k-anonymty'. Did you mean 'k-Anonymity'?"),
         (changed(models=(model("k-Anonymity"),)), "k-Anonymity needs the parameter 'k'"),
         (changed(models=(model("k-Anonymity", k=0),)), "should be greater than or equal to 1, not 0"),
@@ -64,7 +64,7 @@ AT = "purposeList.purpose[0]"
             changed(
                 pseudonymization=(PseudonymizationMethod("HMAC-SHA-256", "p", attributes(keyRef="../k.key"), ("name",)),)
             ),
-            "keyRef '../k.key' looks like a place",
+            "keyRef '../k.key' looks like a path or address",
         ),
         (changed(pseudonymization=(PseudonymizationMethod("Crypt", None, (), ("name",)),)), "no pseudonymization method 'Crypt'"),
     ],

@@ -194,7 +194,7 @@ DEEP_JSON = '{"layeredPrivacyPolicy": ' + '{"a":[' * 200 + "]}" * 200 + "}"
         ("<a>" * 1000, "nested more than 100 deep"),
         ("<layeredPrivacyPolicy>&undefined;</layeredPrivacyPolicy>", "undefined entity"),
         ("<other/>", "begins with 'layeredPrivacyPolicy', not 'other'"),
-        ('{"a": 1, "a": 2}', "stands twice"),
+        ('{"a": 1, "a": 2}', "appears twice"),
         ('{"a": NaN}', "NaN is not a number"),
         ('{"layeredPrivacyPolicy": [1, 2]}', "a policy should be an element with parts"),
         (

@@ -80,7 +80,7 @@ def parse_json(content: bytes, name: str) -> Any:
     >>> parse_json(b'{"k": 3, "k": 2}', "policy.json")
     Traceback (most recent call last):
     ...
-    veil.errors.InputError: policy.json: 'k' stands twice in one object. Say it once
+    veil.errors.InputError: policy.json: 'k' appears twice in one object. Write it once
     """
     check_size(content, name)
     try:

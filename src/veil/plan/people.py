@@ -30,7 +30,7 @@ def number_people(
     Traceback (most recent call last):
     ...
     veil.errors.InputError: column 'patient' should tell people apart, but has no value in 1 row, the first of them row 2: \
-nobody can tell whose that is. Fill it in, or leave such rows out; if every row of the table is a person of its own, say \
+nobody can tell whose rows these are. Fill them in, or leave such rows out; if every row of the table is a different person, say \
 so in `person`
     """
     canonical_text(pa.nulls(0, column.type), column=name)  # refuses what has no text form

@@ -224,7 +224,7 @@ def test_priors_stand_in_recipes() -> None:
         ("{chances: {f: 0.6, m: 0.5}}", "should add up to 1, not to 11/10"),
         ("{chances: {f: 1.5, m: -0.5}}", "should be at least 0"),
         ("{answers: []}", "has no answers"),
-        ("{range: [5, 1]}", "should go up"),
+        ("{range: [5, 1]}", "should be ascending"),
         ("{range: [0, 1], distribution: normal}", "no distribution 'normal'"),
         ("{range: [0, 1], distribution: norm, parameters: {mu: 1}}", "parameters of 'norm' are wrong"),
         ("{}", "one of them, not 0"),

@@ -348,7 +348,7 @@ def test_bad_parameters_are_refused() -> None:
         ((["a"], ()), "`models` of Mondrian .*at least 1 item"),
         (((), good), "`quasi_identifiers` of Mondrian .*at least 1 item"),
         ((["a", "a"], good), "names column 'a' twice"),
-        ((5, good), "should be names of columns.*not 5"),
+        ((5, good), "should be column names.*not 5"),
         (("a", 5), "models"),
         (("a", good, False, "median"), "`numbers` of Mondrian should be 'intervals'"),
     ]

@@ -164,9 +164,9 @@ def test_bad_tables():
         outcome(TopCoding("x", "b"), {"x": ["a", "b"]})
     with pytest.raises(PlanError, match="column 'x' holds 'c', which is not in `order`"):
         outcome(TopCoding("x", "b", order=["a", "b"]), {"x": ["a", "c"]})
-    with pytest.raises(PlanError, match="holds numbers, and 'b' is none"):
+    with pytest.raises(PlanError, match="holds numbers, and 'b' is not a number"):
         outcome(TopCoding("x", "b"), {"x": [1, 2]})
-    with pytest.raises(PlanError, match="holds values of type date32.*and 'soon' is none"):
+    with pytest.raises(PlanError, match="holds values of type date32.*and 'soon' is not one"):
         outcome(TopCoding("x", "soon"), {"x": [date(2000, 1, 1)]})
     with pytest.raises(PlanError, match="have no mean"):
         outcome(TopCoding("x", "b", order=["a", "b"], replacement="mean"), {"x": ["a", "b"]})

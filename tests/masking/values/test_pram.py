@@ -143,7 +143,7 @@ def test_bad_input():
     with pytest.raises(InputError, match="column 'x' has the same value in every row"):
         outcome(PostRandomization("x", 0.5), {"x": ["a", "a"]})
     with pytest.raises(
-        InputError, match="column 'x' has 1001 different values, and at most 1000 are categories"
+        InputError, match="column 'x' has 1001 distinct values, and at most 1000 are supported"
     ):
         outcome(PostRandomization("x", 0.5), {"x": list(range(1001))})
     with pytest.raises(PlanError, match="`matrix` has no entry for the value 'b' of column 'x'"):

@@ -695,7 +695,7 @@ def test_refused_parameters(arguments, message):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([["flu", "a"], ["cold", "b"], ["gout", "b"]], "ends in 2 labels \\(a, b"),
+        ([["flu", "a"], ["cold", "b"], ["gout", "b"]], "consists of 2 labels \\(a, b"),
         (
             [["flu"], ["cold"], ["gout"]],
             "column 'S' to one root, but its last level consists of the values themselves",

@@ -15,13 +15,13 @@ PAGE = Path(__file__).parent / "commands.md"
 
 _INTRODUCTION = """# Command line
 
-Made from the commands by `docs/make_commands.py`. `veil COMMAND --help` shows the same in a terminal.
+Generated from the commands by `docs/make_commands.py`. `veil COMMAND --help` shows the same in a terminal.
 
 ## Exit codes
 
 | code | means |
 |---|---|
-| 0 | done |
+| 0 | success |
 | 1 | a broken promise |
 | 2 | wrong input: a table, a recipe or an option |
 | 3 | no promise is broken, but not every one could be checked |

@@ -18,11 +18,11 @@ PAGE = Path(__file__).parent / "recipes.md"
 
 _INTRODUCTION = """# Recipes
 
-A recipe is a YAML file that says everything about a run: where the table is, what must hold, where the results go. It can be
-reviewed, versioned, and run again. There are five kinds; `veil.run("recipe.yaml")` does in Python what `veil anonymize`,
-`veil mask` and policies do. Paths are relative to the recipe. Passwords and keys do not belong in one.
+A recipe is a YAML file that describes a run completely: where the table is, what must hold, where the results go. It can be
+reviewed, versioned and run again. There are five kinds; `veil.run("recipe.yaml")` does in Python what `veil anonymize`,
+`veil mask` and `veil policy apply` do. Paths are relative to the recipe. Do not put passwords or keys in a recipe.
 
-Made from the declarations by `docs/make_recipes.py`; the [reference](reference.md) lists what `kind` may be in models,
+Generated from the declarations by `docs/make_recipes.py`; the [reference](reference.md) lists what `kind` may be in models,
 hierarchies, quality models, strategies and masking methods, with their parameters. The JSON schemas are for editors.
 """
 

@@ -28,7 +28,7 @@ def text() -> str:
         "# Reference",
         "",
         (
-            "Made from the declarations by `docs/make_reference.py`. In Python, the names below are classes of "
+            "Generated from the declarations by `docs/make_reference.py`. In Python, the names below are classes of "
             "`veil.models`, `veil.quality`, `veil.lattice`, `veil.masking`, `veil.dp` and `veil.hierarchies`; in a recipe, `kind` tells them apart. "
             "The fields of a "
             "recipe are described by [recipe.schema.json](recipe.schema.json)."

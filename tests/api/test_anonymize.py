@@ -33,7 +33,7 @@ def test_a_plan_and_its_fields_are_the_same() -> None:
 
 
 def test_a_field_beside_a_plan_is_refused() -> None:
-    with pytest.raises(PlanError, match="`suppression_limit` belongs into the plan"):
+    with pytest.raises(PlanError, match="`suppression_limit` belongs in the plan"):
         veil.anonymize(PEOPLE, Plan(**FIELDS), suppression_limit=0.1)
     with pytest.raises(PlanError, match="a plan needs `quasi_identifiers` and `models`"):
         veil.anonymize(PEOPLE, models=KAnonymity(2))
@@ -66,14 +66,14 @@ def test_local_goes_on_with_what_was_suppressed() -> None:
 def test_what_cannot_go_together_is_refused() -> None:
     with pytest.raises(ParameterError, match="`local` should be a mode of local recoding"):
         veil.anonymize(PEOPLE, **FIELDS, local=True)
-    with pytest.raises(InputError, match="in memory already: leave `parts` out"):
+    with pytest.raises(InputError, match="already in memory: leave `parts` out"):
         veil.anonymize(PEOPLE, **FIELDS, parts=True)
     with pytest.raises(PlanError, match="leave `local` out"):
         veil.anonymize(PEOPLE, **FIELDS, parts=True, local=FastIterative())
-    with pytest.raises(PlanError, match="go with SafePub"):
+    with pytest.raises(PlanError, match="are only for SafePub"):
         veil.anonymize(PEOPLE, **FIELDS, for_testing_seed=1)
     private = {"quasi_identifiers": {"age": h.intervals(50).build(pa.array(range(100)), [1] * 100, "age")}}
-    with pytest.raises(PlanError, match="suppresses records for good: leave `local` out"):
+    with pytest.raises(PlanError, match="cannot bring suppressed records back: leave `local` out"):
         veil.anonymize(PEOPLE, **private, models=SafePub(1, 0.1), others="drop", local=FastIterative())
 
 

@@ -127,7 +127,7 @@ def test_what_is_printed_of_a_research_subset_holds_when_promised(
 
 @pytest.mark.parametrize("subset", [[], "s = 'nobody'"])
 def test_an_empty_subset_is_refused(subset: Any) -> None:
-    with pytest.raises(PlanError, match=r"research subset .* is empty: it should take one row"):
+    with pytest.raises(PlanError, match=r"research subset .* is empty: it should select at least one row"):
         veil.assess(table_of([("a", "p", "v")]), quasi_identifiers="q", subset=subset)
 
 

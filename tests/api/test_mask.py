@@ -53,7 +53,7 @@ def test_rows_are_found_again_through_samples_and_the_frame_has_a_new_index():
     for origin, (_, row) in zip(made.outcome.rows, made.table.iterrows(), strict=True):
         assert row["name"] == frame.loc[origin, "name"]
         assert row["age"] == round(frame.loc[origin, "age"] / 10) * 10
-    with pytest.raises(InputError, match="has an index .'name'., and a release has none"):
+    with pytest.raises(InputError, match="has an index .'name'., which a release must not have"):
         mask(frame.set_index("name"), RandomSampling(size=3))
 
 
@@ -103,7 +103,7 @@ def test_secrets_go_into_a_folder_of_their_own(tmp_path):
     for folder in (secret, out.parent, out.parent / "below"):
         folder.mkdir()
     for beside in (out.parent, out.parent / "below"):
-        with pytest.raises(OutputError, match="pseudonyms, pseudonyms 2 must not go along"):
+        with pytest.raises(OutputError, match="pseudonyms, pseudonyms 2 must not be published with it"):
             made.save(out, apart=beside)
     with pytest.raises(OutputError, match="is not a folder. Create it"):
         made.save(out, apart=tmp_path / "nowhere")
@@ -147,7 +147,7 @@ def test_what_is_no_secret_may_go_beside_the_release(tmp_path):
     assert made.secret == frozenset()
     made.save(tmp_path / "out.csv", apart=tmp_path)
     assert (tmp_path / "sensitive-values.csv").read_text().startswith("age\n")
-    with pytest.raises(OutputError, match="is where the release goes"):
+    with pytest.raises(OutputError, match="the release is written there"):
         made.save(tmp_path / "sensitive-values.csv", apart=tmp_path, overwrite=True)
 
 

@@ -206,9 +206,7 @@ def test_repeated_identifiers_are_refused_without_a_word(method: Method) -> None
     if method in COUNTING:
         assert veil.mask(table, method, person="patient").people == 20
     else:
-        with pytest.raises(
-            PlanError, match=r"promises nothing to people.*one row of each person.*person=None"
-        ):
+        with pytest.raises(PlanError, match=r"cannot protect people.*one row per person.*person=None"):
             veil.mask(table, method, person="patient")
 
 
@@ -222,9 +220,9 @@ def test_methods_that_promise_nothing_do_not_ask() -> None:
 
 def test_what_links_rows_is_refused() -> None:
     table = visits()
-    with pytest.raises(PlanError, match=r"tells which rows belong to one person"):
+    with pytest.raises(PlanError, match=r"show which rows belong to one person"):
         veil.mask(table, [masking.RandomPseudonyms("who"), COUNTING[0]], person="who")
-    with pytest.raises(PlanError, match=r"stand beside others of the same person"):
+    with pytest.raises(PlanError, match=r"the rows of a person are next to each other"):
         veil.mask(table, COUNTING[0], person="who", order="input")
     kept = veil.mask(table, masking.RandomPseudonyms("who"), person="who").table
     assert "who" in kept.column_names

@@ -368,7 +368,9 @@ def test_contradictions_are_named() -> None:
     named["Bob"] = changed(
         named["Bob"], pseudonymization=(PseudonymizationMethod("SHA-256", None, (), ("Name",)),)
     )
-    with pytest.raises(PlanError, match="policies 'Alice' and 'Bob' contradict each other: 'Name' becomes"):
+    with pytest.raises(
+        PlanError, match="policies 'Alice' and 'Bob' contradict each other: 'Name' is pseudonymized"
+    ):
         apply(PATIENTS, named, **ASKED)
 
 

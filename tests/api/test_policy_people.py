@@ -149,17 +149,17 @@ def test_beside_a_population_those_who_look_alike_look_alike() -> None:
 
 def test_the_population_has_to_be_told() -> None:
     table, policies = chosen(model("k-Map", k=2))
-    with pytest.raises(PlanError, match="do not tell who the people are .* `population`"):
+    with pytest.raises(PlanError, match="need the population .* `population`"):
         apply(table, policies, **ASKED)
     with pytest.raises(
         InputError,
-        match="row 2 of those to release: the population has nobody left who looks the same in 'age'",
+        match="row 2 of those to release: the population has no one else with the same values in 'age'",
     ):
         apply(table, policies, **ASKED, population=pa.table({"age": [23, 34]}))
     with pytest.raises(PlanError, match=r"the population has no column 'age'.* Did you mean 'ages'"):
         apply(table, policies, **ASKED, population=pa.table({"ages": [23, 34]}))
     mixed = {**policies, "p2": policy("p2", (datum("ill", "SD"),), (model("k-Map", k=2),))}
-    with pytest.raises(PlanError, match="column 'age' is emptied for people whose policy does not list it"):
+    with pytest.raises(PlanError, match="column 'age' is blanked for people whose policy does not list it"):
         apply(table, mixed, **ASKED, population=EVERYBODY)
 
 
@@ -174,7 +174,7 @@ def test_beside_a_population_nobody_may_have_several_records() -> None:
     twice, everybody = pa.concat_tables([table, table]), pa.concat_tables([EVERYBODY, EVERYBODY])
     with pytest.raises(PlanError, match="column 'policy_id' says that some have several records") as found:
         apply(twice, policies, **ASKED, population=everybody)
-    assert "Keep one record of each" in str(found.value)
+    assert "Keep one record per person" in str(found.value)
     assert "person=None" in str(found.value)
     assert apply(twice, policies, **ASKED, population=everybody, person=None).table.num_rows == 6
     named = table.append_column("who", pa.array(["a", "b", "c"]))  # of whom each has one

@@ -97,7 +97,7 @@ def test_masking_methods(folder: Path) -> None:
     assert mapping.read_text().startswith("value,pseudonym\nAda,")
     assert stat.S_IMODE(mapping.stat().st_mode) == 0o600
     assert [type(step.method).__name__ for step in masked.steps] == ["RandomPseudonyms"]
-    with pytest.raises(OutputError, match="exists already. Choose another path, or say overwrite=True"):
+    with pytest.raises(OutputError, match="already exists. Choose another path, or say overwrite=True"):
         veil.run("steps.yaml", progress=False)
 
 
@@ -203,11 +203,11 @@ def test_a_release_that_an_engine_cannot_put_in_place_takes_the_rest_with_it(
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "over the input": (
         {"output": "patients.csv", "overwrite": True},
-        "the release would replace what it is made from",
+        "the release would replace its own input",
     ),
     "over the recipe": (
         {"report": "recipe.yaml", "overwrite": True},
-        "the report would replace what it is made from",
+        "the report would replace its own input",
     ),
     "over each other": (
         {"report": "a.json", "certificate": "a.json"},
@@ -227,7 +227,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"output": "r.json/", "report": "r.json", "engine": "duckdb"},
         "the report would replace another file of the same run",
     ),
-    "there already": ({"output": "there.csv"}, "there.csv: exists already. Choose another path, or say "),
+    "there already": ({"output": "there.csv"}, "there.csv: already exists. Choose another path, or say "),
 }
 
 
@@ -272,10 +272,10 @@ def test_what_is_missing_is_said(folder: Path) -> None:
         PlanError, match="does not say where to write the release: add `output`, or give `output`"
     ):
         veil.run("least.yaml", input="patients.csv")
-    with pytest.raises(PlanError, match="`apart` goes with masking methods"):
+    with pytest.raises(PlanError, match="`apart` is only for masking methods"):
         veil.run("recipe.yaml", apart="secret")
-    with pytest.raises(PlanError, match="`save_recipe` goes with recipes of a plan"):
+    with pytest.raises(PlanError, match="`save_recipe` is only for recipes of plans"):
         veil.run("steps.yaml", save_recipe="saved.yaml")
     recipe = MaskingRecipe(steps=[{"kind": "RandomPseudonyms", "columns": "name"}])
-    with pytest.raises(OutputError, match='turns its work back. Say where .* release: apart="FOLDER"'):
+    with pytest.raises(OutputError, match='it can be reversed. Say where .* release: apart="FOLDER"'):
         veil.run(recipe, input="patients.csv", output="masked.csv")

@@ -64,7 +64,7 @@ def test_prices_that_are_not_asked_for_to_the_end_say_so(release):
 
 
 def test_what_has_no_such_column_or_level_is_refused(release):
-    with pytest.raises(PlanError, match="'agee' is no quasi-identifier. Did you mean 'age'?"):
+    with pytest.raises(PlanError, match="'agee' is not a quasi-identifier. Did you mean 'age'?"):
         release.search.prices({"agee": 1})
     with pytest.raises(PlanError, match="is not a node of this search"):
         release.search.prices({"age": 9})

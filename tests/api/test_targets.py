@@ -11,6 +11,6 @@ from veil.errors import OutputError
 
 
 def test_a_database_is_no_file_and_is_not_repeated() -> None:
-    with pytest.raises(OutputError, match="into a file, not into a database") as refused:
+    with pytest.raises(OutputError, match="to a file, not to a database") as refused:
         check_target(Path("postgres://veil:secret@host/db#table"), overwrite=True)
     assert "secret" not in str(refused.value)

@@ -29,7 +29,7 @@ BOMB = "a0: &a0 [x]\n" + "".join(
 LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 HOSTILE = {
-    "aliases": (BOMB, "its aliases stand for more than 10,000 values"),
+    "aliases": (BOMB, "its aliases expand to more than 10,000 values"),
     "lists": ("a: " + "[" * 5_000 + "]" * 5_000, "nested more than 100 deep"),
     "lists that never end": ("a: " + "[" * 100_000, "nested more than 100 deep"),
     "mappings": ("a: " + "{b: " * 5_000 + "1" + "}" * 5_000, "nested more than 100 deep"),
@@ -37,9 +37,9 @@ HOSTILE = {
     "questions": ("? " * 5_000 + "a", "nested more than 100 deep"),
     "steps": ("".join(f"{' ' * at}a:\n" for at in range(500)), "nested more than 100 deep"),
     "digits": ("a: " + "9" * 5_000, "a number of more than 1,000 digits"),
-    "size": ("a: '" + "x" * MOST_BYTES + "'", "a document may have 10,000,000"),
-    "a NUL": ('a: "b\\0c"', "line 1: has a NUL character"),
-    "two documents": ("a: 1\n---\nb: 2\n", "line 2: another document begins"),
+    "size": ("a: '" + "x" * MOST_BYTES + "'", "a document may have at most 10,000,000"),
+    "a NUL": ('a: "b\\0c"', "line 1: contains a NUL character"),
+    "two documents": ("a: 1\n---\nb: 2\n", "line 2: a second document begins"),
 }
 
 

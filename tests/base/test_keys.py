@@ -26,12 +26,12 @@ def test_keys_that_repeat_themselves_are_refused(
         lambda: read_referred_key("env:VEIL_KEY"),
     ]
     for each in tries:
-        with pytest.raises(PlanError, match="repeats itself, so that it can be guessed") as found:
+        with pytest.raises(PlanError, match="has a repeating pattern, so it can be guessed") as found:
             each()
         assert key not in str(found.value)
         assert "secrets.token_hex(32)" in str(found.value)
     for method in (KeyedPseudonyms, FormatPreservingPseudonyms):
-        with pytest.raises(ParameterError, match="repeats itself"):
+        with pytest.raises(ParameterError, match="has a repeating pattern"):
             method("name", key=key)
 
 

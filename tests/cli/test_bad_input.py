@@ -116,7 +116,7 @@ BOMB = "".join(f"x{at}: &x{at} [{', '.join([f'*x{at - 1}'] * 10) if at else 'a'}
 HOSTILE: dict[str, tuple[Callable[[str], str], list[str]]] = {
     "an alias bomb": (
         lambda text: BOMB + text,
-        ["recipe.yaml, line 5", "aliases stand for more than 10,000"],
+        ["recipe.yaml, line 5", "aliases expand to more than 10,000"],
     ),
     "deep lists": (
         lambda text: f"{text}marker: {'[' * 9_000}",

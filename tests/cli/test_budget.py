@@ -51,7 +51,7 @@ def test_mistakes_are_explained(people: Path) -> None:
     assert veil("budget", "people.csv", "--epsilon", "1", "--delta", "1e-4").code == 0
     again = veil("budget", "people.csv", "--epsilon", "9", "--delta", "1e-4")
     assert again.code == 2
-    assert "there is a budget already" in again.err
+    assert "a budget already exists" in again.err
     plain = veil(
         *(
             "anonymize",

@@ -81,7 +81,7 @@ def test_a_hierarchy_to_edit(folder: Path) -> None:
 
     before = contents(folder)
     ran = veil("hierarchy", "patients.csv", "zip", "-o", "zip.csv")
-    assert (ran.code, "exists already" in ran.err) == (2, True)
+    assert (ran.code, "already exists" in ran.err) == (2, True)
     ran = veil("hierarchy", "patients.csv", "zap")
     assert (ran.code, "Did you mean 'zip'?" in ran.err) == (2, True)
     assert contents(folder) == before

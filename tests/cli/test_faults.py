@@ -54,7 +54,7 @@ def test_behind_a_symbolic_link_the_file_is_replaced(folder: Path, engine: str) 
     Path("elsewhere").mkdir()
     Path("elsewhere/real.csv").write_text("old")
     Path("release.csv").symlink_to("elsewhere/real.csv")
-    assert release(engine=engine).code == 2  # exists already
+    assert release(engine=engine).code == 2  # already exists
     assert release("--overwrite", engine=engine).code == 0
     assert Path("release.csv").is_symlink()
     assert Path("elsewhere/real.csv").read_text().startswith("age,")

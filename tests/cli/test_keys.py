@@ -63,4 +63,4 @@ def test_mistakes(folder: Path) -> None:
     assert "there is nothing to sign: --sign goes with --certificate or --report" in " ".join(ran.err.split())
     assert not (folder / "release.csv").exists()
     ran = veil("verify", "release.csv", "--recipe", "recipe.yaml", "--signed-by", "clinic.pem.pub")
-    assert "--signed-by goes with --certificate" in " ".join(ran.err.split())
+    assert "--signed-by needs --certificate" in " ".join(ran.err.split())

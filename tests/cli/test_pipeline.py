@@ -44,7 +44,7 @@ def test_nothing_goes_out_that_breaks_a_promise(folder: Path) -> None:
 def test_json_and_a_stream_do_not_share_standard_output(folder: Path) -> None:
     ran = veil("anonymize", "recipe.yaml", "-o", "-", "--json")
     assert ran.code == 2
-    assert "both want standard output" in ran.err
+    assert "both use standard output" in ran.err
 
 
 def test_json_tells_what_was_done(folder: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_rehearsal_writes_nothing_and_finds_what_is_wrong(folder: Path) -> Non
     assert "'sx'" in ran.err
     (folder / "recipe.yaml").write_text(RECIPE)
     (folder / "release.csv").write_text("mine")
-    assert "exists already" in veil("anonymize", "recipe.yaml", "--dry-run").err
+    assert "already exists" in veil("anonymize", "recipe.yaml", "--dry-run").err
 
 
 def test_a_log_tells_phases_and_the_end_but_no_value_and_no_column(folder: Path) -> None:

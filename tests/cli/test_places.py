@@ -95,7 +95,7 @@ def test_a_folder_of_parquet_files_to_a_folder(folder: Path) -> None:
         assert told in ran.out
     assert "not compared row by row" in Path("report.html").read_text()
     again = veil("anonymize", "data", *PLAN, "-o", "release")
-    assert (again.code, "release: exists already" in again.err, "--overwrite" in again.err) == (2, True, True)
+    assert (again.code, "release: already exists" in again.err, "--overwrite" in again.err) == (2, True, True)
     assert veil("anonymize", "data/*.parquet", *PLAN, "-o", "release", "--overwrite", "-q").code == 0
 
 
@@ -242,14 +242,14 @@ def test_risk_against_a_table_of_all_people(folder: Path) -> None:
 
 REFUSED = {
     "anonymize data -o release.xlsx": "an engine writes CSV and Parquet",
-    "anonymize data -o data/release.parquet": "lies in the folder that is being read",
+    "anonymize data -o data/release.parquet": "is inside the input folder",
     "anonymize data -o nowhere/release/": "does not exist",
     "anonymize data -o duckdb://nowhere/new.db#t": "the directory does not exist",
     "anonymize data -o duckdb://clinic.db": "no table is named",
     "anonymize data -o duckdb://new.db": "no table is named",
-    "anonymize data -o r.csv --engine memory": "folders and patterns are read by DuckDB",
-    "anonymize data -o patients.csv": "exists already",
-    "anonymize duckdb://clinic.db#patients -o duckdb://clinic.db#patients --overwrite": "is what is being read",
+    "anonymize data -o r.csv --engine memory": "folders and file patterns are read by DuckDB",
+    "anonymize data -o patients.csv": "already exists",
+    "anonymize duckdb://clinic.db#patients -o duckdb://clinic.db#patients --overwrite": "is the input",
     "anonymize duckdb://clinic.db#patient -o r/": "Did you mean 'patients'?",
     "anonymize duckdb://nowhere.db#patients -o r/": "no such file",
     "anonymize data/*.csv -o r/": "no file matches",
@@ -259,21 +259,21 @@ REFUSED = {
     "anonymize patients.csv -o release": "or end it with / for a folder of Parquet files",
     "anonymize book.xlsx -o release/": "can only be read into memory",
     "anonymize s3://bucket/patients.parquet -o r.csv": "Copy the files to this machine first",
-    "anonymize data -o r/ --microaggregate age=mean": "microaggregated, which no engine does",
+    "anonymize data -o r/ --microaggregate age=mean": "microaggregated, which engines do not support",
     "anonymize data -o r/ --model k-map:3,subset=patients.csv": "is not a query",
     "anonymize data -o r/ --budget budget.json": "a budget belongs to one file",
     "anonymize data -o r.csv --report r.csv": "should end in",
     "anonymize data -o r.json --report report.json": "the ending '.json' is unknown",
-    "anonymize data -o old --report old/report.html --overwrite": "would lie in the folder of the release",
-    "risk data --qi age --weights age": "--weights tells of single records",
-    "risk data --qi age --household zip": "--household tells of single records",
-    "risk data --qi age --subset age>30": "--subset tells of single records",
+    "anonymize data -o old --report old/report.html --overwrite": "would be in the folder of the release",
+    "risk data --qi age --weights age": "--weights needs single records",
+    "risk data --qi age --household zip": "--household needs single records",
+    "risk data --qi age --subset age>30": "--subset needs single records",
     "identify duckdb://clinic.db#patients": "works on files, not on databases",
     "hierarchy duckdb://clinic.db#patients age": "works on files, not on databases",
     "mask duckdb://clinic.db#patients -o m.csv --step rank-swapping:age,p=5": "works on files, not on databases",
     "mask patients.csv -o duckdb://clinic.db#m --step rank-swapping:age,p=5": "works on files, not on databases",
     "utility patients.csv duckdb://clinic.db#patients --qi age": "works on files, not on databases",
-    "budget duckdb://clinic.db#patients": "has no place beside it where a budget could be kept",
+    "budget duckdb://clinic.db#patients": "say where the budget file is",
     "frontier recipe.yaml --over k=2,3": "Try parameters on a sample",
 }
 

@@ -220,7 +220,7 @@ def test_a_certified_table_in_another_dialect(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ("", "--recipe FILE or --certificate FILE, one of the two"),
+        ("", "either --recipe FILE or --certificate FILE"),
         ("--recipe recipe.yaml --certificate certificate.json", "one of the two"),
         ("--certificate nowhere.json", "nowhere.json: no such file"),
         ("--certificate release.csv", "holds no certificate"),

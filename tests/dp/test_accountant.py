@@ -175,7 +175,7 @@ def test_a_budget_in_a_file_is_taken_up_again(file):
 
 def test_a_budget_is_not_started_twice(file):
     Accountant.create(file, 1, fingerprint=DATA).spend("x", 1)
-    with pytest.raises(OutputError, match="there is a budget already, and a new one would forget"):
+    with pytest.raises(OutputError, match="a budget already exists, and a new one would forget"):
         Accountant.create(file, 1, fingerprint=DATA)
     assert Accountant.open(file, fingerprint=DATA).remaining == amount(0)
 
@@ -197,7 +197,7 @@ def test_the_budget_of_another_data_set_is_refused(file):
     opened = Accountant.open(file, fingerprint=DATA)
     file.unlink()
     Accountant.create(file, 1, fingerprint=OTHER)
-    with pytest.raises(InputError, match="was replaced by another budget"):
+    with pytest.raises(InputError, match="has been replaced by another budget"):
         opened.spend("x", 0.1)
 
 
@@ -232,7 +232,7 @@ def test_a_damaged_file_is_an_error_and_stays_as_it_is(file):
             accountant.spend("y", 0.1)
         with pytest.raises(InputError, match="is damaged"):
             _ = accountant.remaining
-        with pytest.raises(OutputError, match="there is a budget already"):
+        with pytest.raises(OutputError, match="a budget already exists"):
             Accountant.create(file, 1, fingerprint=DATA)
         assert file.read_bytes() == written, name
 
@@ -364,11 +364,11 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_reported(file):
     ("call", "message"),
     [
         (lambda: Accountant(0), "`epsilon` should be greater than 0, not 0"),
-        (lambda: Accountant(-1), "`epsilon` should not be below 0, but is -1"),
+        (lambda: Accountant(-1), "`epsilon` should be at least 0, not -1"),
         (lambda: Accountant("lots"), "`epsilon` should be a number such as .*, not 'lots'"),
         (lambda: Accountant(1, 1), "`delta` should be a number from 0 to below 1, not 1"),
         (lambda: Accountant(1, -0.5), "`delta` should be a number from 0 to below 1, not -0.5"),
-        (lambda: Accountant(1).spend("x", -1), "`epsilon` should not be below 0"),
+        (lambda: Accountant(1).spend("x", -1), "`epsilon` should be at least 0"),
         (lambda: Accountant(1).spend("x", 0), "there is nothing to spend"),
         (lambda: Accountant(1).spend("x", 1, partition="p"), "`partition` and `part` go together"),
     ],
@@ -395,7 +395,7 @@ def test_a_lock_that_is_not_given_up_ends_in_an_error(file, monkeypatch):
     monkeypatch.setattr("veil.base.turns.PATIENCE", 0.05)
     with (file.parent / f".{file.name}.lock").open("r+") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(OutputError, match="another process does not let go of it"):
+        with pytest.raises(OutputError, match="another process is holding a lock on it"):
             accountant.spend("x", 0.1)
     accountant.spend("x", 0.1)
     assert len(accountant.ledger) == 1
@@ -425,7 +425,7 @@ def in_a_fork(spend: Callable[[], object]) -> str:
 def test_a_fork_does_not_spend_a_copy(file):
     """An account in memory is granted again in every child; one in a file is one for all."""
     accountant = Accountant(1)
-    assert "would be paid from a copy" in in_a_fork(lambda: accountant.spend("in the child", 1))
+    assert "would be charged to a copy" in in_a_fork(lambda: accountant.spend("in the child", 1))
     accountant.spend("here", 1)
     kept = Accountant.create(file, 1, fingerprint=DATA)
     assert in_a_fork(lambda: kept.spend("in the child", 0.75)) == "spent"
@@ -479,11 +479,11 @@ def test_what_goes_alone_is_first_and_last(file):
     for account in (Accountant(2), Accountant.create(file, 2, fingerprint=DATA)):
         account.spend("alone", 1, alone=True)
         assert account.ledger[0].alone
-        with pytest.raises(BudgetError, match="'one more' cannot be paid beside 'alone'"):
+        with pytest.raises(BudgetError, match="'one more' cannot be combined with 'alone'"):
             account.spend("one more", 0.5)
     account = Accountant(2)
     account.spend("first", 1)
-    with pytest.raises(BudgetError, match="'alone' cannot be paid beside 'first'"):
+    with pytest.raises(BudgetError, match="'alone' cannot be combined with 'first'"):
         account.spend("alone", 0.5, alone=True)
     assert account.remaining == amount(1)
 

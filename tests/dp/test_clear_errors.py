@@ -76,15 +76,15 @@ def test_a_truth_that_is_no_number_gets_no_noise(noise: str) -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Prior.table({"yes": 0.5, "no": 0.4}), "should add up to 1, not to 9/10"),
+        (lambda: Prior.table({"yes": 0.5, "no": 0.4}), "should add up to 1, not 9/10"),
         (
             lambda: Prior.table({"yes": 1.5, "no": -0.5}),
-            "the prior of 'no' should not be below 0, but is -0.5",
+            "the prior of 'no' should be at least 0, not -0.5",
         ),
         (lambda: Prior.table({"yes": math.nan, "no": 1}), "the prior of 'yes' should be a probability"),
         (lambda: Prior.uniform(0, math.inf), "needs a bounded range"),
         (lambda: Prior.uniform(-math.inf, 0), "needs a bounded range"),
-        (lambda: Prior.uniform(3, 1), "should go up"),
+        (lambda: Prior.uniform(3, 1), "should be ascending"),
         (lambda: Refinement(Prior.uniform(0, 1), 0, about="individual"), "epsilon"),
         (lambda: Refinement(Prior.uniform(0, 1), math.inf, about="individual"), "epsilon"),
     ],
@@ -164,5 +164,5 @@ def test_a_budget_that_is_used_up() -> None:
     asked.count(epsilon=1)
     with pytest.raises(BudgetError, match="would cost epsilon = 0.5"):
         asked.count(epsilon=0.5)
-    with pytest.raises(BudgetError, match="was refused, and so is all that follows"):
+    with pytest.raises(BudgetError, match="was refused, so this session refuses"):
         asked.count(epsilon="1/1000000")

@@ -84,7 +84,7 @@ def test_large_whole_numbers_are_as_likely_as_each_other() -> None:
 
 def test_a_seed_is_no_randomness() -> None:
     with pytest.raises(
-        ParameterError, match=r"should be Randomness.for_testing\(seed\), in tests, .* not 7: whoever"
+        ParameterError, match=r"should be Randomness.for_testing\(seed\), in tests, .* not 7: anyone"
     ):
         checked_randomness(7)
     assert checked_randomness(None).is_private

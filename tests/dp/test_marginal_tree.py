@@ -209,9 +209,9 @@ def test_it_is_paid_in_rho_or_in_epsilon_and_delta() -> None:
     [
         ({"rho": None, "epsilon": 1}, ParameterError, "delta"),
         ({"epsilon": 1}, ParameterError, "rho"),
-        ({"method": MarginalTree({"age": [65, 18]})}, ParameterError, "should rise"),
+        ({"method": MarginalTree({"age": [65, 18]})}, ParameterError, "should be ascending"),
         ({"method": MarginalTree({"age": [0, 18]})}, ParameterError, "between its bounds"),
-        ({"method": MarginalTree({"sex": [1]})}, InputError, "no column of numbers 'sex'"),
+        ({"method": MarginalTree({"sex": [1]})}, InputError, "no numeric column 'sex'"),
         ({"domains": {"sex": ["f", "m", "m"], "smokes": ["y", "n"]}}, ParameterError, "twice"),
         ({"domains": {"sex": "fm", "smokes": ["y", "n"]}}, ParameterError, "list of values"),
         ({"domains": {"sex": {"f", "m"}, "smokes": ["y", "n"]}}, ParameterError, "list of values, not {'"),

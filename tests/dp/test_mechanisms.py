@@ -238,7 +238,7 @@ def test_candidates_come_and_go():
 
 def test_what_cannot_be_is_refused():
     choice = filled([1])
-    with pytest.raises(ParameterError, match="0 is a candidate already"):
+    with pytest.raises(ParameterError, match="0 is already a candidate"):
         choice.add(0, 5)
     with pytest.raises(ParameterError, match="'x' is not a candidate"):
         choice.remove("x")  # type: ignore[arg-type]

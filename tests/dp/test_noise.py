@@ -322,7 +322,7 @@ def test_draws_have_the_moments_and_intervals_that_are_told(noise) -> None:
         (lambda: Staircase(1, 1, grid=0.5), "`grid` should be a whole number g .* not 0.5"),  # type: ignore[arg-type]
         (lambda: Staircase(1, 1).add(math.nan), "`value` should be a finite number, not nan"),
         (lambda: Staircase(1, 1, whole=True).add(1.5), "`value` should be a whole number, not 1.5"),
-        (lambda: Staircase(1, 1).add(1, 5), "whoever knows a seed can take the noise away"),  # type: ignore[arg-type]
+        (lambda: Staircase(1, 1).add(1, 5), "anyone who knows a seed can remove the noise"),  # type: ignore[arg-type]
         (lambda: Staircase(1, 1, best=1.0), "`best` should be .* not 1.0"),
         (lambda: Staircase(1, 1, best=1.5), "`best` should be .* not 1.5"),
         (lambda: Laplace(1, 1).half_width(0), "`confidence` should be between 0 and 1, not 0"),
@@ -333,7 +333,7 @@ def test_draws_have_the_moments_and_intervals_that_are_told(noise) -> None:
         (lambda: StepNoise([1], 1, [2]), "`core` should be above 0 and at most the sensitivity, 1, not 2"),
         (lambda: StepNoise([1, 1], 1).add([1]), "`values` should be 2 numbers"),
         (lambda: Gaussian(1, 1), "`delta` is missing"),
-        (lambda: Gaussian(1, 1, rho=1), "`rho` is in place of `epsilon` and `delta`"),
+        (lambda: Gaussian(1, 1, rho=1), "`rho` replaces `epsilon` and `delta`"),
         (lambda: compare_noise([], 1), "`sensitivity` is empty"),
     ],
 )

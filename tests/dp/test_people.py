@@ -208,7 +208,7 @@ def test_what_cannot_be_promised_is_refused() -> None:
         veil.anonymize(
             table, quasi_identifiers={"value": DOMAIN}, models=SafePub(1, 1e-4, **fixed), person="patient"
         )
-    with pytest.raises(PlanError, match="`rows_a_person` of SafePub speaks of people"):
+    with pytest.raises(PlanError, match="`rows_a_person` of SafePub is for people"):
         veil.anonymize(
             table.select(["value"]),
             quasi_identifiers={"value": DOMAIN},

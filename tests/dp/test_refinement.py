@@ -240,13 +240,16 @@ def test_distributions_are_cut_at_bounds() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Prior.table({"a": 0.5, "b": 0.4}), "the prior should add up to 1, not to 9/10"),
-        (lambda: Prior.table({"a": 1.5, "b": -0.5}), "the prior of 'b' should not be below 0, but is -0.5"),
+        (
+            lambda: Prior.table({"a": 0.5, "b": 0.4}),
+            "the probabilities of the prior should add up to 1, not 9/10",
+        ),
+        (lambda: Prior.table({"a": 1.5, "b": -0.5}), "the prior of 'b' should be at least 0, not -0.5"),
         (lambda: Prior.table({"a": math.nan}), "the prior of 'a' should be a probability, not nan"),
         (lambda: Prior.table({"a": 1}, "near"), "`distance` should be .* not 'near'"),  # type: ignore[arg-type]
         (lambda: Prior.table({"a": 1}, "absolute"), "`prior` should be a finite number, not 'a'"),
-        (lambda: Prior.uniform(0, math.inf), "needs a bounded range, its two ends, not 0, inf"),
-        (lambda: Prior.uniform(1, 0), "should go up, not from 1 to 0"),
+        (lambda: Prior.uniform(0, math.inf), "needs a bounded range with two ends, not 0, inf"),
+        (lambda: Prior.uniform(1, 0), "should be ascending, not from 1 to 0"),
         (lambda: Prior.uniform([]), "the prior has no answers"),
         (lambda: Prior.cut(NormalDist(), -math.inf, math.inf), "needs a bounded range"),
         (lambda: Prior.cut(NormalDist(), 1000, 1001), "the prior has no probability from 1000 to 1001"),
@@ -255,9 +258,9 @@ def test_distributions_are_cut_at_bounds() -> None:
         (lambda: question_about(epsilon=0), "`epsilon` should be greater than 0, not 0"),
         (lambda: question_about(about="nobody"), "`about` should be"),
         (lambda: question_about(up="3"), "`up` should be from 1 to e.epsilon, not 3"),
-        (lambda: question_about(up="2", about="individual"), "`up` is for statistical questions"),
-        (lambda: question_about(as_published=True), "without one, the thesis is right"),
-        (lambda: question_about().answer(1, 7), "whoever knows a seed"),  # type: ignore[arg-type]
+        (lambda: question_about(up="2", about="individual"), "`up` is only for statistical questions"),
+        (lambda: question_about(as_published=True), "only makes a difference with `delta`"),
+        (lambda: question_about().answer(1, 7), "anyone who knows a seed"),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_is_refused(call, message) -> None:

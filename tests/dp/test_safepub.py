@@ -48,7 +48,7 @@ from veil.published.table import Published
         (lambda: SafePub("ln(2)", 1e-4, search_epsilon="ln(4)/2"), "should be above 0 and below `epsilon`"),
         (
             lambda: SafePub(1, 1e-4, search_epsilon=0.1, generalization={}),
-            "of no use with a fixed `generalization`",
+            "no effect with a fixed `generalization`",
         ),
         (
             lambda: SafePub(1, 1e-4, acquisition_sampling=1, generalization={"age": 1}),

@@ -225,9 +225,9 @@ def test_quality_models_without_a_score_function_are_refused_with_those_that_hav
 
 def test_further_parameters_of_a_quality_model_are_refused():
     encoding = encoding_of([TWO])
-    with pytest.raises(PlanError, match="know no further parameters: use Loss"):
+    with pytest.raises(PlanError, match="take no other parameters: use Loss"):
         score_function(quality.Loss(factor=0.9), encoding, Retention.below(2))
-    with pytest.raises(PlanError, match="know no further parameters: use Classification"):
+    with pytest.raises(PlanError, match="take no other parameters: use Classification"):
         score_function(quality.Classification(["q0"], factor=0.9), encoding, Retention.below(2))
 
 

@@ -125,7 +125,7 @@ def test_the_same_answer_for_every_frame_and_engine() -> None:
         assert session.sum("income", epsilon=1).value == 1320.75
         median = open_session(source).quantiles("age", [0.5], epsilon=10**5, candidates=120).value[0.5]
         assert median == pytest.approx(68, abs=3)
-    with pytest.raises(PlanError, match="its rows have no numbers: say which column names the people"):
+    with pytest.raises(PlanError, match="its rows have no numbers: name the column that identifies people"):
         session.record(0, "age", epsilon=1)
 
 
@@ -299,7 +299,7 @@ def test_once_refused_always_refused() -> None:
     session.count(epsilon="3/4")
     with pytest.raises(BudgetError, match="'sum of age' would cost epsilon = 0.5 and epsilon = 0.25 is left"):
         session.sum("age", epsilon="1/2")
-    with pytest.raises(BudgetError, match="'sum of age' was refused, and so is all that follows"):
+    with pytest.raises(BudgetError, match="'sum of age' was refused, so this session refuses"):
         session.count(epsilon="1/8")
     assert len(session.accountant.ledger) == 1
 
@@ -323,7 +323,7 @@ def test_one_more_or_less_is_dearer_in_a_budget_for_one_changed() -> None:
     assert str(session.preview.count(epsilon="1/4").cost) == "epsilon = 0.5"
     assert str(session.count(epsilon="1/4").spent) == "epsilon = 0.5"
     with pytest.raises(
-        PlanError, match='the budget is for neighbours="one more or less", and answers for "one changed"'
+        PlanError, match='the budget is for neighbours="one more or less", which answers for "one changed"'
     ):
         open_session(budget=Accountant(1), neighbours="one changed")
 
@@ -444,26 +444,26 @@ def test_nothing_is_said_about_values_outside_of_bounds() -> None:
         (lambda: open_session(keys={"sex": ["f", "f"]}), "the keys of 'sex' name 'f' twice"),
         (lambda: open_session(neighbours="any"), "`neighbours` should be"),
         (lambda: open_session(outside="tell"), '`outside` should be "clamp" or "leave out"'),
-        (lambda: open_session(randomness=7), "whoever knows a seed can take the noise away"),
+        (lambda: open_session(randomness=7), "anyone who knows a seed can remove the noise"),
         (lambda: open_session().sum("id", epsilon=1), "column 'id' has no bounds"),
         (
             lambda: open_session(missing={}).sum("age", epsilon=1),
-            "say what a missing value of 'age' counts as",
+            "say how missing values of 'age' are counted",
         ),
         (lambda: open_session().count(epsilon=0), "`epsilon` should be greater than 0, not 0"),
         (lambda: open_session().count(), "`epsilon` is missing"),
-        (lambda: open_session().count(epsilon=1, rho=1), "`rho` is in place of `epsilon` and `delta`"),
+        (lambda: open_session().count(epsilon=1, rho=1), "`rho` replaces `epsilon` and `delta`"),
         (
             lambda: open_session().count(epsilon=1, noise="gauss"),
             "there is no noise 'gauss'. Did you mean 'gaussian'",
         ),
-        (lambda: open_session().count(epsilon=1, delta="1e-6"), "geometric noise has no use for a `delta`"),
+        (lambda: open_session().count(epsilon=1, delta="1e-6"), "geometric noise does not use `delta`"),
         (lambda: open_session().count("age >", epsilon=1), "character 6: a value should follow"),
         (lambda: open_session().histogram("sex", epsilon=1, noise=Prior.uniform([1])), "a prior is for one"),
         (lambda: open_session().quantiles("age", [], epsilon=1), "`shares` is empty"),
         (lambda: open_session().quantiles("age", [2], epsilon=1), "`shares` should be numbers from 0 to 1"),
         (lambda: open_session().quantiles("age", [0.5], epsilon=1, candidates=0), "`candidates` should be"),
-        (lambda: open_session().record(-1, "age", epsilon=1), "by its number, from 0 on, not by -1"),
+        (lambda: open_session().record(-1, "age", epsilon=1), "by its number, counted from 0, not by -1"),
         (
             lambda: open_session().count(epsilon=1).interval(2),
             "`confidence` should be between 0 and 1, not 2",

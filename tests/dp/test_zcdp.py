@@ -136,14 +136,14 @@ def test_one_changed_is_four_times_rho_and_files_keep_it(tmp_path: Path) -> None
     [
         (
             lambda: Accountant(1, "1e-6").spend("x", rho="1/10"),
-            "`rho` needs a part of delta that is set aside",
+            "`rho` needs a budget that was started with `zcdp_delta`",
         ),
         (
             lambda: Accountant(1, "1e-6", zcdp_delta="1e-5"),
             "`zcdp_delta` is a part of delta, .* at most 1e-06",
         ),
-        (lambda: Accountant(1, "1e-6", zcdp_delta="1e-6").spend("x", 1, rho=1), "or in `rho`, not in both"),
-        (lambda: Accountant(1).spend("x", rho=-1), "`rho` should be a rational number, not below 0, not -1"),
+        (lambda: Accountant(1, "1e-6", zcdp_delta="1e-6").spend("x", 1, rho=1), "or as `rho`, not both"),
+        (lambda: Accountant(1).spend("x", rho=-1), "`rho` should be a rational number of at least 0, not -1"),
         (lambda: epsilon_of_rho(0, "1e-6"), "`rho` should be a rational number greater than 0, not 0"),
         (lambda: epsilon_of_rho(1, 1), "`delta` should be below 1, not 1"),
     ],

@@ -94,7 +94,7 @@ def test_the_input_order_is_kept_on_request() -> None:
 def test_with_differential_privacy_the_order_is_always_random() -> None:
     sexes = h.table([["f", "*"], ["m", "*"]])
     people = pa.table({"sex": ["f"] * 500 + ["m"] * 500})
-    with pytest.raises(PlanError, match="with SafePub, rows leave in a random order"):
+    with pytest.raises(PlanError, match="SafePub releases rows in random order"):
         veil.anonymize(people, quasi_identifiers={"sex": sexes}, models=SafePub(1, 1e-4), order="input")
     fixed = SafePub(1, 1e-4, generalization={"sex": 0})
     found = veil.anonymize(people, quasi_identifiers={"sex": sexes}, models=fixed).table["sex"].to_pylist()
@@ -109,7 +109,7 @@ def test_the_key_goes_to_another_folder_and_only_the_holder_reads_it(tmp_path: P
     for folder in (tmp_path / "mine", out.parent, out.parent / "below"):
         folder.mkdir()
     for beside in (out.parent, out.parent / "below", out.parent / "below" / ".." / "below"):
-        with pytest.raises(OutputError, match="and its key must not go along"):
+        with pytest.raises(OutputError, match="and its key must not be published with it"):
             release.save(out, key=beside / "key.csv")
     assert not list(tmp_path.rglob("*.*"))
     release.save(out, key=tmp_path / "mine" / "key.csv")

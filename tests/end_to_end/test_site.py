@@ -40,7 +40,9 @@ def test_every_field_of_a_recipe_has_an_example_that_can_be_read(monkeypatch: py
             assert getattr(recipe, name) is not None
 
 
-def test_the_site_builds_without_warnings_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+def test_the_site_builds_without_warnings_or_broken_links_and_loads_nothing_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every tutorial runs from its first cell to its last on the way."""
     pytest.importorskip("sphinx")
     command = [
@@ -57,7 +59,32 @@ def test_the_site_builds_without_warnings_and_loads_nothing_from_elsewhere(tmp_p
     ]
     built = subprocess.run([*command, str(DOCS), str(tmp_path / "site")], capture_output=True, text=True)
     assert built.returncode == 0, built.stderr[-4000:]
+    monkeypatch.syspath_prepend(DOCS)
+    check: Any = importlib.import_module("check_links")
+    assert check.broken_links(tmp_path / "site") == []
     for page in (tmp_path / "site").rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         assert not re.search(r"<(script|img|iframe)[^>]+src=.(https?:)?//", text), page
         assert not re.search(r"<link[^>]+rel=.(stylesheet|preload).[^>]+href=.(https?:)?//", text), page
+
+
+def test_a_link_that_leads_nowhere_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(DOCS)
+    check: Any = importlib.import_module("check_links")
+    links = [
+        "other.html",
+        "other.html#here",
+        "#top",
+        "https://example.org/",
+        "gone.html",
+        "other.html#gone",
+        "#gone",
+    ]
+    page = "".join(f'<a href="{each}">x</a>' for each in links)
+    (tmp_path / "page.html").write_text(f'<h1 id="top">x</h1>{page}', encoding="utf-8")
+    (tmp_path / "other.html").write_text('<h1 id="here">x</h1>', encoding="utf-8")
+    assert check.broken_links(tmp_path) == [
+        "page.html: #gone",
+        "page.html: gone.html",
+        "page.html: other.html#gone",
+    ]

@@ -196,6 +196,6 @@ def test_neither_input_nor_key_is_written_over(tmp_path: Path) -> None:
         tmp_path / "in.csv", quasi_identifiers={"q": h.suppression()}, models=KAnonymity(2)
     )
     for write in (release.certificate, release.report):
-        with pytest.raises(OutputError, match="would replace what it is made from"):
+        with pytest.raises(OutputError, match="would replace its own input"):
             write(tmp_path / "in.csv")
     assert (tmp_path / "in.csv").read_text() == "q\n1\n1\n"

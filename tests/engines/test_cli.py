@@ -74,7 +74,7 @@ def test_from_table_to_table(clinic: Postgres, tmp_path: Path, monkeypatch: pyte
     assert smallest >= 3
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     again = checked(veil("anonymize", source, *PLAN, "-o", target))
-    assert (again.code, "exists already" in again.err, "--overwrite" in again.err) == (2, True, True)
+    assert (again.code, "already exists" in again.err, "--overwrite" in again.err) == (2, True, True)
     assert checked(veil("verify", target, "--recipe", "recipe.yaml")).code == 0
     assert checked(veil("verify", source, "--recipe", "recipe.yaml")).code == 1
 

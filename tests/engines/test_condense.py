@@ -201,7 +201,7 @@ def test_what_is_one_time_in_sqlite_should_be_spelled_in_one_way(sqlite: Callabl
         progress=False,
     )
     with pytest.raises(
-        InputError, match="column 'seen' spells one value in several ways, such as '2020-01-31 10"
+        InputError, match="column 'seen' writes one value in several ways, such as '2020-01-31 10"
     ):
         release.table  # noqa: B018
 
@@ -212,8 +212,11 @@ def test_what_is_one_time_in_sqlite_should_be_spelled_in_one_way(sqlite: Callabl
 @pytest.mark.parametrize(
     ("columns", "what"),
     [
-        ("[1, 2] AS tags", r"column 'tags' has type array<int32>, which has no hierarchy and no text form"),
-        ("{'a': 1} AS tags", r"column 'tags' has type struct<a: int32>, which has no hierarchy"),
+        (
+            "[1, 2] AS tags",
+            r"column 'tags' has type array<int32>, which cannot have a hierarchy and has no text form",
+        ),
+        ("{'a': 1} AS tags", r"column 'tags' has type struct<a: int32>, which cannot have a hierarchy"),
         ("CAST('{}' AS JSON) AS tags", r"column 'tags' has type json"),
         ("CAST('10:00' AS TIME) AS tags", r"column 'tags' has type time"),
     ],
@@ -254,7 +257,7 @@ def test_columns_that_are_not_there(connection: Any) -> None:
 def test_a_microaggregated_column_needs_memory(connection: Any) -> None:
     connection.create_table("people", people(), overwrite=True)
     with pytest.raises(
-        PlanError, match="column 'cost' is microaggregated, which no engine does yet. Give it a hier"
+        PlanError, match="column 'cost' is microaggregated, which engines do not support. Give it a hier"
     ):
         veil.anonymize(connection.table("people"), **plan(microaggregated={"cost": "mean"}))
 
@@ -262,5 +265,5 @@ def test_a_microaggregated_column_needs_memory(connection: Any) -> None:
 @pytest.mark.parametrize("subset", [Rows([0, 1]), Random(0.5), people().slice(0, 2)])
 def test_research_subsets_that_are_no_query(connection: Any, subset: Any) -> None:
     connection.create_table("people", people(), overwrite=True)
-    with pytest.raises(PlanError, match=r"is not a query, and rows of an engine have no numbers.*Where\("):
+    with pytest.raises(PlanError, match=r"is not a query, but an engine's rows have no numbers.*Where\("):
         veil.anonymize(connection.table("people"), **plan(models=m.KMap(2, subset=subset)))

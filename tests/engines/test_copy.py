@@ -378,9 +378,9 @@ def test_engines_by_choice(sqlite: Make, duckdb: Make, tmp_path: Path, scratch: 
         engine=Settings(temporary=scratch, bring_over=True),
     )
     assert (release.outcome.source.relation.kind, release.classes) == ("duckdb", 2)
-    with pytest.raises(OutputError, match="stays of .* is what is being read"):
+    with pytest.raises(OutputError, match="stays of .* is the input table"):
         release.save(f"{source}#stays", overwrite=True)
-    with pytest.raises(OutputError, match="is the database that is being read"):
+    with pytest.raises(OutputError, match="is the input database"):
         release.save(source.removeprefix("sqlite://"), overwrite=True)
     release.save(f"{source}#shown")
     assert records(read(f"{source}#shown")) == records(read(f"{source}#stays"))
@@ -444,7 +444,7 @@ def test_to_another_table_of_the_same_server(
     memory = in_memory(table, options)
     chosen = Settings(temporary=scratch, bring_over=True)
     release = veil.anonymize(held.url("stays"), **options, engine=chosen)
-    with pytest.raises(OutputError, match="is what is being read"):
+    with pytest.raises(OutputError, match="is the input"):
         release.save(held.url("stays"), overwrite=True)
     written = release.save(held.url("shown"))
     assert written.verification.holds

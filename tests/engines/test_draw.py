@@ -121,7 +121,7 @@ def test_a_fixed_scheme_and_a_budget(people: Any) -> None:
 
 def test_the_search_as_published_needs_the_rows(people: Any) -> None:
     model = SafePub(2, 1e-4, final="as_published")
-    with pytest.raises(PlanError, match="no engine hands over"):
+    with pytest.raises(PlanError, match="which an engine does not return"):
         veil.anonymize(people, quasi_identifiers=HIERARCHIES, identifying=["number"], models=model)
 
 

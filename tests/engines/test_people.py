@@ -202,7 +202,7 @@ def test_what_turns_pseudonyms_back_does_not_lie_beside_a_database(in_duckdb: Ho
         Database(f"duckdb://{tmp_path}/public/out.db#visits"),
     ):
         for apart in ("public", "public/mine"):
-            with pytest.raises(OutputError, match="pseudonyms must not go along"):
+            with pytest.raises(OutputError, match="pseudonyms must not be published with it"):
                 made.save(place, apart=tmp_path / apart)
         assert list((tmp_path / "public").iterdir()) == [tmp_path / "public" / "mine"]
     made.save(place, apart=tmp_path / "kept")

@@ -73,7 +73,7 @@ def test_frames_of_every_kind() -> None:
 
 
 def test_text_of_a_file_is_what_it_is_in_memory(tmp_path: Path) -> None:
-    """1.5 and 1.50 are one number, and 02139 is no number at all."""
+    """1.5 and 1.50 are one number, and 02139 is not a number at all."""
     path = tmp_path / "people.csv"
     rows = [
         "1.5,02139,2020-01-31",

@@ -103,7 +103,7 @@ def test_a_database_gets_the_tables_that_were_verified(new_url: Callable[[str], 
     file = Database(url).file
     if file is not None:
         with pytest.raises(
-            OutputError, match="the release goes there or into a folder above, and pseudonyms"
+            OutputError, match="the release is written there or to a folder above it, and pseudonyms"
         ):
             made.save(url, apart=apart)
         assert not file.exists()
@@ -114,12 +114,12 @@ def test_a_database_gets_the_tables_that_were_verified(new_url: Callable[[str], 
     assert [path.name for path in written.apart] == ["pseudonyms.csv"]
     certificate = made.certificate(tmp_path / "certificate.json")
     assert veil.verify(Database(url), certificate=certificate).holds
-    with pytest.raises(OutputError, match=r"patients of .*: exists already"):
+    with pytest.raises(OutputError, match=r"patients of .*: already exists"):
         made.save(url)
     again = anonymized(tables())
     again.save(url, overwrite=True)
     assert rows(url) == as_rows(again)
-    with pytest.raises(OutputError, match="is one table, and several go there"):
+    with pytest.raises(OutputError, match="names one table, but several are written"):
         made.save(f"{url}#patients")
 
 
@@ -129,7 +129,7 @@ def test_tables_of_a_database_are_read_and_never_written_over(new_url: Callable[
     before = rows(url)
     made = anonymized({name: f"{url}#{name}" for name in NAMES})
     assert {name: table.num_rows for name, table in made.tables.items()} == {"patients": 40, "visits": 80}
-    with pytest.raises(OutputError, match="is what is being read"):
+    with pytest.raises(OutputError, match="is the input"):
         made.save(url, overwrite=True)
     assert rows(url) == before
 
@@ -151,7 +151,7 @@ def test_what_fails_on_the_way_leaves_nothing_behind(
         return right(table).slice(len(calls) == 3)
 
     monkeypatch.setattr(several, "rows_as_texts", other)
-    with pytest.raises(OutputError, match="table 'visits': the database holds other rows"):
+    with pytest.raises(OutputError, match="table 'visits': the rows in the database differ"):
         made.save(url, overwrite=True)
     assert rows(url) == as_rows(old)
 

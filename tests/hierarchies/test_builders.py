@@ -183,7 +183,7 @@ def test_redaction_declarations_that_cannot_work(make, message):
 
 
 def test_redaction_of_values_longer_than_said(build):
-    with pytest.raises(HierarchyError, match="up to 4 characters, as '8010', but `length` of Redaction is 3"):
+    with pytest.raises(HierarchyError, match="up to 4 characters, such as '8010', but `length` of Redaction is 3"):
         build(h.redaction(alphabet=10, length=3), ["8010"])
 
 
@@ -336,7 +336,7 @@ def test_categories_that_list_a_value_twice(build):
         ),
         (
             lambda: h.categories({"x": "low"}, {"low": "any", "high": "any"}),
-            "'high' gets a name on level 2, but is no name of level 1",
+            "'high' gets a name on level 2, but is not a name of level 1",
         ),
         (lambda: h.categories({"A": [["x"]]}), "tree"),
     ],

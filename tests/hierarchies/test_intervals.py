@@ -187,7 +187,7 @@ def test_equal_labels_stay_apart(build):
         (lambda: h.intervals(True), "number or a duration, not True"),
         (lambda: h.intervals(5, groups=[2]), "go with `listed`"),
         (lambda: h.intervals(listed=[(5, 3)]), "less than `upper`, not 5 and 3"),
-        (lambda: h.intervals(listed=[(0, 5), (6, 9)]), "no gaps, but 6 follows on 5"),
+        (lambda: h.intervals(listed=[(0, 5), (6, 9)]), "no gaps, but 6 follows 5"),
         (lambda: h.intervals(5, lower=Bounds(5, 6, 7)), "should be ordered"),
         (lambda: h.intervals(5, lower=Bounds(5), upper=Bounds(5)), "should be ordered"),
         (lambda: h.intervals(listed=[(0, 5)], upper=Bounds(5, 4, 3)), "should be ordered"),
@@ -228,7 +228,7 @@ def test_bottom_and_lower_at_once():
         (
             h.intervals(listed=[(0, 20), (20, 33)], upper=Bounds(199), groups=[3]),
             [33, 100, 110],
-            r"level 2 .* tear the interval '\[99, 119\[' of level 1 apart",
+            r"level 2 .* split the interval '\[99, 119\[' of level 1",
         ),
         (h.intervals(5), [], "column 'x' has no values"),
     ],
@@ -351,7 +351,7 @@ def test_intervals_agree_with_the_twin(build, case, tenths):
     data = [number / 10 if tenths else number for number in values]
     expected = twin(values, listed, groups, lower, upper, show)
     if expected is None or not is_tree(expected):
-        with pytest.raises(HierarchyError, match="outside the range" if expected is None else "tear"):
+        with pytest.raises(HierarchyError, match="outside the range" if expected is None else "split the interval"):
             build(builder, data)
         return
     made = build(builder, data)

@@ -488,7 +488,7 @@ def test_classes_become_one_where_the_models_survive_that() -> None:
 @pytest.mark.parametrize(
     ("model", "match"),
     [
-        (m.PopulationUniqueness(0.5, 1000), "under PopulationUniqueness.*what holds for some records"),
+        (m.PopulationUniqueness(0.5, 1000), "under PopulationUniqueness.*what holds for two sets of records"),
         (m.Inclusion(subset=[0, 1, 2, 3, 4, 5, 9]), "under Inclusion.*research subset"),
         (m.KMap(2, subset=[0, 1, 2, 3, 4, 5, 9]), "under KMap.*research subset"),
     ],

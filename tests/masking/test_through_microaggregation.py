@@ -299,7 +299,7 @@ def test_groups_are_similar_if_asked():
     assert sorted(map(tuple, ages.values())) == [(0,), (50,), (100,)]
     apart = {"age": [0] * 9 + [50] * 9 + [100] * 9, "pay": [*range(27)]}
     with pytest.raises(
-        NoSolutionError, match="in 'pay': a group without a bucket, and at most 2 is asked for. Choose"
+        NoSolutionError, match="in 'pay': a group without a bucket, but at most 2 is allowed. Choose"
     ):
         outcome(BucketizedTCloseness("pay", 2, 9, ["age"]), apart)
 
@@ -427,7 +427,7 @@ def test_ratio_of_shares():
         ),
         (lambda: BucketizedTCloseness("gap", 2, 3), InputError, "'gap' has no value in row 2"),
         (lambda: BucketizedTCloseness("pays", 2, 3), PlanError, "no column 'pays'. Did you mean 'pay'"),
-        (lambda: BucketizedTCloseness("pay", 2, 3, group="sex"), PlanError, "has a column 'sex' already"),
+        (lambda: BucketizedTCloseness("pay", 2, 3, group="sex"), PlanError, "already has a column 'sex'"),
         (lambda: ConfidentialAttributePartitioning("pay", 13), PlanError, "too few for a group of 13"),
         (lambda: ConfidentialAttributePartitioning("gap", 2), InputError, "'gap' has no value in row 2"),
         (

@@ -322,7 +322,7 @@ def test_more_values_asked_for_than_there_are(model):
     sample = sample_of(E1)
     for ask in (model.minimal_class_size, model.bind):
         with refused(
-            rf"`l` of {type(model).__name__} should be between 1 and 3, the number of different values of column "
+            rf"`l` of {type(model).__name__} should be between 1 and 3, the number of distinct values of column "
             rf"'S', not {model.l:g}"
         ):
             ask(sample)

@@ -344,7 +344,7 @@ def test_rows_are_not_dropped_where_a_least_chance_is_promised() -> None:
         "suppressed_rows": "drop",
     }
     presence = DeltaPresence(0.4, 0.6, subset=[0, 2, 3])
-    with pytest.raises(PlanError, match="promises a least chance to be in the release"):
+    with pytest.raises(PlanError, match="promises a minimum probability of being in the release"):
         veil.anonymize(table, **plan, models=presence)
     blank = veil.anonymize(table, **{**plan, "suppressed_rows": "blank"}, models=presence)
     assert sorted(blank.table["age"].to_pylist()) == ["*", "*", "1"]

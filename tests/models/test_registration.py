@@ -161,9 +161,7 @@ def test_an_entry_point_that_is_no_model_is_refused(tmp_path: Path) -> None:
     install(tmp_path, "veil.models", "Half", "class Half: pass")
     ran = python(tmp_path, "-m", "veil.cli", "models")
     assert ran.returncode == 2
-    assert "is no PrivacyModel that is declared with @declared(kind_of=PrivacyModel)" in " ".join(
-        ran.stderr.split()
-    )
+    assert "is not a PrivacyModel declared with @declared(kind_of=PrivacyModel)" in " ".join(ran.stderr.split())
 
 
 def test_what_cannot_be_registered_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +181,7 @@ def test_what_cannot_be_registered_is_refused(monkeypatch: pytest.MonkeyPatch) -
     for cls, told in {
         Nameless: "Nameless needs a field `kind`, by which recipes name it",
         Stranger: "Stranger is declared as a kind of PrivacyModel: derive it from that",
-        Twin: "has the kind 'KAnonymity', which is that of veil.models.k_anonymity.KAnonymity",
+        Twin: "has the kind 'KAnonymity', which already belongs to veil.models.k_anonymity.KAnonymity",
     }.items():
         with pytest.raises(ExtensionError, match=told):
             declared(kind_of=PrivacyModel)(cls)

@@ -197,7 +197,9 @@ def test_what_cannot_be_helped():
         safe_harbor_levels(people, builders, ages=["zip"])
     with pytest.raises(PlanError, match="column 'zip': 'x' does not show a year"):
         safe_harbor_levels(people, builders, dates=["zip"])
-    with pytest.raises(PlanError, match=r"'agee' is no quasi-identifier of the table. Did you mean 'age'?"):
+    with pytest.raises(
+        PlanError, match=r"'agee' is not a quasi-identifier of the table. Did you mean 'age'?"
+    ):
         safe_harbor_levels(people, builders, ages="agee")
     with pytest.raises(HierarchyError, match="column 'age' needs a hierarchy"):
         safe_harbor_levels(people, {"age": "auto"}, ages="age")

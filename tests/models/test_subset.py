@@ -131,13 +131,15 @@ def test_the_line_counts_line_breaks_in_cells(tmp_path):
 
 
 def test_an_unknown_column_is_named():
-    with pytest.raises(PlanError, match=r"has a column 'agee', and the table has not. Did you mean 'age'?"):
+    with pytest.raises(
+        PlanError, match=r"has a column 'agee', which the table does not have. Did you mean 'age'?"
+    ):
         chosen(Matching(pa.table({"agee": [30]})))
 
 
 def test_a_choice_that_matters_is_not_made_by_chance():
     with pytest.raises(
-        PlanError, match=r"does not tell rows 2 and 3 of the table apart.*add the column 'age'"
+        PlanError, match=r"does not distinguish rows 2 and 3 of the table.*add the column 'age'"
     ):
         chosen(Matching(pa.table({"sex": ["f"]})))
     assert chosen(Matching(pa.table({"sex": ["f", "f", "f"]}))) == [0, 2, 3]  # all of them
@@ -195,7 +197,7 @@ def test_many_columns_do_not_overflow():
 
 def test_a_frame_is_no_part_of_a_recipe():
     model = Inclusion(PEOPLE)
-    with pytest.raises(Exception, match="save it to a file and say"):
+    with pytest.raises(Exception, match="save it to a file and use"):
         TypeAdapter(Inclusion).dump_python(model)
 
 
@@ -298,8 +300,8 @@ def test_queries(query, rows):
         ("i in 5", 3, "a comparison such as `=` should follow, not 'in'"),
         ("i = 1e9999", 5, "does not belong here"),
         ("d = 2020-13-01", 5, "'2020-13-01' is not a date or time"),
-        ("(" * 60 + "i = 1", 52, "more than 50 brackets within each other"),
-        ("not " * 60 + "i = 1", 205, "more than 50 brackets within each other"),
+        ("(" * 60 + "i = 1", 52, "more than 50 nested parentheses"),
+        ("not " * 60 + "i = 1", 205, "more than 50 nested parentheses"),
         ("i = 1; import os", 6, "';' does not belong here"),
     ],
 )
@@ -500,7 +502,7 @@ def test_a_mask_of_another_length_is_refused():
 
 @pytest.mark.parametrize("nonsense", [5, None, 3.5, object()])
 def test_nonsense_is_refused(nonsense):
-    with refused("a research subset is given by row numbers, a mask, a query, a path or a frame, not"):
+    with refused("a research subset should be row numbers, a mask, a query, a path or a frame, not"):
         subset_of(nonsense)
 
 
@@ -562,7 +564,7 @@ def test_models_of_a_plan_share_one_subset():
     drawn = ready(Random(0.5), Random(0.5), None)
     assert drawn.sample.records == int(drawn.subset.sum())
     assert drawn.sample.rows == 200
-    with pytest.raises(PlanError, match="different research subsets: all models share one"):
+    with pytest.raises(PlanError, match="different research subsets: all models must share one"):
         ready(Rows([1]), Rows([2]))
     with pytest.raises(PlanError, match=r"the research subset of DeltaPresence.* is empty"):
         ready(Where("age = 'none'"))

@@ -55,7 +55,7 @@ def test_a_quasi_identifier_cannot_tell_people_apart() -> None:
 
 
 def test_all_rows_of_whom() -> None:
-    with pytest.raises(PlanError, match=r'knows="all rows" speaks of people .* in `person`'):
+    with pytest.raises(PlanError, match=r'knows="all rows" is for people .* in `person`'):
         plan(knows="all rows")
     assert plan(knows="all rows", person=None).knows == "all rows"
 

@@ -197,7 +197,7 @@ def test_a_model_of_a_column_that_is_not_sensitive_is_refused_with_the_ways_out(
     column: str, changes: dict[str, object], message: str, by_options: str
 ) -> None:
     model = TCloseness(column, 0.5)
-    with pytest.raises(PlanError, match=f"speaks of column '{column}', .*{re.escape(message)}") as refused:
+    with pytest.raises(PlanError, match=f"refers to column '{column}', .*{re.escape(message)}") as refused:
         plan(models=model, **changes)
     assert by_options in str(refused.value.spell_ways(spell_option))
 

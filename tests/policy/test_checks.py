@@ -42,10 +42,10 @@ AT = "purposeList.purpose[0]"
         (changed(data=(datum("a", "QQ"),)), f"{AT}.dataList.data[0]: the privacy group should be EI, QID"),
         (changed(data=(datum("a", "QID", ("1", "*"), 1, 2),)), f"{AT}.dataList.data[0].anonymizationMethod: max 2"),
         (changed(data=(datum("a", "QID", ("1", "*"), 1, 0),)), "min 1 of 'a' is above max 0"),
-        (changed(data=(datum("a", "QID", ("1", "1"), 0, 1),)), "has an entry twice: 1 → 1"),
-        (changed(retention=Retention("later")), f"{AT}.retention: a retention is indefinite, afterPurpose or"),
-        (changed(retention=Retention("afterPurpose", "2 years")), f"{AT}.retention: '2 years' is no duration"),
-        (changed(retention=Retention("fixedDate", "soon")), f"{AT}.retention: 'soon' is no date"),
+        (changed(data=(datum("a", "QID", ("1", "1"), 0, 1),)), "contains an entry twice: 1 → 1"),
+        (changed(retention=Retention("later")), f"{AT}.retention: a retention should be indefinite, afterPurpose or"),
+        (changed(retention=Retention("afterPurpose", "2 years")), f"{AT}.retention: '2 years' is not a duration"),
+        (changed(retention=Retention("fixedDate", "soon")), f"{AT}.retention: 'soon' is not a date"),
         (changed(models=(model("k-anonymty", k=3),)), "there is no privacy model 'k-anonymty'. Did you mean 'k-Anonymity'?"),
         (changed(models=(model("k-Anonymity"),)), "k-Anonymity needs the parameter 'k'"),
         (changed(models=(model("k-Anonymity", k=0),)), "should be greater than or equal to 1, not 0"),
@@ -58,13 +58,13 @@ AT = "purposeList.purpose[0]"
         (changed(pseudonymization=(PseudonymizationMethod("HMAC-SHA-1", None, (), ("name",)),)), "use HMAC-SHA-256"),
         (
             changed(pseudonymization=(PseudonymizationMethod("PID", None, attributes(seed=1165), ("name",)),)),
-            "the policy holds a secret ('seed')",
+            "the policy contains a secret ('seed')",
         ),
         (
             changed(
                 pseudonymization=(PseudonymizationMethod("HMAC-SHA-256", "p", attributes(keyRef="../k.key"), ("name",)),)
             ),
-            "keyRef '../k.key' looks like a place",
+            "keyRef '../k.key' looks like a path or address",
         ),
         (changed(pseudonymization=(PseudonymizationMethod("Crypt", None, (), ("name",)),)), "no pseudonymization method 'Crypt'"),
     ],
@@ -202,7 +202,7 @@ def test_bare_names_are_read_as_said() -> None:
 def test_a_model_without_a_column_speaks_of_all_that_are_sensitive() -> None:
     assert [each.attribute for each in requirements(model("l-Diversity", l=2), ("a", "b"))] == ["a", "b"]
     assert [each.attribute for each in requirements(model("l-Diversity", "c", l=2), ("a", "b"))] == ["c"]
-    with pytest.raises(PlanError, match="speaks of a sensitive column, and there is none"):
+    with pytest.raises(PlanError, match="refers to a sensitive column, but there is none"):
         requirements(model("l-Diversity", l=2), ())
 
 
@@ -222,7 +222,7 @@ def test_keys_are_where_the_holder_says() -> None:
 
 def test_a_key_in_a_policy_is_taken_only_if_told_so() -> None:
     inside = keyed(key="9f2c71e05ad84b36c1f7a40d2e8b9563")
-    with pytest.raises(PlanError, match="holds a secret") as caught:
+    with pytest.raises(PlanError, match="contains a secret") as caught:
         masking_method(inside, "name", {})
     assert "9f2c71e05ad84b36c1f7a40d2e8b9563" not in str(caught.value)
     assert masking_method(inside, "name", {}, secrets=True)

@@ -194,9 +194,9 @@ DEEP_JSON = '{"layeredPrivacyPolicy": ' + '{"a":[' * 200 + "]}" * 200 + "}"
         ("<a>" * 1000, "nested more than 100 deep"),
         ("<layeredPrivacyPolicy>&undefined;</layeredPrivacyPolicy>", "undefined entity"),
         ("<other/>", "begins with 'layeredPrivacyPolicy', not 'other'"),
-        ('{"a": 1, "a": 2}', "stands twice"),
-        ('{"a": NaN}', "NaN is no number"),
-        ('{"layeredPrivacyPolicy": [1, 2]}', "a policy is an element with parts"),
+        ('{"a": 1, "a": 2}', "appears twice"),
+        ('{"a": NaN}', "NaN is not a number"),
+        ('{"layeredPrivacyPolicy": [1, 2]}', "a policy should be an element with parts"),
         (
             '{"layeredPrivacyPolicy": {"purposeList": [{"optOut": "maybe"}]}}',
             r"purposeList\[0\].optOut: should be true",
@@ -232,10 +232,10 @@ def test_many_policies_come_from_folders_lines_and_lists(tmp_path: Path) -> None
     for name, each in people.items():
         write(each, tmp_path / f"{name}.xml")
     assert read_all(tmp_path) == people
-    with pytest.raises(OutputError, match="exists already"):
+    with pytest.raises(OutputError, match="already exists"):
         write(people["Bob"], tmp_path / "Bob.xml")
     write(people["Bob"], tmp_path / "Bob.json")
-    with pytest.raises(InputError, match="another policy with this id"):
+    with pytest.raises(InputError, match="another policy has this id"):
         read_all(tmp_path)
     lines = tmp_path / "people.jsonl"
     lines.write_text(
@@ -243,7 +243,7 @@ def test_many_policies_come_from_folders_lines_and_lists(tmp_path: Path) -> None
     )
     assert read_all(lines) == people
     assert as_policies(list(people.values())) == people
-    with pytest.raises(InputError, match="another policy with the name 'Bob'"):
+    with pytest.raises(InputError, match="another policy has the name 'Bob'"):
         as_policies([people["Bob"], people["Bob"]])
 
 

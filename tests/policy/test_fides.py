@@ -59,12 +59,12 @@ BOMB = "a0: &a0 [x]\n" + "".join(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("policies: []", "is no Fides dataset file"),
-        (BOMB, "its aliases stand for more than 10,000 values"),
+        ("policies: []", "is not a Fides dataset file"),
+        (BOMB, "its aliases expand to more than 10,000 values"),
         ("dataset: " + "[" * 200 + "]" * 200, "nested more than 100 deep"),
         ("dataset: &a [*a]", "refers to itself"),
         ("dataset: [", "not a YAML file"),
-        ("dataset: !!python/object/apply:os.system ['true']", "has the tag"),
+        ("dataset: !!python/object/apply:os.system ['true']", "has the YAML tag"),
     ],
 )
 def test_what_is_hostile_or_something_else_is_refused(tmp_path: Path, text: str, told: str) -> None:

@@ -119,7 +119,7 @@ def test_parameters_out_of_range(make, message):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (q.Loss(weights={"AA": 1}), "weight for 'AA', which is no quasi-identifier. Did you mean 'A'?"),
+        (q.Loss(weights={"AA": 1}), "`weights` of the quality model names 'AA', which is not a quasi-identifier. Did you mean 'A'?"),
         (q.Static({"A": [0, 1, 2], "G": [0, 1]}), "Static lists no losses for 'Z'; it needs 4"),
         (
             q.Static({"A": [0, 1], "G": [0, 1], "Z": [0, 1, 2, 3]}),
@@ -129,8 +129,8 @@ def test_parameters_out_of_range(make, message):
             q.Static({"A": [0, 2, 1], "G": [0, 1], "Z": [0, 1, 2, 3]}),
             "the losses of 'A' should not decrease, but level 1 has 2.0 and level 2 has 1.0",
         ),
-        (q.Static({"B": [0]}), "losses for 'B', which is no quasi-identifier."),
-        (q.Classification(["T"]), "response 'T' is no column that the sample carries."),
+        (q.Static({"B": [0]}), "losses for 'B', which is not a quasi-identifier."),
+        (q.Classification(["T"]), "response 'T' is not a column of the plan."),
     ],
 )
 def test_plans_that_do_not_fit_the_table(model, message):

@@ -106,7 +106,7 @@ def test_the_schema_takes_what_recipes_take():
         ("{kind: RankSwapping, columns: age, p: 5, q: 1}", "`steps[0].q` is not known here. Choose from: 'columns', 'p'", True),
         ("rank swapping", "a masking method, such as {kind: RankSwapping", True),
         ("{kind: KeyedPseudonyms, columns: a, key: 00112233445566778899aabbccddeeff}",
-         "a key does not belong into a recipe: name a `key_file` or a `key_variable` instead", True),
+         "a key does not belong in a recipe: name a `key_file` or a `key_variable` instead", True),
         ("{kind: KeyedPseudonyms, columns: a}", "KeyedPseudonyms has no key: give `key_file`", False),
         ("{kind: PostRandomization, column: a, matrix: {a: {a: 0.5}}}", "should add up to exactly 1, not 0.5", False),
         ("{kind: GlobalRecoding, column: a, hierarchy: {kind: interval}}",

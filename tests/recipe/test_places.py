@@ -101,6 +101,9 @@ def test_a_folder_as_output_keeps_its_mark(tmp_path: Path) -> None:
         ("engine: memory\n", "memory"),
         ("engine: duckdb\n", "duckdb"),
         ("engine: {memory: 2GB, threads: 2}\n", Settings("2GB", 2)),
+        ("engine: {kind: duckdb}\n", "duckdb"),
+        ("engine: {kind: DuckDB, memory: 2GB}\n", Settings("2GB")),
+        ("engine: {kind: memory}\n", "memory"),
     ],
 )
 def test_who_reads_files(text: str, engine: Any, tmp_path: Path) -> None:
@@ -130,7 +133,7 @@ def test_passwords_are_refused_and_not_repeated(field: str, text: str, tmp_path:
     with pytest.raises(ParameterError) as refused:
         read(f"{field}: {text}\n", tmp_path)
     assert "line 1: `" + field in str(refused.value)
-    assert "does not belong into a recipe" in str(refused.value)
+    assert "does not belong in a recipe" in str(refused.value)
     assert "password_variable" in str(refused.value)
     assert SECRET not in str(refused.value)
 
@@ -156,7 +159,12 @@ def test_no_other_mistake_repeats_a_password(field: str, wrong: str, tmp_path: P
         ("input: {table: t}\n", "`kind` is required"),
         ("output: {path: a.csv}\n", "`output.url` is required"),
         ("output: ''\n", "`output` should have at least 1 character"),
-        ("engine: spark\n", "`engine` should be 'auto', 'memory' or 'duckdb', not 'spark'"),
+        (
+            "engine: spark\n",
+            "`engine`: auto, memory or duckdb is expected, or duckdb with limits, such as {kind: duckdb, ",
+        ),
+        ("engine: {kind: memory, threads: 2}\n", "`engine`: auto, memory or duckdb is expected"),
+        ("engine: [duckdb]\n", "`engine`: auto, memory or duckdb is expected"),
         ("engine: {memory: much}\n", "should be a size such as '2GB' or '512MiB', not 'much'"),
         ("engine: {memry: 2GB}\n", "`engine.memry` is not known here. Did you mean 'memory'?"),
         ("engine: {threads: 0}\n", "`engine.threads` should be greater than or equal to 1, not 0"),

@@ -187,7 +187,7 @@ def test_any_text_survives_being_written(text: str) -> None:
 
 def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
     made = Recipe.of(Plan({"c": h.redaction()}, KAnonymity(2), marker="\0"))
-    with pytest.raises(PlanError, match="has a NUL character"):
+    with pytest.raises(PlanError, match="contains a NUL character"):
         made.save(tmp_path / "recipe.yaml")
     assert not any(tmp_path.iterdir())
 
@@ -234,18 +234,21 @@ REFUSED: list[tuple[str, str]] = [
         LEAST + "input: {path: a.csv, seperator: ;}\n",
         "line 3: `input.seperator` is not known here. Did you mean 'separator'?",
     ),
-    (LEAST + "input: patients\n", "line 3: `input`: the name 'patients' does not tell the file format"),
+    (LEAST + "input: patients\n", "line 3: `input`: the name 'patients' does not show the file format"),
     (LEAST + "input: {separator: ;}\n", "line 3: `input`: `kind` is required"),
     (LEAST + "input: {kind: csv}\n", "line 3: `input.path` is required"),
     (LEAST + "output: ''\n", "line 3: `output`"),
-    (LEAST + "sensitive: [a]\nsensitive: [b]\n", "line 4: 'sensitive' stands here again; first in line 3"),
+    (
+        LEAST + "sensitive: [a]\nsensitive: [b]\n",
+        "line 4: 'sensitive' appears again here; it is first in line 3",
+    ),
     (
         LEAST + "minimum_levels: {sex: -1}\n",
         "line 3: `minimum_levels.sex` should be greater than or equal to 0, not -1",
     ),
     (
         LEAST + "maximum_levels: {sx: 1}\n",
-        "`maximum_levels` names 'sx', which is no quasi-identifier. Did you mean 'sex'?",
+        "`maximum_levels` names 'sx', which is not a quasi-identifier. Did you mean 'sex'?",
     ),
     (LEAST + "sensitive: sex\n", "recipe.yaml: column 'sex' cannot be both"),
     (
@@ -304,7 +307,10 @@ REFUSED: list[tuple[str, str]] = [
         "line 3, column 9: not YAML: found undefined alias. Put text that begins with * in quotes",
     ),
     (LEAST + "sensitive: &a [*a]\n", "line 3: `sensitive[0]` refers to itself"),
-    (LEAST + "marker: !!python/name:os.system x\n", "has the tag 'tag:yaml.org,2002:python/name:os.system'"),
+    (
+        LEAST + "marker: !!python/name:os.system x\n",
+        "has the YAML tag 'tag:yaml.org,2002:python/name:os.system'",
+    ),
     (LEAST + "marker: \x07\n", "not a YAML file"),
 ]
 
@@ -480,7 +486,7 @@ def test_hierarchies_that_are_tables_are_written_out(tmp_path: Path) -> None:
 
 def test_hierarchies_that_cannot_be_written_down_are_refused() -> None:
     measured = h.redaction(measured=True).build(pa.array(["8010", "8020"]), np.ones(2), "zip")
-    with pytest.raises(PlanError, match=r"'zip' has shares of its own.*put the builder"):
+    with pytest.raises(PlanError, match=r"'zip' has its own shares.*use the builder"):
         Recipe.of(Plan({"zip": measured}, KAnonymity(2)))
 
     class Own:

@@ -94,7 +94,7 @@ def test_the_certificate_checks_the_table(release: Release, tmp_path: Path) -> N
 
 def test_another_table_breaks_the_certificate(release: Release, tmp_path: Path) -> None:
     if release.outcome.is_condensed:
-        pytest.skip("an engine holds the table, of which there is no fingerprint")
+        pytest.skip("an engine holds the table, which have no fingerprint")
     path = release.certificate(tmp_path / "certificate.json")
     assert not check_certificate(path, release.arrow.slice(1)).holds
 
@@ -188,5 +188,5 @@ def test_a_mask_can_be_assessed_verified_and_analyzed() -> None:
     assert veil.verify(release, plan).holds
     assert veil.risk.analyze(release).attackers.prosecutor.highest <= 0.2
     assert veil.utility.compare(release, queries=0).records == 300
-    with pytest.raises(PlanError, match="`verify` needs a plan"):
+    with pytest.raises(PlanError, match="`verify` needs to know what the table promises"):
         veil.verify(release)

@@ -74,7 +74,7 @@ def test_without_policies_somebody_has_to_say_it(tmp_path: Path) -> None:
     )
     with pytest.raises(ParameterError, match="needs `purpose` and `recipient`"):
         release.processing_record(tmp_path / "record.jsonld")
-    with pytest.raises(ParameterError, match="is no legal basis. Did you mean 'consent'"):
+    with pytest.raises(ParameterError, match="is not a legal basis. Did you mean 'consent'"):
         release.processing_record(
             tmp_path / "record.jsonld", purpose="x", recipient="y", legal_basis="consnt"
         )
@@ -123,7 +123,7 @@ def test_names_of_files(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"ends in \.jsonld or \.ttl, not in '\.json'"):
         release.processing_record(tmp_path / "record.json")
     release.processing_record(tmp_path / "record.jsonld")
-    with pytest.raises(OutputError, match="exists already"):
+    with pytest.raises(OutputError, match="already exists"):
         release.processing_record(tmp_path / "record.jsonld")
     release.processing_record(tmp_path / "record.jsonld", overwrite=True)
 

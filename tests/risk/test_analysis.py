@@ -91,7 +91,7 @@ def plain(value):
 
 
 def figures(found: RiskAnalysis):
-    """All figures, after a trip through JSON, which refuses what is no number."""
+    """All figures, after a trip through JSON, which refuses what is not a number."""
     made = found.to_dict()
     assert plain({key: value for key, value in made.items() if key != "attributes"})
     assert json.loads(json.dumps(made, allow_nan=False)) == made

@@ -168,7 +168,9 @@ def test_households_of_a_table():
 
 def test_weights_are_checked():
     keys = {"a": ["x", "y"]}
-    with pytest.raises(InputError, match="column 'w' has the weight 0 in row 2. Each record should stand"):
+    with pytest.raises(
+        InputError, match="column 'w' has the weight 0 in row 2. Each record should represent"
+    ):
         individual_risk(pa.table({**keys, "w": [1.0, 0.0]}), "a", weights="w")
     with pytest.raises(InputError, match="column 'w' has no weight in row 1"):
         individual_risk(pa.table({**keys, "w": [None, 1.0]}), "a", weights="w")

@@ -40,7 +40,7 @@ def test_who_knows_that_the_transformation_is_the_best_learns_a_value_with_certa
 def test_a_choice_by_quasi_identifiers_tells_nothing_or_there_is_no_release():
     blind = {**PLAN, "choose_by": "quasi-identifiers"}
     with pytest.raises(
-        NoSolutionError, match="chosen by quasi-identifiers alone does not fulfil AlphaKAnonymity"
+        NoSolutionError, match="chosen by quasi-identifiers alone does not satisfy AlphaKAnonymity"
     ):
         veil.anonymize(PEOPLE, **{**blind, "models": [HALF, KAnonymity(2)]})
     release = veil.anonymize(PEOPLE, **{**blind, "models": [HALF, KAnonymity(3)]})
@@ -150,13 +150,13 @@ def test_a_choice_by_quasi_identifiers_tells_nothing(rows, model, k):
 
 def test_what_cannot_be_measured_says_so():
     release = veil.anonymize(PEOPLE, **PLAN)
-    with pytest.raises(ParameterError, match="15 inputs are possible, and `limit` allows for 14"):
+    with pytest.raises(ParameterError, match="15 inputs are possible, but `limit` allows only 14"):
         transparency(release, "ill", limit=14)
     with pytest.raises(PlanError, match="column 'town' is not sensitive"):
         transparency(release, "town")
     with pytest.raises(ParameterError, match="`values` should list what the column may hold"):
         transparency(release, "ill", values=[])
-    with pytest.raises(PlanError, match="not masks, parts, local recoding or differential privacy"):
+    with pytest.raises(PlanError, match="not masking, parts, local recoding or differential privacy"):
         transparency(veil.mask(PEOPLE, veil.masking.RandomSampling(0.5)), "ill")
     other = veil.anonymize(PEOPLE, **{**PLAN, "models": KAnonymity(2)}).search.apply((1,))
     with pytest.raises(PlanError, match="this transformation was chosen by hand"):
@@ -165,10 +165,10 @@ def test_what_cannot_be_measured_says_so():
 
 def test_a_choice_by_quasi_identifiers_needs_what_can_be_chosen_by():
     blind = {**PLAN, "choose_by": "quasi-identifiers"}
-    with pytest.raises(PlanError, match="needs a model that speaks of quasi-identifiers alone"):
+    with pytest.raises(PlanError, match="needs a model of quasi-identifiers alone"):
         veil.anonymize(PEOPLE, **blind)
     models = {"models": [HALF, KAnonymity(3)]}
-    with pytest.raises(PlanError, match="proves nothing about suppressed records, .* allow for none"):
+    with pytest.raises(PlanError, match="proves nothing about suppressed records, .* allow no suppression"):
         veil.anonymize(PEOPLE, **{**blind, **models, "suppression_limit": 0.1})
     with pytest.raises(PlanError, match="reads column 'ill': choose by another quality"):
         veil.anonymize(PEOPLE, **{**blind, **models, "quality": veil.quality.Classification(["ill"])})

@@ -171,7 +171,7 @@ def test_a_broken_gzip_file(tmp_path: Path) -> None:
     path = tmp_path / "t.csv.gz"
     for content in (b"a\n1\n", gzip.compress(b"a\n1\n" * 1000)[:-10]):
         path.write_bytes(content)
-        assert ": is not a whole gzip file" in refusal(path)
+        assert ": is not a complete gzip file" in refusal(path)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("t.parquet", "Parquet"), ("t.feather", "Arrow or Feather")])

@@ -81,7 +81,7 @@ def test_a_set_that_may_replace_nothing_replaces_nothing(tmp_path: Path) -> None
         for name in reversed(NAMES):
             files.staging_path(tmp_path / name).write_text("new")
         (tmp_path / "report.html").write_text("theirs")
-        with pytest.raises(OutputError, match="report.html: was made by somebody else meanwhile"):
+        with pytest.raises(OutputError, match="report.html: was created by another process in the meantime"):
             files.put_in_place()
     assert state(tmp_path) == {"report.html": "theirs"}
     assert len(list(tmp_path.iterdir())) == 1

@@ -359,7 +359,7 @@ def test_numbers_can_be_used_as_numbers(people):
         folds=3,
     )[0]
     assert number.original.accuracy > one_hot.zero_r.accuracy
-    with pytest.raises(PlanError, match="`numeric` names 'pay', which is no feature"):
+    with pytest.raises(PlanError, match="`numeric` names 'pay', which is not a feature"):
         classification(generalized(people), "rich", numeric=["pay"])
     with pytest.raises(InputError, match="column 'job' cannot be used as numbers"):
         classification(generalized(people), "rich", numeric=["job"])

@@ -178,11 +178,11 @@ def test_a_measure_with_nothing_to_lose_is_perfect():
 
 def test_bad_input_is_refused_with_the_way_out():
     two = pa.table({"x": [1, 2]})
-    with pytest.raises(InputError, match="has 1 rows and the original 2. Say with `rows`"):
+    with pytest.raises(InputError, match="has 1 rows and the original 2. Give in `rows`"):
         Comparison(two, two.slice(0, 1), "x")
     with pytest.raises(InputError, match="row numbers from 0 to 1, not 2"):
         Comparison(two, two.slice(0, 1), "x", rows=[2])
-    with pytest.raises(InputError, match="once at most, not 1 twice"):
+    with pytest.raises(InputError, match="at most once, not 1 twice"):
         Comparison(two, two, "x", rows=[1, 1])
     with pytest.raises(InputError, match="one row number for each of the 2 released rows, not 1"):
         Comparison(two, two, "x", rows=[1])

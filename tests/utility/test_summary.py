@@ -309,6 +309,6 @@ def test_numbers_that_are_codes_of_categories_are_classified():
     assert [one.value for one in found.classification[0].released.classes] == ["0", "7"]
     assert not compare(coded, coded, "job", **light).classification
     with pytest.raises(
-        PlanError, match="`categories` names 'il', which is none of the targets. Did you mean 'ill'"
+        PlanError, match="`categories` names 'il', which is not one of the targets. Did you mean 'ill'"
     ):
         compare(coded, coded, "job", categories=["il"], **light)

@@ -196,7 +196,7 @@ def test_bombs_are_refused_before_they_go_off(client, name, content):
         ("table.csv", b"a\n1\0\n", "table.csv"),
         ("table.parquet", b"PAR1 and no more", "table.parquet"),
         ("table.xlsx", b"PK\x03\x04 cut off", "table.xlsx"),
-        ("table.csv.gz", gzip.compress(b"a\n1\n", mtime=0)[:-9], "is not a whole gzip file"),
+        ("table.csv.gz", gzip.compress(b"a\n1\n", mtime=0)[:-9], "is not a complete gzip file"),
     ],
 )
 def test_broken_files_are_refused_in_the_words_of_the_importer(client, bench, name, content, told):

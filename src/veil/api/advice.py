@@ -153,8 +153,8 @@ def advise(
     """Try out what would keep more, for as long as there is time."""
     if release.search is None:
         raise PlanError(
-            "there is no advice for this release, as it was not made by one transformation of a search. Ask the release "
-            "before local recoding"
+            "there is no advice for this release, because it does not come from a single searched "
+            "transformation. Ask the release you had before local recoding"
         )
     if release.statement is not None:
         raise PlanError(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Never
 
 from veil.api.items import with_items
 from veil.api.open import Engine, check_people, find_relation, open_for_plan, open_tables
 from veil.api.release import Release
+from veil.base.keywords import refuse_unknown
 from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
@@ -65,43 +66,45 @@ def anonymize(
     cancel: Callable[[], bool] | None = None,
     accountant: Accountant | None = None,
     for_testing_seed: int | None = None,
+    **unknown: Never,
 ) -> Release:
     """Find the best transformation of a table that keeps every promise, apply it and verify the result.
 
     Parameters
     ----------
     source
-        A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or a table that an
-        engine holds (see `veil.engines`): an Ibis table, a Spark DataFrame, a table of a database such as
+        A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or a table held by an
+        engine (see `veil.engines`): an Ibis table, a Spark DataFrame, a database table such as
         "postgres://user@host/database#table", a folder or pattern of Parquet or CSV files. Or several tables about the same
-        people, by name, such as `{"patients": ..., "visits": ...}`, which `person` tells apart: `release.tables` has each of them.
+        people, by name, such as `{"patients": ..., "visits": ...}`, with `person` as the column that tells people apart:
+        `release.tables` has each of them.
     plan
-        What is asked, if it is there as a `Plan`; otherwise give its fields, which are the keywords up to `order`.
+        The plan, as a `Plan`; or give its fields instead, which are the keywords up to `order`.
     quasi_identifiers
         Columns an attacker may know, each with a hierarchy (see `veil.hierarchies`).
     models
-        Privacy models; the release fulfils all of them.
+        Privacy models; the release satisfies all of them.
     sensitive, insensitive, identifying
         The roles of the other columns. Identifying columns are removed, or masked with
-        `identifying={"name": "mask"}`. What tells people apart can become random pseudonyms, by which the rows of a
-        person stay together: `person="patient", knows="all rows", identifying={"patient": "pseudonym"}`. The table
-        `pseudonyms` in `apart` turns them back.
+        `identifying={"name": "mask"}`. The column that tells people apart can become random pseudonyms, which keep the
+        rows of a person together: `person="patient", knows="all rows", identifying={"patient": "pseudonym"}`. The table
+        `pseudonyms` in `apart` reverses them.
     microaggregated
-        Quasi-identifiers of which one value is published for each class, such as `{"age": "mean"}`: the mean,
+        Quasi-identifiers for which one value per class is published, such as `{"age": "mean"}`: the mean,
         geometric mean, median, mode, interval or set of the class. A column that also has a hierarchy in
-        `quasi_identifiers` forms classes along with the others; one that has none does not.
+        `quasi_identifiers` forms classes together with the others; one without a hierarchy does not.
     items
-        Sensitive columns that hold sets (lists, or text with a separator), each with a hierarchy of its items, or None. Items
-        become groups or are left out, one by one, until the KMAnonymity of the column holds within each class.
+        Sensitive columns of sets (lists, or text with a separator), each with a hierarchy of its items, or None. Items
+        are generalized to groups or left out, one by one, until the KMAnonymity of the column holds within each class.
     person
-        The column that tells people apart, if somebody may have several rows. Every model, every limit and the verifier
-        then count people, not rows. The column is identifying without being listed: it is removed. None says that every
-        row is a person of its own.
+        The column that tells people apart, if they may have several rows. All models, limits and the verifier then count
+        people instead of rows. The column counts as identifying without being listed, and is removed. None says that
+        every row is a different person.
     pseudonym_key
         Where the secret key of pseudonyms is: a file, or "env:NAME" for an environment variable. The same person then has
-        the same pseudonym in every release with that key. By default pseudonyms are random, and other ones each time.
+        the same pseudonym in every release with that key. By default, pseudonyms are random and differ each time.
     knows
-        What an attacker may know of somebody with several rows: the quasi-identifiers of "one row", or of "all rows".
+        What an attacker may know about a person with several rows: the quasi-identifiers of "one row" or of "all rows".
     others
         What to do with columns that have no role: "keep" or "drop". By default they are refused.
     quality
@@ -112,33 +115,34 @@ def anonymize(
         Bounds on the generalization of single columns.
     strategy
         How to search, by name or as a strategy (see `veil.lattice`). The default, "auto", proves its result
-        optimal where the space allows that in time, and otherwise returns the best that can be found.
+        optimal if there is enough time for that, and otherwise returns the best transformation found.
     time_limit, check_limit
         Seconds, and number of checked transformations, after which the search returns the best so far.
-        Without either, optimal search goes on to its end and every other strategy for at most 30 seconds.
+        Without either, optimal search runs to the end and every other strategy for at most 30 seconds.
     suppressed_rows
-        What becomes of suppressed rows. "blank": every cell is blanked. "keep cells": the quasi-identifiers are; what
-        the other columns show is published if the blank rows fulfil every model as a class of their own, and refused
-        if not. "drop": the rows go.
+        What to do with suppressed rows. "blank": every cell is blanked. "keep cells": only the quasi-identifiers are
+        blanked, if these rows satisfy every model as a class of their own; otherwise the run is refused. "drop": the
+        rows are left out.
     choose_by
-        What the transformation is chosen by. The best one that protects sensitive values may tell some of them to whoever
-        knows that it is the best (see `veil.risk.transparency`). With "quasi-identifiers", the choice is made without a
-        look at any other column; if sensitive values are not protected then, there is no release.
+        What the transformation is chosen by. That a transformation is the best one that protects sensitive values may
+        reveal some of these values (see `veil.risk.transparency`). With "quasi-identifiers", the choice is made without
+        looking at any other column; if sensitive values are then not protected, there is no release.
     marker
         Text of a suppressed cell in text columns; typed columns get a missing value.
     order
-        Rows leave in a "random" order, drawn anew each time; `release.key` tells which is which. With "input" they stay
-        as they came in: rows beside each other then tell of each other, and their numbers of any list in that order.
+        Rows are released in "random" order, different each time; `release.key` says which is which. With "input" they
+        keep the order of the input, which reveals what neighbouring rows have in common, and links them to any list in
+        the same order.
     local
-        Transform what had to be suppressed again, on its own (see `veil.local_recoding`): `FastIterative()` and others
-        after the best transformation, `FromTheStart()` with a first one that serves few records well.
+        Transform suppressed records again, separately (see `veil.local_recoding`): `FastIterative()` and others start
+        from the best transformation, `FromTheStart()` from one that serves a few records well.
     parts
-        Anonymize a table that an engine holds part by part, each with a transformation of its own, so that not all
-        different combinations of cells have to fit into memory: how many a part may have, or True for as many as fit.
+        Anonymize a table held by an engine part by part, each part with its own transformation, so that not all
+        distinct combinations of cells have to fit into memory: how many a part may have, or True for as many as fit.
     format
-        How to read the file, where that cannot be told from its name and content.
+        How to read the file, if that is not clear from its name and content.
     engine
-        "memory" or "duckdb" to say who reads files; by default DuckDB reads those that are too large for the memory.
+        "memory" or "duckdb" to say what reads files; by default DuckDB reads files that are too large for memory.
         `veil.engines.Settings(memory="2GB")` is DuckDB with limits.
     threads
         How many threads to use; the result does not depend on it.
@@ -146,10 +150,10 @@ def anonymize(
         True or False to show a progress bar or not, or a function to call; by default a bar is shown on a
         terminal once a second has passed.
     cancel
-        Asked again and again during the search; as soon as it says True, the best transformation so far is
-        taken. `threading.Event().is_set` is such a function.
+        A function that is polled during the search; once it returns True, the best transformation so far is used.
+        `threading.Event().is_set` is such a function.
     accountant
-        With `veil.dp.SafePub`: the account that the budget is taken from, before anything is drawn.
+        With `veil.dp.SafePub`: the account that is charged before anything is drawn.
     for_testing_seed
         With `veil.dp.SafePub`: draws that can be repeated. The release is marked as not private.
 
@@ -168,6 +172,7 @@ def anonymize(
     ({'age': 1}, ['[20, 30[', '[20, 30[', '[30, 40[', '[30, 40['])
     """
     several, given = isinstance(source, Mapping), locals()
+    refuse_unknown("anonymize", unknown, anonymize.__annotations__)
     if several:
         _check_several(given)
     plan = _plan_of(plan, _for_several(given) if several and plan is None else given)
@@ -192,7 +197,7 @@ def anonymize(
                 outcome = _privately(opened, plan, local, accountant, for_testing_seed, cancel, shown)
             elif accountant is not None or for_testing_seed is not None:
                 raise PlanError(
-                    "`accountant` and `for_testing_seed` go with SafePub: the plan has no such model"
+                    "`accountant` and `for_testing_seed` are only for SafePub, and the plan has no such model"
                 )
             else:
                 outcome = _by_search(opened, plan, threads, cancel, shown)
@@ -211,13 +216,17 @@ def _check_several(given: Mapping[str, Any]) -> None:
 
 def _format_of_each(format: Format | Mapping[str, Format] | None) -> Mapping[str, Format]:
     if format is not None and not isinstance(format, Mapping):
-        raise PlanError(f"`format` of several tables says which table it is of: {{'visits': {format!r}}}")
+        raise PlanError(
+            f"with several tables, give `format` for each table by name: {{'visits': {format!r}}}"
+        )
     return format or {}
 
 
 def _one_format(format: Format | Mapping[str, Format] | None) -> Format | None:
     if isinstance(format, Mapping):
-        raise PlanError(f"`format` of one table is a format, such as Csv(separator=';'), not {format!r}")
+        raise PlanError(
+            f"for one table, `format` should be a format such as Csv(separator=';'), not {format!r}"
+        )
     return format
 
 
@@ -256,7 +265,7 @@ def _plan_of(plan: Plan | None, given: Mapping[str, Any]) -> Plan:
     for name, value in fields.items():
         if value != _DEFAULTS[name]:
             raise PlanError(
-                f"`{name}` belongs into the plan, which is given as well: "
+                f"`{name}` belongs in the plan, which was also given: "
                 f"dataclasses.replace(plan, {name}=...) changes it"
             )
     return plan
@@ -294,10 +303,11 @@ def _privately(
 ) -> Outcome:
     """A random sample, generalized and suppressed so that it is differentially private."""
     if local is not None:
-        raise PlanError("SafePub suppresses records for good: leave `local` out")
+        raise PlanError("SafePub cannot bring suppressed records back: leave `local` out")
     if plan.items:
         raise PlanError(
-            "what becomes of items follows from all of them, which differential privacy does not allow for: leave ",
+            "how items are generalized depends on all of them, which differential privacy does not allow: "
+            "leave ",
             Say("items"),
             " out",
         )
@@ -318,13 +328,13 @@ def _in_parts(
 ) -> Outcome:
     """Each part of a table that an engine holds by itself."""
     if local is not None:
-        raise PlanError("`parts` have transformations of their own: leave `local` out")
+        raise PlanError("each of the `parts` already has its own transformation: leave `local` out")
     if plan.items:
         raise PlanError("items are generalized in memory: leave `parts` out, or ", Say("items"))
     relation = find_relation(source, format, "duckdb" if engine == "auto" else engine)
     if relation is None:
         raise InputError(
-            f"a {type(source).__name__} is in memory already: leave `parts` out, and say `local` instead"
+            f"a {type(source).__name__} is already in memory: leave `parts` out, and use `local` instead"
         )
     from veil.engines.parts.recode import anonymize_in_parts  # which needs Ibis
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import Any, Literal
+from typing import Any, Literal, Never
 
 import pyarrow as pa
 
 from veil.api.open import Engine, open_source, tallied
 from veil.base.html import html_table
+from veil.base.keywords import refuse_unknown
 from veil.engines.relation import Relation
 from veil.errors import ParameterError, PlanError, Say, did_you_mean
 from veil.hierarchies import Hierarchy
@@ -41,6 +42,7 @@ def assess(
     marker: str | None = "*",
     format: Format | None = None,
     engine: Engine = "auto",
+    **unknown: Never,
 ) -> Assessment:
     """Find the strongest parameter of every privacy model that a table already satisfies.
 
@@ -49,7 +51,7 @@ def assess(
     source, format, engine
         The table, as for `anonymize`.
     quasi_identifiers, sensitive
-        Columns that an attacker may know, and columns that they want to learn. A release knows the former.
+        Columns that an attacker may know, and columns that they want to learn. For a release, the former are known.
     hierarchies
         Hierarchies of sensitive columns, for t-closeness with the hierarchical distance.
     subset
@@ -59,9 +61,9 @@ def assess(
         The people the table was drawn from, as a number, the name of a region or a `Population`, for estimates
         of population uniqueness.
     person
-        The column that tells people apart, if somebody may have several rows: people are counted then.
+        The column that tells people apart, if they may have several rows: people are then counted.
     knows
-        What an attacker may know of somebody with several rows: the quasi-identifiers of "one row", or of "all rows".
+        What an attacker may know about a person with several rows: the quasi-identifiers of "one row" or of "all rows".
     marker
         Text of suppressed cells.
 
@@ -70,6 +72,7 @@ def assess(
     >>> next(iter(found))
     Strength(model='KAnonymity', parameter='k', value=2, attribute=None)
     """
+    refuse_unknown("assess", unknown, assess.__annotations__)
     released = outcome_of(source)
     if quasi_identifiers is None:
         quasi_identifiers = () if released is None else released.quasi_identifiers
@@ -81,7 +84,7 @@ def assess(
         raise ParameterError(f"`knows` should be 'one row' or 'all rows', not {knows!r}")
     if person is not None and subset is not None:
         raise PlanError(
-            "a research subset chooses rows, and may choose some of a person's rows only: leave ",
+            "a research subset selects rows, possibly only some of a person's rows: leave ",
             Say("subset"),
             " or ",
             Say("person"),
@@ -109,7 +112,7 @@ def assess(
     mask = None if chosen is None else chosen.mask(table)
     if mask is not None and not mask.any():
         raise PlanError(
-            f"the research subset {chosen} is empty: it should take one row of the table at least"
+            f"the research subset {chosen} is empty: it should select at least one row of the table"
         )
     published = Published(
         table if mask is None else table.filter(pa.array(mask)),

@@ -36,9 +36,11 @@ def attacks_on(
     """Try attacks; see `Release.attacks`."""
     whole = outcome.original
     if outcome.is_condensed or outcome.tables:
-        raise InputError("attacks are tried on one table whose rows are in memory")
+        raise InputError("attacks can only be tried on a single table in memory")
     if whole.num_rows < FEWEST:
-        raise InputError(f"to hold some records out, there should be at least {FEWEST}, not {whole.num_rows}")
+        raise InputError(
+            f"to hold out some records, the table should have at least {FEWEST}, not {whole.num_rows}"
+        )
     inside = _half(outcome, seed)
     members, outsiders = whole.filter(pa.array(inside)), whole.filter(pa.array(~inside))
     with following(progress) as told:

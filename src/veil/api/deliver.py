@@ -67,7 +67,10 @@ def rows_beside(outcome: Outcome, rows: int) -> Any:
     if outcome.is_condensed:
         refuse_key()
     if outcome.tables or outcome.statement is not None:
-        raise PlanError("`beside` shows one table whose rows stay rows; for this release, see `release.key`")
+        raise PlanError(
+            "`beside` needs a single table whose rows correspond to those of the input; for "
+            "this release, see `release.key`"
+        )
     places = outcome.origins[:rows]
     before, after = outcome.original.take(pa.array(places)), outcome.table.slice(0, rows)
     columns: dict[str, Any] = {"row": pa.array(places)}
@@ -89,7 +92,8 @@ def rows_beside(outcome: Outcome, rows: int) -> Any:
 def refuse_key() -> NoReturn:
     """Say why there is no key to a table that an engine holds."""
     raise PlanError(
-        "an engine holds this table, and rows of it have no numbers: keep a column of pseudonyms to join by, or say ",
+        "an engine holds this table, and its rows have no numbers: keep a column of pseudonyms to join by, "
+        "or use ",
         Say("order", "input"),
     )
 
@@ -98,8 +102,8 @@ def check_key(key: Path, target: Path) -> None:
     """Refuse a key that lies in the folder of the release, or below it."""
     if goes_along(key.resolve().parent, target):
         raise OutputError(
-            f"{key}: the release goes into this folder or one above, and its key must not go along. Choose a folder "
-            "beside that of the release"
+            f"{key}: the release is written to this folder or one above it, and its key must not be "
+            "published with it. Choose a folder next to that of the release"
         )
 
 
@@ -112,13 +116,14 @@ def write_key(outcome: Outcome, path: Path) -> None:
 def _key(outcome: Outcome) -> pa.Table:
     if outcome.statement is not None:
         raise PlanError(
-            "a differentially private release has no key: the promise rests on nobody knowing who was drawn. Leave `key` out"
+            "a differentially private release has no key: the promise relies on nobody knowing who was "
+            "sampled. Leave `key` out"
         )
     if outcome.plan is not None and outcome.plan.items and outcome.plan.person_column is not None:
         raise PlanError(
-            "rows of a person have become one, which has no row of the input to go with: let ",
+            "the rows of a person have been merged into one, which matches no single row of the input. To be able to link them, make pseudonyms of "
+            f"{outcome.plan.person_column!r} with ",
             Say("identifying"),
-            f" make pseudonyms of {outcome.plan.person_column!r}, whose key tells who is who",
         )
     used = getattr(outcome.account, "rows", None)  # of those whose policies allow it
     rows = outcome.origins if used is None else used[outcome.origins]
@@ -138,7 +143,7 @@ def save(
     """Write the table, and the tables of `apart` as CSV files into a folder of their own: all of them, or none."""
     if isinstance(outcome.source, EngineHeld):
         if apart is not None and not outcome.apart:
-            raise PlanError("there is nothing to keep apart: leave `apart` out")
+            raise PlanError("this release has no secret table to keep apart: leave `apart` out")
         if key is not None:
             refuse_key()
         places = [] if apart is None else places_apart(outcome, Path(apart), target, overwrite=overwrite)
@@ -150,7 +155,8 @@ def save(
         return _save_fetched(outcome, outcome.source, target, apart, key, overwrite, progress, options)
     if options:
         raise PlanError(
-            f"`{next(iter(options))}` is for tables that an engine writes, and this one is in memory: leave it out"
+            f"`{next(iter(options))}` is only for tables written by an engine, and this one is in memory: "
+            "leave it out"
         )
     path = Path(target)
     _check_files_apart(outcome, path)
@@ -224,7 +230,8 @@ def _check_files_apart(outcome: Outcome, target: Path) -> None:
         for file in method.files_apart:
             if Path(file).resolve().parent == target.resolve().parent:
                 raise OutputError(
-                    f"{target}: {file} is in the same folder, and must not go with the release. Choose another folder"
+                    f"{target}: {file} is in the same folder, and must not be published with the release. "
+                    "Choose another folder"
                 )
 
 
@@ -249,13 +256,14 @@ def _places(outcome: Outcome, folder: Path, target: Any) -> list[Path]:
         )
     if outcome.secret and goes_along(folder, target):
         raise OutputError(
-            f"{folder}: the release goes there or into a folder above, and {', '.join(sorted(outcome.secret))} must not "
-            "go along. Choose a folder beside that of the release"
+            f"{folder}: the release is written there or to a folder above it, and "
+            f"{', '.join(sorted(outcome.secret))} must not be published with it. Choose a folder next to "
+            "that of the release"
         )
     places = [folder / file_name(name) for name in outcome.apart]
     for place in places:
         if not isinstance(target, Database) and place.resolve() == Path(target).resolve():
-            raise OutputError(f"{place}: is where the release goes. Choose another folder")
+            raise OutputError(f"{place}: the release is written there. Choose another folder")
     return places
 
 

@@ -69,7 +69,9 @@ def save_tables(
     Files that are made `beside` them appear with them.
     """
     if options:
-        raise PlanError(f"`{next(iter(options))}` goes with one table, and these are several: leave it out")
+        raise PlanError(
+            f"`{next(iter(options))}` is only for a single table, and there are several: leave it out"
+        )
     place = place_of_tables(target)
     check_place(outcome, place, overwrite=overwrite)
     kept = [] if apart is None else _places_apart(outcome, Path(apart), place, overwrite=overwrite)
@@ -115,7 +117,7 @@ def place_of_tables(target: Any) -> Path | Database:
     if isinstance(target, str) and is_url(target):
         return Database(target)
     if not isinstance(target, str | os.PathLike) or is_database(Path(target)):  # with a password
-        raise OutputError("several tables go into a folder or a database. Give the path or the URL of one")
+        raise OutputError("several tables are written to a folder or a database. Give its path or URL")
     return Path(target)
 
 
@@ -128,7 +130,7 @@ def check_place(outcome: Outcome, place: Path | Database, *, overwrite: bool) ->
     if len(set(files)) < len(files):
         raise OutputError(f"two tables would be written to the same file: {', '.join(files)}. Rename one")
     if any(path.resolve().is_relative_to(place.resolve()) for path in _files_read(outcome)):
-        raise OutputError(f"{place}: tables were read from there. Choose another folder")
+        raise OutputError(f"{place}: the the tables were read from there. Choose another folder")
 
 
 def check_tables_target(
@@ -170,7 +172,7 @@ def _check_folder(folder: Path, *, overwrite: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is a file. Give a folder for the tables")
     if folder.exists() and not overwrite:
-        raise OutputError(f"{folder}: exists already. Choose another folder, or say ", Say("overwrite", True))
+        raise OutputError(f"{folder}: already exists. Choose another folder, or say ", Say("overwrite", True))
 
 
 def file_of(name: str, made: TableOut) -> str:
@@ -187,7 +189,7 @@ def _relations(outcome: Outcome) -> list[Relation]:
 
 def _places_apart(outcome: Outcome, folder: Path, place: Path | Database, *, overwrite: bool) -> list[Path]:
     if not outcome.apart:
-        raise OutputError(f"{folder}: there are no pseudonyms to turn back. Leave `apart` out")
+        raise OutputError(f"{folder}: this release has no pseudonyms to reverse. Leave `apart` out")
     release = place if isinstance(place, Database) else release_in(place)
     return places_apart(outcome, folder, release, overwrite=overwrite)
 

@@ -182,14 +182,14 @@ def frontier(
     format: Format | None = None,
     **options: Any,
 ) -> Frontier:
-    """Carry out a plan with all combinations of some parameters, and measure each release.
+    """Run a plan with all combinations of some parameters, and measure each release.
 
     Parameters
     ----------
     source, format, progress
         As for `veil.anonymize`.
     plan
-        The plan; or give what `veil.anonymize` takes as further keywords.
+        The plan; or give the keywords of `veil.anonymize` instead.
     over
         Values to try by parameter: a field of the plan (`suppression_limit`, `quality`, …), a parameter of its
         privacy models (`k`, `t`, `epsilon`, …) or of its quality model (`factor`). A name that several kinds of
@@ -202,7 +202,7 @@ def frontier(
     risks, utilities
         Further figures by name: functions of a release, and of a `Comparison`.
     threads
-        Releases that are made at a time; the result does not depend on it.
+        How many releases are made at the same time; the result does not depend on it.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def frontier(
     >>> [str(point) for point in found.pareto()]
     ['k = 6', 'k = 2', 'k = 1']
     >>> found.points[-1].problem
-    'KAnonymity(k=7) needs classes of 7 records, but the table has only 6: no release with any information can fulfil it'
+    'KAnonymity(k=7) needs classes of 7 records, but the table has only 6: no release with any information can satisfy it'
     """
     if (plan is None) == (not options):
         raise PlanError("`frontier` needs a plan, or the keywords of one, and not both")
@@ -319,7 +319,8 @@ def _replace_parameter(plan: Plan, name: str, value: Any) -> Plan:
         qualified = [f"{type(part).__name__}.{each}" for part in parts for each in _fields(part)]
         hint = did_you_mean(name, dict.fromkeys(qualified if owner else known))
         raise PlanError(
-            f"`over` names {name!r}, which is no parameter of the plan, its privacy models or its quality model.{hint}"
+            f"`over` names {name!r}, which is not a parameter of the plan, its privacy models or its "
+            f"quality model.{hint}"
         )
     if len(kinds) > 1:
         named = " or ".join(f"{kind}.{field}" for kind in kinds)

@@ -102,7 +102,7 @@ def settle(
     if isinstance(recipe, MaskingRecipe | PolicyRecipe):
         if save_recipe is not None:
             raise PlanError(
-                Say("save_recipe"), " goes with recipes of a plan, not of masking methods or policies"
+                Say("save_recipe"), " is only for recipes of plans, not of masking methods or policies"
             )
         apart = apart or recipe.apart_path
         if isinstance(recipe, PolicyRecipe):
@@ -110,7 +110,7 @@ def settle(
     else:
         if apart is not None and "pseudonym" not in recipe.plan().identifying.values():
             raise PlanError(
-                Say("apart"), " goes with masking methods and with pseudonyms: this plan makes one table"
+                Say("apart"), " is only for masking methods and pseudonyms: this plan makes no secret table"
             )
         engine = engine or recipe.reading
     return Job(
@@ -136,7 +136,9 @@ def _refuse_beside_several(**given: Any) -> None:
     """Refuse what goes with one table alone."""
     for name, value in given.items():
         if value is not None:
-            raise PlanError(Say(name), " goes with one table, and the recipe has several: leave it out")
+            raise PlanError(
+                Say(name), " is only for a single table, and the recipe has several: leave it out"
+            )
 
 
 def table_of(
@@ -226,7 +228,7 @@ def _check_beside(release: Path, targets: Mapping[str, Path]) -> None:
             )
         if release in path.resolve().parents:
             raise OutputError(
-                f"{path}: the {what} would lie in the folder of the release. Choose another path"
+                f"{path}: the {what} would be in the folder of the release. Choose another path"
             )
 
 
@@ -244,8 +246,8 @@ def _check_apart(job: Job, secret: list[str]) -> None:
     if job.apart is None:
         if secret:
             raise OutputError(
-                f"{', '.join(secret)} makes a table that turns its work back. Say where to keep it, away from the "
-                "release: ",
+                f"{', '.join(secret)} makes a table with which it can be reversed. Say where to keep that "
+                "table, away from the release: ",
                 Say("apart", "FOLDER"),
             )
         return
@@ -256,8 +258,9 @@ def _check_apart(job: Job, secret: list[str]) -> None:
     place = place_of_tables(job.output) if isinstance(job.input, Mapping) else job.output
     if secret and goes_along(job.apart, release_in(place) if isinstance(place, Path) else place):
         raise OutputError(
-            f"{job.apart}: the release goes there or into a folder above, and what {', '.join(secret)} keeps apart must "
-            "not go along. Choose a folder beside that of the release"
+            f"{job.apart}: the release is written there or to a folder above it, and what "
+            f"{', '.join(secret)} keeps apart must not be published with it. Choose a folder next to that "
+            "of the release"
         )
 
 

@@ -49,33 +49,33 @@ def mask(
     ----------
     source
         A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or, for `Mondrian`, a
-        table that an engine holds, as for `veil.anonymize`. For `ItemGeneralization`, all rows of such a table are read
-        into memory, and what comes out is a pyarrow table. A release stands for its table: masking goes on from there.
+        table held by an engine, as for `veil.anonymize`. For `ItemGeneralization`, all rows of such a table are read
+        into memory, and the result is a pyarrow table. Given a release, its table is masked further.
     steps
-        One method, or several in their order (see `veil.masking`).
+        One method, or several in the order in which they run (see `veil.masking`).
     format
-        How to read the file, where that cannot be told from its name and content.
+        How to read the file, if that is not clear from its name and content.
     engine
         As for `veil.anonymize`.
     most_combinations
-        Of a table that an engine holds: how many different combinations of cells to have in memory at a time. The
+        For a table held by an engine: how many distinct combinations of cells to have in memory at a time. The
         result does not depend on it. By default as many as fit.
     order
         As for `veil.anonymize`.
     person
-        The column that tells people apart, where they may have several rows: methods that promise something then count
-        people, or say why they cannot. It is taken out, unless a step changes it. None: every row is a person of its own.
-        Without a word, a method that promises something refuses a table in which somebody seems to have several rows.
+        The column that tells people apart, if they may have several rows: methods that make a promise then count people,
+        or say why they cannot. It is removed, unless a step changes it. None: every row is a different person. If it is
+        not given, a method that makes a promise refuses a table in which somebody seems to have several rows.
     accountant
-        With `RandomizedResponse`: the account that the ε of all such columns, added up, is taken from, before anything is
+        With `RandomizedResponse`: the account that is charged with the sum of ε over all such columns, before anything is
         drawn.
     for_testing_seed
-        Makes all draws repeatable, for tests and reproductions. Whoever knows the seed can undo what chance has
-        hidden: the result says `is_private = False` and is not for release.
+        Makes all draws repeatable, for tests and reproductions. Anyone who knows the seed can undo the randomness: the
+        result says `is_private = False` and is not for release.
     progress
         As for `veil.anonymize`.
 
-    What a method promises is checked on its output; if that fails, nothing is handed out.
+    What a method promises is checked on its output; if the check fails, there is no release.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def mask(
     for each in methods:
         if each.shuffles and order == "input":
             raise PlanError(
-                f"{each}: rows in their order would tell what the method hides. Leave them in a random one (",
+                f"{each}: the order of the input would reveal what the method hides. Use a random order (",
                 Say("order", "random"),
                 ")",
             )
@@ -126,7 +126,7 @@ def mask(
             return Release(verified(_mask(opened, methods, who, several, randomness, shown)))
         who.check_on_engine(relation)
         if accountant is not None:
-            raise PlanError("`accountant` goes with tables in memory: no engine draws anew what is charged")
+            raise PlanError("`accountant` is only for tables in memory")
         from veil.engines.parts.mondrian import mask_on_engine  # which needs Ibis
 
         return Release(verified(mask_on_engine(relation, methods, most_combinations, order, shown)))
@@ -140,8 +140,9 @@ def _check_order(methods: list[Method]) -> None:
             for name in method.column_names:
                 if name in changed:
                     raise PlanError(
-                        f"{type(method).__name__} comes after {type(changed[name]).__name__}, which changes {name!r}: people "
-                        "who look alike by then would get one pseudonym. Make pseudonyms first"
+                        f"{type(method).__name__} comes after {type(changed[name]).__name__}, which changes "
+                        f"{name!r}: people who look alike after that step would share a pseudonym. Make "
+                        "pseudonyms first"
                     )
         changed |= dict.fromkeys(method.column_names, method)
 
@@ -151,7 +152,8 @@ def _charge(accountant: Accountant, source: Source, methods: list[Method]) -> No
     costly = [method for method in methods if method.local_epsilon is not None]
     if not costly:
         raise PlanError(
-            "`accountant` goes with RandomizedResponse: nothing bounds what the other methods cost"
+            "`accountant` is only for RandomizedResponse: the other methods have no privacy cost that "
+            "could be accounted for"
         )
     for method in costly:
         method.check_columns(source.table)

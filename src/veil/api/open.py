@@ -88,12 +88,12 @@ def open_tables(sources: Mapping[str, Any], plan: Plan, formats: Mapping[str, Fo
     """Read several tables about the same people into memory, also those that an engine holds, and stack them."""
     if not sources:
         raise InputError(
-            "there are no tables. Give each by its name, such as {'people': people, 'visits': visits}"
+            "no tables were given. Pass each by its name, such as {'people': people, 'visits': visits}"
         )
     opened = {}
     for name, each in sources.items():
         if not isinstance(name, str):
-            raise InputError(f"{name!r} is no name of a table. Tables have text for names, such as 'visits'")
+            raise InputError(f"{name!r} is not a valid table name. Use text, such as 'visits'")
         try:
             opened[name] = open_source(each, formats.get(name), "auto", fetch_all)
             opened[name].check_index()
@@ -142,7 +142,7 @@ def find_relation(
     name: EngineName = "duckdb" if isinstance(engine, Settings) else engine
     if name == "memory" and isinstance(source, Path) and (source.is_dir() or is_pattern(str(source))):
         raise InputError(
-            f"{source}: folders and patterns are read by DuckDB. Leave ",
+            f"{source}: folders and file patterns are read by DuckDB. Leave ",
             Say("engine", "memory"),
             " out, or give one file",
         )

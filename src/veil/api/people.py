@@ -65,15 +65,17 @@ class Who:
         for method in self.counting:
             if self.order == "input":
                 raise PlanError(
-                    "rows that stay in the order of the input stand beside others of the same person, so that whoever knows "
-                    f"one finds the others, and {type(method).__name__} promises nothing then. Leave them in a random order (",
+                    "in the order of the input, the rows of a person are next to each other, so that "
+                    f"anyone who knows one row finds the others, and {type(method).__name__} can promise "
+                    "nothing then. Use a random order (",
                     Say("order", "random"),
                     ")",
                 )
             if self.changed:
                 raise PlanError(
-                    f"what a step makes of {self.person!r} tells which rows belong to one person, so that whoever knows one "
-                    f"row finds all of them, and {type(method).__name__} promises nothing then. Leave that step out, so that "
-                    "the column goes; or use `veil.anonymize` with ",
+                    f"the values that a step gives to {self.person!r} show which rows belong to one person, "
+                    f"so that anyone who knows one row finds all of them, and {type(method).__name__} can "
+                    "promise nothing then. Leave that step out, so that the column is removed; or use "
+                    "`veil.anonymize` with ",
                     Say("knows", "all rows"),
                 )

@@ -120,7 +120,7 @@ def apply(
     """
     for name in options:
         if name not in _OPTIONS:
-            raise ParameterError(f"`{name}` is no option of policies.{did_you_mean(name, _OPTIONS)}")
+            raise ParameterError(f"`{name}` is not an option of policies.{did_you_mean(name, _OPTIONS)}")
     if if_impossible not in ("stop", "leave out"):
         raise ParameterError(f'`if_impossible` should be "stop" or "leave out", not {if_impossible!r}')
     source = table if isinstance(table, Source) else read(table)
@@ -138,7 +138,7 @@ def apply(
     if not allowed.any():
         told = ", ".join(f"{reason} ({count})" for reason, count in reasons.items())
         raise PlanError(
-            f"{_EMPTY}{told}. Ask for a purpose that was accepted, as a recipient that policies name"
+            f"{_EMPTY}{told}. . Choose a purpose that was accepted and a recipient that the policies name"
         )
     people = _people(linked, allowed, link, person, source.table.column_names)
     terms = {
@@ -205,9 +205,11 @@ def _compare(release: Release, account: Account, previous: Any, although: bool) 
             )
             if found.exposed and not although:
                 raise PlanError(
-                    f"{len(found.exposed)} classes differ from an earlier release by fewer than {m} records: who compares them "
-                    f"learns {name!r} of those who have left or come. Wait until more have, use MInvariance from the first "
-                    "release on, or say although_differences_tell=True"
+                    f"{len(found.exposed)} classes differ from an earlier release by fewer than {m} "
+                    f"records: anyone anyone who compares them learns {name!r} of the people who left or "
+                    "joined. "
+                    "Wait until there are more of them, use MInvariance from the first release on, or say "
+                    "although_differences_tell=True"
                 )
             if found.exposed:
                 notes.append(
@@ -226,7 +228,7 @@ def _link(table: pa.Table, link: str, known: Mapping[str, Policy]) -> Linked:
     if pa.types.is_nested(column.type):
         longest = max((len(each or ()) for each in column.to_pylist()), default=0)
         if longest > 1:
-            raise InputError(f"column {link!r}: a record has {longest} policies. Leave one, or join them")
+            raise InputError(f"column {link!r}: a record has {longest} policies. Keep one, or merge them")
         raise InputError(f"column {link!r} holds lists. Write the id of one policy into each cell")
     values, codes = encode_values(column)
     names = canonical_text(values, column=link)

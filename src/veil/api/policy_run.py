@@ -205,8 +205,8 @@ class PolicyRun:
         known = [name for name, role in roles.items() if role == "QID"]
         if not known:
             raise PlanError(
-                "no policy calls a column a quasi-identifier, so that there is nothing to anonymize by: give one the privacy "
-                "group QID"
+                "no policy declares a quasi-identifier, so there is nothing to anonymize: give a column "
+                "the privacy group QID"
             )
         kept = [name for name, role in roles.items() if role not in ("dropped", "EI")]
         table = table.select([*kept, *copies.values()])

@@ -87,7 +87,7 @@ def pseudonymize(
         _check_no_value(table, target)
         if target in table.column_names and target not in columns:
             raise PlanError(
-                f"pseudonyms go to {target!r}, which the table has already. Choose another attrName"
+                f"pseudonyms go to {target!r}, which the table already has. Choose another attrName"
             )
         masked = make(method, target).mask(pa.table({target: values}), Randomness())
         table = table.drop_columns(columns).append_column(target, masked.table[target])
@@ -103,8 +103,8 @@ def _check_no_value(table: pa.Table, name: str) -> None:
         kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
         if is_text(kind) and pc.any(pc.equal(values.cast(pa.string()), name)).as_py():
             raise PlanError(
-                f"pseudonymizationMethodList: attrName {name!r} is a value of column {column!r}, and would be told to everybody. "
-                "Choose another attrName"
+                f"pseudonymizationMethodList: attrName {name!r} is a value of column {column!r}, and would "
+                "be published. Choose another attrName"
             )
 
 
@@ -128,7 +128,7 @@ def copies_of(table: pa.Table, groups: Mapping[str, str], joined: list[Joined]) 
     made = {name: f"{name} before generalization" for name in both}
     for copy in made.values():
         if copy in table.column_names:
-            raise PlanError(f"the table has a column {copy!r}, which Veil needs for itself. Rename it")
+            raise PlanError(f"the table has a column {copy!r}, a name that Veil uses internally. Rename it")
     return made
 
 
@@ -165,22 +165,23 @@ def with_others(
     """
     if population is None:
         raise PlanError(
-            "policies ask for k-map, δ-presence or inclusion, and do not tell who the people are that the table was chosen "
-            "from. Give them, with their quasi-identifiers: ",
+            "policies ask for k-map, δ-presence or inclusion, which need the population that the table was "
+            "selected from, with its quasi-identifiers: ",
             Say("population"),
         )
     if person is not None and len(pc.unique(everything[person])) < everything.num_rows:
         raise PlanError(
-            "policies ask for k-map, δ-presence or inclusion, which compare people with a population, and column "
-            f"{person!r} says that some have several records. Keep one record of each; or, if every record is a person of its "
-            "own, say ",
+            "policies ask for k-map, δ-presence or inclusion, which compare people with a population, and "
+            "column "
+            f"{person!r} says that some have several records. Keep one record per person; or, if every "
+            "record is a different person, say ",
             Say("person", NOTHING),
         )
     for name in known:
         if table[name].null_count != everything[name].null_count:
             raise PlanError(
-                f"column {name!r} is emptied for people whose policy does not list it, so that nobody can tell how many "
-                "others look like them. List it in every policy, or leave those records out"
+                f"column {name!r} is blanked for people whose policy does not list it, so it is unknown how "
+                "many others look like them. List it in every policy, or leave those records out"
             )
     table = below(table, others_of(everything, population, known))
     return table, Rows(tuple(range(everything.num_rows)), table.num_rows)

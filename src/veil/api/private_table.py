@@ -44,7 +44,8 @@ def publish_private_table(
     for name in ("key", "certificate", "sign", "acknowledge"):
         if getattr(recipe, name):
             raise PlanError(
-                f"{recipe.name}: `{name}` is for releases of true records; leave it out for a private table"
+                f"{recipe.name}: `{name}` is only for releases of true records; leave it out for a private "
+                "table"
             )
     targets = {"table": target} | ({} if about is None else {"report": about})
     kept = [each for each in (place, recipe.file) if isinstance(each, Path) and not each.is_dir()]

@@ -50,10 +50,10 @@ class Standing:
 
 
 def promises(source: Any, plan: Plan) -> tuple[Standing, ...]:
-    """Tell how each promise of a plan stands on a table as it is, without searching.
+    """Check each promise of a plan on a table as it is, without a search.
 
-    A promise that follows from others need not be asked for. One that asks for more people, or more different values, than
-    there are is not kept by any release that shows a record.
+    A promise that follows from others is redundant. One that needs more people, or more distinct values, than there are
+    cannot be kept by any release that shows a record.
 
     >>> import pyarrow as pa
     >>> from veil import DistinctLDiversity, KAnonymity

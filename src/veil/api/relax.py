@@ -83,20 +83,20 @@ def relax(
     cancel: Callable[[], bool] | None = None,
     **options: Any,
 ) -> tuple[Relaxation, ...]:
-    """Tell what would have to be relaxed for a release to exist, where nothing fulfils all promises.
+    """Find what would have to be relaxed for a release to exist, if nothing satisfies all promises.
 
-    Each way is looked at by itself: columns that are capped, the share of suppressed records, each promise. Those that
-    keep every promise come first, for detail is cheaper than protection; among them, those that take the least. All of
-    them have a release. Nothing is returned if the plan has one as it is, or if no single way is enough.
+    Each option is tried on its own: columns with a maximum level, the share of suppressed records, each promise. Options
+    that keep every promise come first, since detail is cheaper than protection; among them, the smallest changes. Every
+    option leads to a release. Nothing is returned if the plan already has one, or if no single option is enough.
 
     Parameters
     ----------
     source, format, engine, threads, progress, cancel
         As for `veil.anonymize`.
     plan
-        The plan; or give what `veil.anonymize` takes as further keywords.
+        The plan; or give the keywords of `veil.anonymize` instead.
     time_limit
-        Seconds for all ways together.
+        Seconds for all options together.
 
     >>> import pyarrow as pa
     >>> from veil import KAnonymity
@@ -133,8 +133,8 @@ def _refuse(plan: Plan) -> None:
         raise PlanError("SafePub always has a release: there is nothing to relax")
     if plan.choose_by == "quasi-identifiers":
         raise PlanError(
-            "the plan chooses by quasi-identifiers alone, and what would be enough follows from sensitive values too: ask for "
-            "less, or for larger classes, before you look again"
+            "the plan chooses by quasi-identifiers alone, but what would be enough also depends on "
+            "sensitive values: require less, or larger classes, before you try again"
         )
 
 

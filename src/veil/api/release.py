@@ -263,7 +263,7 @@ class Release:
             if self.outcome.plan is None
             else "this release has several transformations"
         )
-        raise AttributeError(f"there is no `{name}`: {why}. Ask for {instead} instead")
+        raise AttributeError(f"there is no `{name}`: {why}. Use {instead} instead")
 
     def local_recoding(
         self,

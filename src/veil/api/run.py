@@ -60,22 +60,22 @@ def run(
     progress: ProgressLike = None,
     accountant: Accountant | None = None,
 ) -> Release:
-    r"""Carry out a recipe, and write all that it asks for: table, report, certificate, or nothing.
+    r"""Run a recipe, and write its table, report and certificate: all of them, or nothing.
 
     Parameters
     ----------
     recipe
         A `veil.Recipe` or a masking recipe, or the path of one.
     input, format, output, report, certificate, sign, apart, key, engine
-        Instead of what the recipe says. Paths start at the working directory, those of the recipe at its folder.
+        Used instead of what the recipe says. These paths are relative to the working directory, those in the recipe to its folder.
     save_recipe
-        Where to write down, with the rest, the recipe of all this.
+        Where to save the complete recipe of this run, along with the other files.
     about
         What the first page of the report says, field by field instead of what the recipe says: see `Release.report`.
     acknowledge
-        Concerns about the release that are known and accepted, beside those of the recipe: see `Release.concerns`.
+        Concerns about the release that are known and accepted, in addition to those of the recipe: see `Release.concerns`.
     overwrite
-        Whether files that are there already are replaced, also if the recipe does not say so. What is read never is.
+        Whether existing files are replaced, even if the recipe does not say so. Input files never are.
     threads, progress, accountant
         As for `veil.anonymize`.
 
@@ -225,7 +225,7 @@ def _apart_files(made: Release, job: Job) -> list[Path]:
         return []  # nobody can turn pseudonyms back whose key nobody keeps
     if job.apart is None:
         raise OutputError(
-            f"there is more than one table: {', '.join(names)}. Say where these go: ",
+            f"the run makes more than one table: {', '.join(names)}. Say where these go: ",
             Say("apart", "FOLDER"),
             ". Nothing was written",
         )
@@ -233,7 +233,7 @@ def _apart_files(made: Release, job: Job) -> list[Path]:
     paths = [job.apart / file_name(name) for name in names]
     for path in paths:
         if path.resolve() in kept:
-            raise OutputError(f"{path}: would replace what it is made from. Choose another folder")
+            raise OutputError(f"{path}: would replace its own input. Choose another folder")
         check_target(path, overwrite=job.overwrite)
     return paths
 

@@ -218,8 +218,8 @@ class SearchResult:
         space = self.explored
         if not space.is_listable:
             raise PlanError(
-                f"{space.size:,} transformations are too many to evaluate each: ask `explore` for those around one, or "
-                "`prices` for the best with a column at a level"
+                f"{space.size:,} transformations are too many to evaluate: use `explore` for those around "
+                "one, or `prices` for the best with a column at a given level"
             )
         with following(progress) as shown:
             shown.phase("evaluating all transformations")
@@ -240,7 +240,7 @@ class SearchResult:
         if isinstance(node, Mapping):
             for name in node:
                 if name not in names:
-                    raise PlanError(f"{name!r} is no quasi-identifier.{did_you_mean(name, names)}")
+                    raise PlanError(f"{name!r} is not a quasi-identifier.{did_you_mean(name, names)}")
             levels = tuple(int(node.get(name, level)) for name, level in self.transformation.items())
         else:
             levels = tuple(int(level) for level in node)

@@ -27,7 +27,7 @@ def check_targets(targets: Mapping[str, Path], *, keep: Collection[Path], overwr
     taken: set[Path] = set()
     for what, path in targets.items():
         if path.resolve() in kept:
-            raise OutputError(f"{path}: the {what} would replace what it is made from. Choose another path")
+            raise OutputError(f"{path}: the {what} would replace its own input. Choose another path")
         if path.resolve() in taken:
             raise OutputError(
                 f"{path}: the {what} would replace another file of the same run. Choose another path"
@@ -39,13 +39,13 @@ def check_targets(targets: Mapping[str, Path], *, keep: Collection[Path], overwr
 def check_target(path: Path, *, overwrite: bool) -> None:
     """Refuse a path to which nothing can be written, or at which there is something already."""
     if is_database(path):  # which is not repeated, as it may hold a password
-        raise OutputError("this goes into a file, not into a database. Give the path of one")
+        raise OutputError("this is written to a file, not to a database. Give the path of a file")
     recover([Path(os.path.realpath(path))])
     folder = path.resolve().parent
     if path.is_dir():
         raise OutputError(f"{path}: is a directory. Give the path of a file in it")
     if path.exists() and not overwrite:
-        raise OutputError(f"{path}: exists already. Choose another path, or say ", Say("overwrite", True))
+        raise OutputError(f"{path}: already exists. Choose another path, or say ", Say("overwrite", True))
     if not folder.is_dir():
         raise OutputError(f"{path}: the directory does not exist. Create it, or choose another path")
     if not os.access(folder, os.W_OK):
@@ -122,7 +122,7 @@ def check_output(
         there = target.exists()
     if there and not overwrite and not _left_by_a_run(output):
         raise OutputError(
-            f"{target.name}: exists already. Choose another place, or say ", Say("overwrite", True)
+            f"{target.name}: already exists. Choose another place, or say ", Say("overwrite", True)
         )
 
 

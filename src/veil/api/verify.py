@@ -35,22 +35,22 @@ def verify(
 ) -> Verification:
     """Check on a published table that it keeps the promises of a plan or of a certificate, without the original table.
 
-    What was not checked stands in the first line of the answer. A model that compares with the input, as t-closeness
-    does, is judged where the table shows the sensitive cells of every record, or the certificate tells what they were;
-    everywhere else it is not checked, which is neither kept nor broken. So are promises to people who may have several
-    rows, unless the table has pseudonyms of them. A release brings its own plan, and its input.
+    The first line of the result says what was not checked. A model that compares with the input, such as t-closeness, is
+    judged if the table shows the sensitive cells of every record, or if the certificate has their distribution. Otherwise
+    it is not checked, which means neither kept nor broken. The same applies to promises that count people with several
+    rows, unless the table has pseudonyms of them. A release brings its own plan and its input.
 
-    A value that has two forms (nothing and not-a-number, 1.5 and 1.50 in a CSV file) is told apart by whoever reads the table,
-    and broken. What a frame or a file holds besides its cells (metadata, attributes, memory below blank cells, comments)
-    stands in the first line.
+    A value that has two forms (missing and not-a-number, 1.5 and 1.50 in a CSV file) can be told apart by readers, so the
+    promise is broken. What a frame or a file contains besides its cells (metadata, attributes, memory under blank cells,
+    comments) is reported in the first line.
 
     Parameters
     ----------
     source
-        As for `veil.anonymize`. Several tables are given by name and checked together; with their certificate, also as the
-        folder or the database that holds them.
+        As for `veil.anonymize`. Several tables are given by name and checked together or, with their certificate, as the
+        folder or database that holds them.
     certificate
-        The file of a certificate, or of a report that holds one, instead of a plan.
+        The file of a certificate, or of a report that contains one, instead of a plan.
     signed_by
         The public key, or its file, that must have signed the certificate.
 
@@ -71,7 +71,9 @@ def verify(
         if names_of_tables(certificate):
             return check_certificate(certificate, source, signed_by=signed_by)
         if isinstance(source, Mapping):
-            raise PlanError("the certificate is about one table, and these are several: give that one")
+            raise PlanError(
+                "the certificate is for a single table, and several were given: give that table only"
+            )
         relation = None if released is not None else find_relation(source, format, engine)
         opened = (
             open_source(source, format, "memory", _refuse, may_be_empty=True)
@@ -84,9 +86,7 @@ def verify(
     if released is not None and released.plan is not None and (plan is None or plan is released.plan):
         return verify_outcome(released)
     if plan is None:
-        raise PlanError(
-            "`verify` needs a plan: what the table promises. Give it as `plan`, or a `certificate`"
-        )
+        raise PlanError("`verify` needs to know what the table promises. Give a `plan` or a `certificate`")
     if isinstance(source, Mapping):
         return _several_against_plan(source, plan)
     return _against_plan(source, plan, format, engine)
@@ -96,7 +96,8 @@ def _several_against_plan(sources: Mapping[str, Any], plan: Plan) -> Verificatio
     """Check several tables together."""
     if plan.person_column is None:
         raise PlanError(
-            "several tables are about the same people: name what tells them apart in ", Say("person")
+            "several tables about the same people need a column that tells people apart: name it in ",
+            Say("person"),
         )
     opened = {
         name: open_source(each, None, "auto", fetch_all, may_be_empty=True) for name, each in sources.items()

@@ -46,8 +46,8 @@ def _compiled(function: Function, **options: Any) -> Function:
                 raise
             kept = False
             warnings.warn(
-                "no folder can be written to in which compiled parts could be kept, so that every start takes some seconds "
-                "longer; name one in the environment variable NUMBA_CACHE_DIR",
+                "there is no writable folder for compiled code, so every start takes a few seconds longer. "
+                "Name a folder in the environment variable NUMBA_CACHE_DIR",
                 NotKeptWarning,
                 stacklevel=2,
             )

@@ -23,6 +23,7 @@ import pydantic.dataclasses
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import ArgsKwargs, PydanticCustomError, PydanticKnownError, core_schema
 
+from veil.base.keywords import hint
 from veil.base.registry import register
 from veil.errors import ParameterError, did_you_mean
 
@@ -217,7 +218,8 @@ def explain(error: pydantic.ValidationError, owner: str = "", data: Any = None) 
             name = ".".join(map(str, problem["loc"]))
             lines.append(f"`{name}` {owner}is required")
         elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
-            lines.append(f"`{name}` {owner}is not a parameter")
+            elsewhere = hint(name) if owner == "of Plan " else ""  # survey weights are tried there
+            lines.append(f"`{name}` {owner}is not a parameter" + (elsewhere and f".{elsewhere}"))
         elif kind in ("union_tag_invalid", "union_tag_not_found"):
             lines.append(f"`{name}` {owner}".rstrip() + f": {rule(problem)}" if name else rule(problem))
         elif kind in ("too_short", "too_long"):

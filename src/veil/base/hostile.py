@@ -44,7 +44,7 @@ def check_size(content: bytes, name: str) -> None:
     """
     if len(content) > MOST_BYTES:
         raise InputError(
-            f"{name}: has {len(content):,} bytes, and a document may have {MOST_BYTES:,}. Split it into several"
+            f"{name}: has {len(content):,} bytes, and a document may have at most {MOST_BYTES:,}. Split it"
         )
 
 
@@ -80,7 +80,7 @@ def parse_json(content: bytes, name: str) -> Any:
     >>> parse_json(b'{"k": 3, "k": 2}', "policy.json")
     Traceback (most recent call last):
     ...
-    veil.errors.InputError: policy.json: 'k' stands twice in one object. Say it once
+    veil.errors.InputError: policy.json: 'k' appears twice in one object. Write it once
     """
     check_size(content, name)
     try:
@@ -128,12 +128,12 @@ def _once(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
     if len(made) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise InputError(f"{name}: {twice!r} stands twice in one object. Say it once")
+        raise InputError(f"{name}: {twice!r} appears twice in one object. Write it once")
     return made
 
 
 def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def too_deep(name: str) -> NoReturn:
@@ -191,15 +191,13 @@ class _Composer:
         if self.root is not None:
             line = event.start_mark.line + 1
             raise InputError(
-                f"{self.name}, line {line}: another document begins. Put it into a file of its own"
+                f"{self.name}, line {line}: a second document begins. Put it into a separate file"
             )
 
     def _scalar(self, event: Any) -> None:
         if "\0" in event.value:
             line = event.start_mark.line + 1
-            raise InputError(
-                f"{self.name}, line {line}: has a NUL character, which no path or text has. Leave it out"
-            )
+            raise InputError(f"{self.name}, line {line}: contains a NUL character. Remove it")
         tag = event.tag if event.tag not in (None, "!") else _TEXT_TAG
         node = yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark, style=event.style)
         self._name(node, event.anchor)
@@ -235,8 +233,8 @@ class _Composer:
         self.repeated += weight
         if self.repeated > MOST_REPEATED:
             raise InputError(
-                f"{self.name}, line {event.start_mark.line + 1}: its aliases stand for more than {MOST_REPEATED:,} values. "
-                "Write out what is meant"
+                f"{self.name}, line {event.start_mark.line + 1}: its aliases expand to more than {MOST_REPEATED:,} values. "
+                "Write the values out"
             )
         self._add(node, weight)
 
@@ -279,13 +277,11 @@ def _tree(node: Any, name: str, above: tuple[int, ...]) -> Any:
         return None
     if node.tag not in _TAGS:
         line = node.start_mark.line + 1
-        raise InputError(f"{name}, line {line}: has the tag {node.tag!r}. Write the value without it")
+        raise InputError(f"{name}, line {line}: has the YAML tag {node.tag!r}. Write the value without it")
     if isinstance(node, yaml.ScalarNode):
         return node.value
     if id(node) in above:
-        raise InputError(
-            f"{name}, line {node.start_mark.line + 1}: refers to itself. Write out what is meant"
-        )
+        raise InputError(f"{name}, line {node.start_mark.line + 1}: refers to itself. Write the values out")
     above = (*above, id(node))
     if isinstance(node, yaml.SequenceNode):
         return [_tree(each, name, above) for each in node.value]
@@ -295,7 +291,7 @@ def _tree(node: Any, name: str, above: tuple[int, ...]) -> Any:
         if not isinstance(key, yaml.ScalarNode):
             raise InputError(f"{name}, line {line}: a name should be a word, not a list or mapping")
         if key.value in made:
-            raise InputError(f"{name}, line {line}: {key.value!r} stands twice. Say it once")
+            raise InputError(f"{name}, line {line}: {key.value!r} appears twice. Write it once")
         made[key.value] = _tree(value, name, above)
     return made
 

@@ -57,7 +57,7 @@ def read_key(key: str | None, file: str | None, variable: str | None) -> bytes:
     >>> read_key("00" * 16, None, None)
     Traceback (most recent call last):
     ...
-    veil.errors.PlanError: `key` repeats itself, so that it can be guessed. To make one: python -c ...
+    veil.errors.PlanError: `key` has a repeating pattern, so it can be guessed. To make one: python -c ...
     >>> read_key("00" * 4, None, None)
     Traceback (most recent call last):
     ...
@@ -79,7 +79,7 @@ def read_key(key: str | None, file: str | None, variable: str | None) -> bytes:
         text = os.environ.get(variable, "")
         if not text:
             raise PlanError(
-                f"the environment variable {variable} holds no key. To make one: {HOW_TO_MAKE_ONE}"
+                f"the environment variable {variable} is not set or empty. To make one: {HOW_TO_MAKE_ONE}"
             )
         return _decode_key(text, f"the key in the environment variable {variable}")
     return _decode_key(key or "", "`key`")
@@ -115,7 +115,9 @@ def _decode_key(text: str, where: str) -> bytes:
             f"{where} has {len(key)} bytes, and at least {SHORTEST} are needed. To make one: {HOW_TO_MAKE_ONE}"
         )
     if is_weak(key):
-        raise PlanError(f"{where} repeats itself, so that it can be guessed. To make one: {HOW_TO_MAKE_ONE}")
+        raise PlanError(
+            f"{where} has a repeating pattern, so it can be guessed. To make one: {HOW_TO_MAKE_ONE}"
+        )
     return key
 
 

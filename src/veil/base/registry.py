@@ -45,7 +45,7 @@ def register(cls: type[Any], base: type[Any]) -> None:
     other = REGISTRY.setdefault(base, {}).get(kind)
     if other is not None and (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
         raise ExtensionError(
-            f"{cls.__module__}.{cls.__qualname__} has the kind {kind!r}, which is that of "
+            f"{cls.__module__}.{cls.__qualname__} has the kind {kind!r}, which already belongs to "
             f"{other.__module__}.{other.__qualname__}: give it another one"
         )
     REGISTRY[base][kind] = cls
@@ -217,5 +217,5 @@ def _load(point: EntryPoint, base: type[Any]) -> None:
         ) from error
     if not isinstance(found, ModuleType) and found not in REGISTRY.get(base, {}).values():
         raise ExtensionError(
-            f"{told} is no {base.__name__} that is declared with @declared(kind_of={base.__name__})"
+            f"{told} is not a {base.__name__} declared with @declared(kind_of={base.__name__})"
         )

@@ -34,7 +34,7 @@ def take_turn(file: Path, lost: str) -> Iterator[None]:
         deadline = time.monotonic() + PATIENCE
         while not _is_locked_now(descriptor):
             if time.monotonic() > deadline:
-                raise OutputError(f"{file}: another process does not let go of it. {lost}: try again")
+                raise OutputError(f"{file}: another process is holding a lock on it. {lost}: try again")
             time.sleep(0.005)
         yield
     finally:

@@ -45,7 +45,7 @@ def anonymize_and_show(
 ) -> None:
     """Anonymize, write, and show what was done. `options` are the plan's; `places` are those of `veil.run`."""
     if json and output == STREAM:
-        raise PlanError("--json and --output - both want standard output: give the release a file")
+        raise PlanError("--json and --output - both use standard output: write the release to a file")
     chosen = grammar.format(format) if format else None
     places["about"] = grammar.about(places["about"])
     with logging(log, "anonymize", quiet=quiet) as logged, streams(chosen, text, input, output) as piped:
@@ -90,7 +90,7 @@ def _job(
         recipe = _read_plan(source)
         return settle(recipe, input=table, format=chosen, output=target, **places)
     if input is not None:
-        raise PlanError(f"--input goes with a recipe; {source} is the table already")
+        raise PlanError(f"--input is only for recipes; {source} is already the table")
     if target is None:
         raise PlanError("say where to write the release: --output release.csv")
     recipe = Recipe(**fields_of(options))
@@ -127,7 +127,7 @@ def _refuse_plan(source: Path, options: Mapping[str, Any]) -> None:
     """A recipe says it all but for the places."""
     given = [flag_of(name) for name, value in options.items() if value]
     if given:
-        raise PlanError(f"{', '.join(given)} goes with a table, not with a recipe: change {source} instead")
+        raise PlanError(f"{', '.join(given)} is only for a table, not for a recipe: change {source} instead")
 
 
 def _show(done: Done, job: Job, *, to_stream: bool = False) -> None:

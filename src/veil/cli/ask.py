@@ -41,7 +41,7 @@ def ask_and_show(
     given = grammar.format(format) if format else None
     if not is_url(source) and files.is_recipe(Path(source)):
         if questions or any(declared.values()):
-            raise PlanError(f"questions stand in the recipe: change {source} instead of giving options")
+            raise PlanError(f"the questions are in the recipe: change {source} instead of giving options")
         recipe = AskingRecipe.read(source)
         place, chosen = table_of(recipe, format=given)
         accountant = open_budget(place, budget or recipe.budget_path)

@@ -118,7 +118,8 @@ Report = Annotated[
 Certificate = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Where to write what recipients need to check the promises themselves (.json)."
+        metavar="FILE",
+        help="Where to write the certificate with which recipients can check the promises (.json).",
     ),
 ]
 Sign = Annotated[
@@ -142,7 +143,7 @@ Acknowledge = Annotated[
     list[str] | None,
     typer.Option(
         metavar="CONCERN",
-        help='Accept a concern that is shown under "Before you sign", such as '
+        help='Accept a concern listed under "Before you sign", such as '
         "[cyan]'no model: income'[/cyan]. Repeat for more.",
     ),
 ]
@@ -153,13 +154,13 @@ Key = Annotated[
         help="Where to keep which row of the input each row of the release is (.csv), in another folder.",
     ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
 Reading = Annotated[
     str | None,
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="How to read the table where that is unclear: [cyan]csv:separator=;,encoding=latin-1[/cyan], "
+        help="How to read the table, if that is unclear: [cyan]csv:separator=;,encoding=latin-1[/cyan], "
         "[cyan]csv:header=false,columns=age|sex[/cyan], [cyan]excel:Sheet1[/cyan].",
     ),
 ]
@@ -175,10 +176,12 @@ Subset = Annotated[
         "is their population.",
     ),
 ]
-Marker = Annotated[str, typer.Option(metavar="TEXT", help="What stands in a suppressed cell of text.")]
+Marker = Annotated[str, typer.Option(metavar="TEXT", help="Text of a suppressed cell.")]
 Threads = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Threads to use; the result is the same.", rich_help_panel=RUNNING),
+    typer.Option(
+        min=1, metavar="N", help="Number of threads; it does not change the result.", rich_help_panel=RUNNING
+    ),
 ]
 Engine = Annotated[
     Reader | None,
@@ -199,9 +202,7 @@ Memory = Annotated[
 ]
 Temporary = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FOLDER", help="Where DuckDB puts what does not fit into it.", rich_help_panel=RUNNING
-    ),
+    typer.Option(metavar="FOLDER", help="Where DuckDB puts temporary files.", rich_help_panel=RUNNING),
 ]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=RUNNING)

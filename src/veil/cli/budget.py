@@ -44,8 +44,8 @@ def _place_of_budget(data: Path | Database, file: Path | None) -> Path:
         return file
     if isinstance(data, Database) or data.is_dir() or is_pattern(str(data)):
         raise PlanError(
-            "a table of a database, and one of several files, has no place beside it where a budget could be kept: say where "
-            "it is (--budget of `veil ask` and `veil private-table`, --file of `veil budget`)"
+            "for a database table, or a table of several files, say where the budget file is (--budget of "
+            "`veil ask` and `veil private-table`, --file of `veil budget`)"
         )
     return beside(data)
 
@@ -57,10 +57,11 @@ def account_of(
     if budget is None:
         return None
     if isinstance(data, Mapping):
-        raise PlanError("--budget goes with one table, and the recipe has several: leave it out")
+        raise PlanError("--budget is only for a single table, and the recipe has several: leave it out")
     if isinstance(data, Database) or not data.is_file():
         raise PlanError(
-            f"--budget: a budget belongs to one file, which it knows by its content, and {data} is none. Keep the account "
+            f"--budget: a budget belongs to a single file, which it identifies by content, and {data} is "
+            "not a single file. Keep the account "
             "in Python (`accountant=`), or give one file"
         )
     return open_budget(data, budget)
@@ -89,10 +90,10 @@ def start_or_show(
             zcdp_delta=zcdp_delta or 0,
         )
     elif delta is not None:
-        raise PlanError("--delta goes with --epsilon: both start a new budget")
+        raise PlanError("--delta needs --epsilon: together they start a new budget")
     elif neighbours is not None or zcdp_delta is not None:
         option = "--neighbours" if neighbours is not None else "--zcdp-delta"
-        raise PlanError(f"{option} goes with --epsilon: it is settled when a budget is started")
+        raise PlanError(f"{option} needs --epsilon: it is set when a budget is started")
     elif not where.exists():
         raise InputError(
             f"{where}: there is no budget. Start one: veil budget {data} --epsilon 2 --delta 1e-4"

@@ -49,8 +49,8 @@ def verify(
         )
     else:
         raise PlanError(
-            "say what the table should keep: --recipe FILE or --certificate FILE, one of the two; --signed-by goes with "
-            "--certificate"
+            "say what to check the table against: either --recipe FILE or --certificate FILE; --signed-by "
+            "needs --certificate"
         )
     if as_json:
         typer.echo(json.dumps(_plain(found), indent=2, ensure_ascii=False))

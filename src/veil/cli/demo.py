@@ -68,7 +68,7 @@ def _demo(folder: Path, rows: int, threads: int | None) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be made: {error.strerror}. Choose another folder") from None
+        raise OutputError(f"{folder}: cannot be created: {error.strerror}. Choose another folder") from None
     write(table, folder / TABLE)
     with atomic(folder / RECIPE_FILE) as temporary:
         temporary.write_text(RECIPE, encoding="utf-8")
@@ -100,4 +100,6 @@ def check_folder(folder: Path) -> None:
     there = [name for name in (TABLE, RECIPE_FILE, RELEASE, REPORT) if (folder / name).exists()]
     recipe = folder / RECIPE_FILE
     if there and not (recipe.is_file() and recipe.read_bytes().startswith(MARK.encode())):
-        raise OutputError(f"{folder}: holds {', '.join(there)}, not from a demo. Choose another folder")
+        raise OutputError(
+            f"{folder}: contains {', '.join(there)}, which a demo did not create. Choose another folder"
+        )

@@ -42,11 +42,11 @@ def mask_and_show(
     if files.is_recipe(source):
         if steps or order or person:
             flag = "--step" if steps else "--order" if order else "--person"
-            raise PlanError(f"{flag} goes with a table, not with a recipe: change {source} instead")
+            raise PlanError(f"{flag} is only for a table, not for a recipe: change {source} instead")
         job = settle(MaskingRecipe.read(source), input=input, format=chosen, output=target, **places)
     else:
         if input is not None:
-            raise PlanError(f"--input goes with a recipe; {source} is the table already")
+            raise PlanError(f"--input is only for recipes; {source} is already the table")
         if target is None:
             raise PlanError("say where to write the masked table: --output masked.csv")
         if not steps:

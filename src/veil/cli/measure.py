@@ -396,7 +396,7 @@ def _rows_of(key: Path, before: pa.Table, after: pa.Table, released: Path) -> An
         raise InputError(f"{key}: is not the key of {released}. {_KEY}")
     rows = table.sort_by("release row")["input row"].to_numpy()
     if rows.size and not 0 <= int(rows.min()) <= int(rows.max()) < before.num_rows:
-        raise InputError(f"{key}: names rows that the original does not have. {_KEY}")
+        raise InputError(f"{key}: refers to rows that the original does not have. {_KEY}")
     return rows
 
 
@@ -418,8 +418,8 @@ def frontier(
     _check_figures(risk, utility)
     if not files.is_recipe(source):
         raise PlanError(
-            f"{source}: a recipe (.yaml) is needed, which holds the plan to vary; `veil anonymize --save-recipe` "
-            "makes one of options"
+            f"{source}: a recipe (.yaml) with the plan to vary is needed; `veil anonymize --save-recipe` "
+            "makes one from options"
         )
     recipe = Recipe.read(source)
     files.no_databases(input)

@@ -74,7 +74,7 @@ def fields_of(options: Mapping[str, Any]) -> dict[str, Any]:
     if "quasi_identifiers" not in fields:
         raise PlanError(
             "the plan has no quasi-identifier: name at least one column an attacker may know, such as "
-            "--qi age=intervals:5,10. `veil identify` proposes which those are, with a command to go on"
+            "--qi age=intervals:5,10. `veil identify` suggests columns, with a command to continue"
         )
     if "models" not in fields:
         raise PlanError("the plan has no privacy model: say what must hold, such as --model k-anonymity:5")

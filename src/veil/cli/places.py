@@ -26,7 +26,9 @@ def engine_of(engine: str | None, memory: str | None, temporary: Path | None) ->
     if memory is None and temporary is None:
         return cast("Engine | None", engine)
     if engine == "memory":
-        raise PlanError("--memory and --temporary are limits of DuckDB: leave them out, or --engine memory")
+        raise PlanError(
+            "--memory and --temporary are settings of DuckDB: leave them out, or leave out --engine memory"
+        )
     return Settings(memory, None, temporary)
 
 
@@ -35,6 +37,6 @@ def check_options(relation: Relation, refused: dict[str, Any]) -> None:
     for option, value in refused.items():
         if value is not None:
             raise PlanError(
-                f"{option} tells of single records, and of {relation.name} only combinations of cells and their numbers "
-                f"are looked at. Leave {option} out, or give one file and --engine memory"
+                f"{option} needs single records, but {relation.name} is only read as combinations of cells "
+                f"with their counts. Leave {option} out, or give one file and --engine memory"
             )

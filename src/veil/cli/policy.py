@@ -30,7 +30,7 @@ def _day(text: str | None) -> date | None:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise PlanError(f"{text!r} is no date. Write it as 2026-12-31") from None
+        raise PlanError(f"{text!r} is not a date. Write it as 2026-12-31") from None
 
 
 def _pairs(given: Sequence[str], what: str) -> dict[str, str]:
@@ -108,7 +108,9 @@ def apply_and_show(
         recipe, table = _recipe_of_options(policies, output, **asked), source
     variable = recipe.policy.credential_variable
     if variable is not None and variable not in os.environ:
-        raise PlanError(f"the environment variable {variable} holds no credential")
+        raise PlanError(
+            f"the environment variable {variable} is not set or empty: it should hold the credential"
+        )
     job = settle(
         recipe,
         input=table,
@@ -135,7 +137,7 @@ def _check_only_places(recipe: Path, policies: Path | None, asked: dict[str, Any
     given = [name for name, value in asked.items() if value not in (None, [])]
     if policies is not None or given:
         what = "--" + given[0].replace("_", "-") if given else str(policies)
-        raise PlanError(f"{recipe} says what is asked, and so does {what}. Say it in the recipe")
+        raise PlanError(f"{recipe} already says this, and so does {what}. Change the recipe instead")
 
 
 def _recipe_of_options(
@@ -159,7 +161,7 @@ def _recipe_of_options(
         raise PlanError("say where the policies are: veil policy apply patients.csv policies/ ...")
     for name, value in (("purpose", purpose), ("recipient", recipient)):
         if value is None:
-            raise PlanError(f"policies are asked for a purpose, by a recipient: --{name} is missing")
+            raise PlanError(f"a policy is applied for a purpose and a recipient: --{name} is missing")
     if output is None:
         raise OutputError("say where to write the release: --output release.csv")
     if asked["person"] == "null":

@@ -44,7 +44,7 @@ def make_and_show(
     if not is_url(source) and files.is_recipe(Path(source)):
         if method or neighbours or prices or any(declared.values()):
             raise PlanError(
-                f"the method, its price and what is declared stand in the recipe: change {source} instead"
+                f"the method, its price and the declarations are in the recipe: change {source} instead"
             )
         recipe = PrivateTableRecipe.read(source)
         place, chosen = table_of(recipe, format=given)

@@ -118,7 +118,7 @@ class Accountant:
         with take_turn(made._file, LOST):
             if made._file.exists():
                 raise OutputError(
-                    f"{file}: there is a budget already, and a new one would forget what was spent. Use "
+                    f"{file}: a budget already exists, and a new one would forget what was spent. Use "
                     "Accountant.open"
                 )
             made._write(())
@@ -131,8 +131,10 @@ class Accountant:
         rules, found, _ = _read(path)
         if found != _check_fingerprint(fingerprint):
             raise PlanError(
-                f"{file}: this budget is for another data set (SHA-256 {found[:12]}…, not {fingerprint[:12]}…). "
-                "If the data were changed, the people in them are still the same: think before you start a new one"
+                f"{file}: this budget is for another data set (SHA-256 {found[:12]}…, not "
+                f"{fingerprint[:12]}…). "
+                "If the data were changed, they are still about the same people: think before you start a "
+                "new budget"
             )
         made = cls(*rules.budget, neighbours=rules.neighbours, zcdp_delta=rules.zcdp_delta)
         made._file, made._fingerprint = path, found
@@ -153,9 +155,10 @@ class Accountant:
             return
         about = "without a fingerprint" if found is None else f"with the SHA-256 {found[:12]}…"
         raise PlanError(
-            f"the budget is for the data set with the SHA-256 {self._fingerprint[:12]}…, and this table is one {about}: "
-            "what is spent here would be missing there. Give the very file or frame that it was started for, or the "
-            "account of this one (veil.dp.fingerprint tells which that is)"
+            f"the budget is for the data set with the SHA-256 {self._fingerprint[:12]}…, and this table is "
+            f"one {about}: "
+            "what is spent here would be missing there. Use the file or frame that the budget was started "
+            "for, or the budget of this table (veil.dp.fingerprint identifies it)"
         )
 
     @property
@@ -227,11 +230,10 @@ class Accountant:
         if price.epsilon.sign() == 0 and price.delta == 0 and concentrated == 0:
             raise ParameterError("`epsilon` and `delta` are both 0: there is nothing to spend")
         if concentrated and price != amount(0, 0):
-            raise ParameterError("a price is in `epsilon` and `delta`, or in `rho`, not in both")
+            raise ParameterError("give a price either as `epsilon` and `delta` or as `rho`, not both")
         if concentrated and not self._rules.zcdp_delta:
             raise ParameterError(
-                "`rho` needs a part of delta that is set aside when the budget is started: `zcdp_delta`. Spend "
-                "`epsilon` and `delta` here"
+                "`rho` needs a budget that was started with `zcdp_delta`. Spend `epsilon` and `delta` here"
             )
         held = self.neighbours if neighbours is None else check_neighbours(neighbours)
         dearer = convert_price(*price, concentrated, held=held, wanted=self.neighbours)
@@ -245,8 +247,9 @@ class Accountant:
         if self._file is None:
             if os.getpid() != self._process:
                 raise BudgetError(
-                    f"{label!r} would be paid from a copy: this budget is in the memory of the process that made it, and a "
-                    "fork has another one, with the same amount in it. Keep it in a file: Accountant.create"
+                    f"{label!r} would be charged to a copy: this budget is in the memory of the process "
+                    "that created it, and a forked process has its own copy with the same amount. Keep it "
+                    "in a file: Accountant.create"
                 )
             with self._threads:
                 self._entries = self._extend(self._entries, entry)
@@ -258,9 +261,9 @@ class Accountant:
     def _extend(self, entries: tuple[Entry, ...], entry: Entry) -> tuple[Entry, ...]:
         if entries and (entry.alone or entries[-1].alone):
             raise BudgetError(
-                f"{entry.label!r} cannot be paid beside {entries[-1].label!r}: a release that counts on how the table was "
-                "sampled must be the only one made from it. Nothing was spent: leave `acquisition_sampling` out from the "
-                "first release on, or stop here"
+                f"{entry.label!r} cannot be combined with {entries[-1].label!r}: a release that relies on "
+                "how the table was sampled must be the only one made from it. Nothing was spent: do not "
+                "use `acquisition_sampling` in any release from this table, or stop here"
             )
         if not self._rules.allows((*entries, entry)):
             left: object = self._rules.remaining(entries, entry.partition, entry.part)
@@ -276,7 +279,7 @@ class Accountant:
         assert self._file is not None
         rules, fingerprint, entries = _read(self._file)
         if rules != self._rules or fingerprint != self._fingerprint:
-            raise InputError(f"{self._file}: was replaced by another budget in the meantime. Open it again")
+            raise InputError(f"{self._file}: has been replaced by another budget. Open it again")
         return entries
 
     def _write(self, entries: Sequence[Entry]) -> None:
@@ -395,7 +398,7 @@ def _typed(value: Any, *types: type) -> Any:
 def _rho(value: Readable) -> Fraction:
     number = Symbolic.read(value, "rho")
     if number.logarithms or number.rational < 0:
-        raise ParameterError(f"`rho` should be a rational number, not below 0, not {number}")
+        raise ParameterError(f"`rho` should be a rational number of at least 0, not {number}")
     return number.rational
 
 
@@ -408,7 +411,7 @@ def _text_of_rho(rho: Fraction) -> str:
 
 def _damage_error(path: Path, reason: str) -> InputError:
     return InputError(
-        f"{path}: is damaged ({reason}). Restore it from a backup; to start again would forget what was spent"
+        f"{path}: is damaged ({reason}). Restore it from a backup; a new budget would forget what was spent"
     )
 
 

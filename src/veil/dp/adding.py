@@ -44,7 +44,7 @@ def noise_for(noise: str, sensitivities: Sequence[int], together: int, price: Pr
     """
     if noise not in get_args(NoiseName):
         raise ParameterError(
-            f"there is no noise {noise!r}.{did_you_mean(str(noise), get_args(NoiseName))} Or give a prior"
+            f"there is no noise {noise!r}.{did_you_mean(str(noise), get_args(NoiseName))} Or use a prior"
         )
     if noise == "gaussian":
         if not price.rho and not price.delta:
@@ -55,7 +55,7 @@ def noise_for(noise: str, sensitivities: Sequence[int], together: int, price: Pr
     if price.rho:
         raise ParameterError(f"`rho` is the price of gaussian noise; {noise} noise has an `epsilon`")
     if price.delta:
-        raise ParameterError(f"{noise} noise has no use for a `delta`: leave it out")
+        raise ParameterError(f"{noise} noise does not use `delta`: leave it out")
     if noise == "step":
         return _Together(StepNoise(list(sensitivities), price.epsilon, whole=True))
     share = price.epsilon / together

@@ -35,7 +35,8 @@ class Answer:
         """Return between which numbers the truth is with a given probability; of histograms, each by itself."""
         if self._interval is None:
             raise ParameterError(
-                f"an answer by {self.mechanism} has no interval. How good it is, `session.preview` tells before it is asked"
+                f"an answer by {self.mechanism} has no interval. `session.preview` shows its accuracy "
+                "before you ask"
             )
         return self._interval(check_confidence(confidence))
 

@@ -70,7 +70,7 @@ def amount(epsilon: Readable, delta: Readable) -> Amount:
     """Read a budget, or a part of one."""
     budget, chance = Symbolic.read(epsilon, "epsilon"), Symbolic.read(delta, "delta")
     if budget.sign() < 0:
-        raise ParameterError(f"`epsilon` should not be below 0, but is {budget}")
+        raise ParameterError(f"`epsilon` should be at least 0, not {budget}")
     if chance.logarithms or not 0 <= chance.rational < 1:
         raise ParameterError(f"`delta` should be a number from 0 to below 1, not {chance}")
     return Amount(budget, chance.rational)

@@ -60,7 +60,7 @@ class Bounded:
         """Refuse to guess what a missing value is."""
         if self.missing is None:
             raise ParameterError(
-                f'say what a missing value of {self.name!r} counts as, whether there is one or not: missing={{"{self.name}": '
+                f'say how missing values of {self.name!r} are counted, even if there are none: missing={{"{self.name}": '
                 '"leave out"}, or a number'
             )
 
@@ -111,8 +111,8 @@ class Declared:
         given = self.bounds.get(name)
         if given is None:
             raise ParameterError(
-                f'column {name!r} has no bounds: say between which numbers its values lie, bounds={{"{name}": (0, 100)}}, '
-                "from what is known without the data"
+                f'column {name!r} has no bounds: say which range its values are in, bounds={{"{name}": (0, 100)}}, '
+                "based on public knowledge, not on the data"
             )
         try:
             low, high = (exact_value(each, "bounds") for each in given)
@@ -134,8 +134,8 @@ class Declared:
             keys = list(self.keys.get(name, ()))
             if not keys:
                 raise ParameterError(
-                    f'column {name!r} has no keys: say which values to count, keys={{"{name}": [...]}}. Which of them occur is '
-                    "what the answer tells"
+                    f'column {name!r} has no keys: say which values to count, keys={{"{name}": [...]}}, '
+                    "based on public knowledge: the answer says how often each occurs"
                 )
             texts = [key_text(each) for each in keys]
             if len(set(texts)) < len(texts):

@@ -30,8 +30,8 @@ def checked_randomness(randomness: object) -> Randomness:
         return Randomness()
     if not isinstance(randomness, Randomness):
         raise ParameterError(
-            f"`randomness` should be Randomness.for_testing(seed), in tests, or left out, not {randomness!r}: whoever "
-            "knows a seed can take the noise away"
+            "`randomness` should be Randomness.for_testing(seed), in tests, or left out, not "
+            f"{randomness!r}: anyone who knows a seed can remove the noise"
         )
     return randomness
 

@@ -59,7 +59,7 @@ class Gaussian(Noise):
         if rho is None:
             factor = least_factor(positive(epsilon), _below_one(positive(delta, "delta")))
         elif epsilon is not None or delta is not None:
-            raise ParameterError("`rho` is in place of `epsilon` and `delta`: leave them out")
+            raise ParameterError("`rho` replaces `epsilon` and `delta`: leave them out")
         else:
             factor = _inverse_root(2 * positive(rho, "rho"))
         self.deviation = factor * self._reach(numbers)

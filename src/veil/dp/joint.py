@@ -48,7 +48,7 @@ class Joint:
         together = math.ceil(self._reach / step)
         if together < alone:
             raise ParameterError(
-                f"one record can change {what} alone by {float(alone * step):g}: the sensitivity of all questions together "
-                f"is no less, and not {float(self._reach):g}"
+                f"one record can change {what} alone by {float(alone * step):g}: the sensitivity of all "
+                f"questions together is at least that, not {float(self._reach):g}"
             )
         return together

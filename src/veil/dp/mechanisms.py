@@ -101,7 +101,7 @@ class ExponentialChoice(Generic[Candidate]):
         """Add a candidate with its score."""
         if candidate in self._places:
             raise ParameterError(
-                f"{candidate!r} is a candidate already: remove it before it gets another score"
+                f"{candidate!r} is already a candidate: remove it before giving it another score"
             )
         self._places[candidate] = len(self._candidates)
         self._candidates.append(candidate)
@@ -173,7 +173,7 @@ class ExponentialChoice(Generic[Candidate]):
             if max(rounded) > _LARGEST_WEIGHT:
                 return None
             return [weight if weight >= _LEAST_WEIGHT else 0.0 for weight in rounded]
-        raise ParameterError("the scores are too large to be told apart: divide them by a common factor")
+        raise ParameterError("the scores are too large to be distinguished: divide them by a common factor")
 
     def _balls(self, scores: Iterable[Fraction]) -> list[Any]:
         from flint import arb, fmpq

@@ -32,8 +32,8 @@ def check_neighbours(value: object) -> Neighbours:
             return each
     hint = did_you_mean(str(value), RELATIONS) if value is not None else ""
     raise ParameterError(
-        f'`neighbours` should be "one more or less" or "one changed", not {value!r}.{hint} The first hides that '
-        "somebody is in the table; the second takes the number of records to be public"
+        f'`neighbours` should be "one more or less" or "one changed", not {value!r}.{hint} The first hides '
+        "whether somebody is in the table; the second treats the number of records as public"
     )
 
 
@@ -53,7 +53,7 @@ def convert_price(
     if held == "one changed":
         raise PlanError(
             'a promise for neighbours="one changed" says nothing about tables with one record more or less, and cannot '
-            'be entered in a budget of that kind. Promise "one more or less", or keep a budget for "one changed"'
+            'be charged to such a budget. Promise "one more or less", or keep a budget for "one changed"'
         )
     return 2 * epsilon, (1 + exponential_at_most(epsilon)) * delta if delta else delta, 4 * rho
 

@@ -31,7 +31,7 @@ class Price:
         if rho is None:
             return cls(*amount(positive(epsilon), delta))
         if epsilon is not None or delta != 0:
-            raise ParameterError("`rho` is in place of `epsilon` and `delta`: leave them out")
+            raise ParameterError("`rho` replaces `epsilon` and `delta`: leave them out")
         concentrated = positive(rho, "rho")
         if concentrated.logarithms:
             raise ParameterError(f"`rho` should be a rational number, not {concentrated}")

@@ -44,7 +44,7 @@ class Prior:
         fractions = {point: _chance(point, each) for point, each in chances.items()}
         total = sum(fractions.values(), Fraction(0))
         if total != 1:
-            raise ParameterError(f"the prior should add up to 1, not to {_short(total)}")
+            raise ParameterError(f"the probabilities of the prior should add up to 1, not {_short(total)}")
         if not callable(distance) and distance not in ("absolute", "nominal", "ordinal"):
             raise ParameterError(
                 f'`distance` should be "absolute", "nominal", "ordinal" or a function of two answers, not {distance!r}'
@@ -84,7 +84,8 @@ class Prior:
         weights = tuple(int((after - before) * _FINENESS) for before, after in pairwise(reached))
         if any(math.isnan(each) for each in reached) or min(weights) < 0 or sum(weights) <= 0:
             raise ParameterError(
-                f"the prior has no probability from {low:g} to {high:g}: its `cdf` should rise there, and only rise"
+                f"the prior has no probability from {low:g} to {high:g}: its `cdf` should increase there, "
+                "and never decrease"
             )
         return cls(_middles(start, end, cells), weights, "absolute")
 
@@ -139,7 +140,7 @@ def _chance(point: Any, chance: Any) -> Fraction:
     except (ValueError, OverflowError, TypeError):
         raise ParameterError(f"the prior of {point!r} should be a probability, not {chance!r}") from None
     if made < 0:
-        raise ParameterError(f"the prior of {point!r} should not be below 0, but is {chance!r}")
+        raise ParameterError(f"the prior of {point!r} should be at least 0, not {chance!r}")
     return made
 
 
@@ -152,11 +153,11 @@ def _ends(*ends: Any) -> tuple[Fraction, Fraction]:
         isinstance(each, int | float | Fraction) and math.isfinite(each) for each in ends
     ):
         raise ParameterError(
-            f"a prior over numbers needs a bounded range, its two ends, not {', '.join(map(repr, ends))}"
+            f"a prior over numbers needs a bounded range with two ends, not {', '.join(map(repr, ends))}"
         )
     low, high = Fraction(ends[0]), Fraction(ends[1])
     if low >= high:
-        raise ParameterError(f"the range of a prior should go up, not from {ends[0]!r} to {ends[1]!r}")
+        raise ParameterError(f"the range of a prior should be ascending, not from {ends[0]!r} to {ends[1]!r}")
     return low, high
 
 

@@ -48,21 +48,24 @@ def safepub_of(plan: Plan) -> SafePub | None:
     if not found:
         return None
     if len(found) > 1:
-        raise PlanError("a plan has one SafePub model at most: two releases need two plans, and both budgets")
+        raise PlanError(
+            "a plan can have only one SafePub model: two releases need two plans, and spend two budgets"
+        )
     for model in plan.models:
         if model.subset is not None:
             raise PlanError(
-                f"SafePub draws its own random sample and cannot be combined with {model}, which says itself which "
-                "rows to release: leave one of them out"
+                f"SafePub draws its own random sample and cannot be combined with {model}, which itself "
+                "selects the rows to release: leave one of them out"
             )
         if not isinstance(model, SafePub | KAnonymity):
             raise PlanError(
-                f"SafePub cannot be combined with {model}: what that model suppresses would tell of records that are "
-                "not published. KAnonymity is the only other model that it goes with"
+                f"SafePub cannot be combined with {model}: what that model suppresses would reveal records "
+                "that are not published. Only KAnonymity can be combined with it"
             )
     if plan.choose_by != "all columns":
         raise PlanError(
-            "SafePub chooses its transformation at random, which tells next to nothing: leave it (",
+            "SafePub chooses its transformation at random, which already protects the choice: leave it at "
+            "the default (",
             Say("choose_by", "all columns"),
             ")",
         )
@@ -77,7 +80,8 @@ def safepub_of(plan: Plan) -> SafePub | None:
         _refuse_limits(plan, found[0].steps)
     if found[0].rows_a_person is not None and plan.person_column is None:
         raise PlanError(
-            "`rows_a_person` of SafePub speaks of people with several rows: name the column that tells people apart in ",
+            "`rows_a_person` of SafePub is for people with several rows: name the column that tells people "
+            "apart in ",
             Say("person"),
         )
     return found[0]
@@ -95,8 +99,9 @@ def _refuse_limits(plan: Plan, steps: int) -> None:
     for name, why in reasons.items():
         if getattr(plan, name) is not None:
             raise PlanError(
-                f"`{name}` cannot end a private search: {why}. Leave it out; fewer `steps` of SafePub than the {steps} it "
-                f"takes here are quicker, for example SafePub(..., 1e-4, steps={max(1, steps // 3)})"
+                f"`{name}` cannot end a private search: {why}. Leave it out; fewer `steps` of SafePub than "
+                f"the {steps} it takes here are faster, for example SafePub(..., 1e-4, "
+                f"steps={max(1, steps // 3)})"
             )
 
 
@@ -138,7 +143,8 @@ def publish(
         raise PlanError("the plan has no SafePub model")
     if plan.order == "input":
         raise PlanError(
-            "with SafePub, rows leave in a random order, as their places would tell who was drawn: leave ",
+            "SafePub releases rows in random order, because their positions would reveal who was sampled: "
+            "leave ",
             Say("order"),
             " out",
         )
@@ -185,7 +191,7 @@ def publish(
     if accountant is not None:
         if not model.is_proven:
             raise PlanError(
-                "nobody knows what a search as published costs: an accountant cannot account for it"
+                "the privacy cost of the search as published is unknown, so no budget can account for it"
             )
         accountant.spend(
             f"release by {model}{protects}",
@@ -290,7 +296,8 @@ class Mechanism:
             return self.fixed, None
         if self.model.final == "as_published":
             raise PlanError(
-                "the search as published reads the rows that are drawn, which no engine hands over. Leave `final` as it is"
+                "the search as published reads the sampled rows, which an engine does not return. Leave "
+                "`final` at its default"
             )
         walk = private_search(
             self._scores(self.whole), self.function.spread, self.minimum, self.maximum,
@@ -325,11 +332,12 @@ class Mechanism:
         for name in generalization:
             if name not in names:
                 raise PlanError(
-                    f"`generalization` of SafePub names {name!r}, which is no quasi-identifier.{did_you_mean(name, names)}"
+                    f"`generalization` of SafePub names {name!r}, which is not a "
+                    f"quasi-identifier.{did_you_mean(name, names)}"
                 )
         for name, least, most in zip(names, self.minimum, self.maximum, strict=True):
             if name not in generalization:
-                raise PlanError(f"`generalization` of SafePub should give a level for column {name!r} too")
+                raise PlanError(f"`generalization` of SafePub should also give a level for column {name!r}")
             if not least <= generalization[name] <= most:
                 raise PlanError(
                     f"`generalization` of SafePub should give column {name!r} a level from {least} to {most}, "
@@ -386,8 +394,9 @@ def _public(builder: Any, name: str) -> Hierarchy:
     )
     if not listed:
         raise PlanError(
-            f"the hierarchy of column {name!r} is made from the data ({builder}), and would tell which values occur. "
-            "With SafePub, write it down, or build it over all values that are possible: for example "
+            f"the hierarchy of column {name!r} is made from the data ({builder}), and would reveal which "
+            "values occur. With SafePub, list all possible values yourself, or build the hierarchy over "
+            "all of them: for example "
             f"h.intervals(5, 10).build(pa.array(range(120)), [1] * 120, {name!r})"
         )
     made: Hierarchy = builder.build(pa.array([], pa.string()), np.empty(0, np.int64), name)
@@ -404,7 +413,8 @@ def _require_listed_null(column: pa.ChunkedArray, hierarchy: Hierarchy, name: st
 
 def _refuse_column(name: str) -> NoReturn:
     raise PlanError(
-        f"column {name!r} would be published as it is, without protection. With SafePub, every published column is a "
+        f"column {name!r} would be published unchanged, without protection. With SafePub, every published "
+        "column is a "
         "quasi-identifier with a hierarchy; ",
         Say("maximum_levels"),
         " 0 keeps its values. Or drop it (",

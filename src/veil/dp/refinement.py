@@ -93,10 +93,10 @@ class Refinement:
             raise ParameterError(f'`about` should be "individual" or "statistical", not {about!r}')
         budget, chance = amount(positive(epsilon), delta)
         if as_published and not chance:
-            raise ParameterError("`as_published` is about delta: without one, the thesis is right")
+            raise ParameterError("`as_published` only makes a difference with `delta`: leave it out")
         factor = None if up is None else Symbolic.read(up, "up").rational
         if factor is not None and about == "individual":
-            raise ParameterError("`up` is for statistical questions; individual ones have e^epsilon")
+            raise ParameterError("`up` is only for statistical questions; individual ones use e^epsilon")
         if factor is not None and not (
             factor >= 1 and (sign(lambda bits: budget.ball() - ball(factor).log()) or 0) >= 0
         ):

@@ -181,15 +181,15 @@ class SafePub(PrivacyModel):
             self._check_acquisition(self.acquisition_sampling)
             if self.rows_a_person is not None and self.rows_a_person > 1:
                 raise ParameterError(
-                    "`acquisition_sampling` of SafePub speaks of people who were drawn one by one: one row of each can take part "
-                    f"(rows_a_person=1), not {self.rows_a_person}"
+                    "`acquisition_sampling` of SafePub is for people who were sampled individually, with "
+                    f"one row each (rows_a_person=1), not {self.rows_a_person}"
                 )
         if self.search_epsilon is None:
             return
         if self.generalization is not None:
             raise ParameterError(
-                "`search_epsilon` of SafePub is of no use with a fixed `generalization`: nothing is searched. "
-                "Leave one of them out"
+                "`search_epsilon` of SafePub has no effect with a fixed `generalization`, because nothing "
+                "is searched. Leave one of them out"
             )
         search = Symbolic.read(self.search_epsilon, "search_epsilon")
         if search.sign() <= 0 or search >= epsilon:
@@ -206,8 +206,9 @@ class SafePub(PrivacyModel):
             )
         if self.generalization is None:
             raise ParameterError(
-                "`acquisition_sampling` of SafePub needs a fixed `generalization`, chosen without looking at the table: a "
-                "search looks at the very sample whose secrecy the promise rests on. Give the levels, or leave it out"
+                "`acquisition_sampling` of SafePub needs a fixed `generalization`, chosen without looking "
+                "at the table: a search would look at the sample whose secrecy the promise relies on. Give "
+                "the levels, or leave it out"
             )
 
     @property

@@ -355,7 +355,7 @@ _BY_QUALITY: dict[type[qualities.QualityModel], type[ScoreFunction]] = {
 
 def _require_plain(quality: qualities.QualityModel, plain: qualities.QualityModel) -> None:
     if quality != plain:
-        raise PlanError(f"score functions of SafePub know no further parameters: use {plain}, not {quality}")
+        raise PlanError(f"score functions of SafePub take no other parameters: use {plain}, not {quality}")
 
 
 def _dot(left: Integers, right: Integers, most: int) -> int:

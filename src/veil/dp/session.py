@@ -216,7 +216,8 @@ class Session(Asking[Answer]):
         check_names(self._held, question.reads)
         if question.needs_rows and not self._held.has_rows:
             raise PlanError(
-                "an engine holds the table, and its rows have no numbers: say which column names the people, with `person`"
+                "an engine holds the table, and its rows have no numbers: name the column that identifies "
+                "people in `person`"
             )
         selected = self._held.select(question.reads)
         nobody = Selected(selected.table.slice(0, 0), None)
@@ -235,7 +236,7 @@ class Session(Asking[Answer]):
     def _pay(self, label: str, price: Price, promise: Neighbours) -> Price:
         """Pay before the table is looked at."""
         if self._refused:
-            raise BudgetError(f"{self._refused!r} was refused, and so is all that follows in this session")
+            raise BudgetError(f"{self._refused!r} was refused, so this session refuses all further questions")
         try:
             entry = self.accountant.spend(
                 label, price.epsilon, price.delta, rho=price.rho, neighbours=promise
@@ -268,6 +269,6 @@ class _Preview(Asking[Preview]):
 def _check_relation(neighbours: Neighbours, accountant: Accountant) -> None:
     if neighbours == "one changed" and accountant.neighbours != neighbours:
         raise PlanError(
-            'the budget is for neighbours="one more or less", and answers for "one changed" do not keep that. Ask with '
+            'the budget is for neighbours="one more or less", which answers for "one changed" do not satisfy. Ask with '
             'neighbours="one more or less", or start a budget with Accountant(…, neighbours="one changed")'
         )

@@ -95,7 +95,7 @@ class Symbolic:
             return (self.rational > 0) - (self.rational < 0)
         found = sign(lambda bits: self.ball())
         if found is None:  # never zero here, see above: only numbers made to be this close get so far
-            raise ParameterError(f"{self} is too close to 0 to be told from it")
+            raise ParameterError(f"{self} is too close to 0 to be distinguished from it")
         return found
 
     def ball(self) -> arb:

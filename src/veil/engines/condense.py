@@ -151,8 +151,8 @@ def _read(texts: pa.Array, kind: Any, name: str) -> pa.Array:
         return parse_texts(texts, kind.to_pyarrow())
     except pa.ArrowException as error:
         raise InputError(
-            f"{name} should hold values of type {kind}, but: {error}. Correct such values, or give a view that has the "
-            "column as text"
+            f"{name} should hold values of type {kind}, but: {error}. Correct such values, or use a view "
+            "that has the column as text"
         ) from None
 
 

@@ -99,8 +99,8 @@ def _fill(backend: Any, relation: Relation, names: list[str], progress: Progress
             progress.advance(done, due, f"to {folder}")
     if done != due:
         raise InputError(
-            f"{relation.name}: had {due:,} rows, and {done:,} were read: it was changed meanwhile. Run it again when nobody "
-            "changes the table"
+            f"{relation.name}: had {due:,} rows, but {done:,} were read: it was changed in the meantime. "
+            "Run it again when nobody is changing the table"
         )
     return done
 
@@ -158,6 +158,8 @@ def _cast(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.Table:
 
 def _loss_error(name: str, column: str, kind: pa.DataType, why: str) -> InputError:
     return InputError(
-        f"{name}: column {column!r} has type {kind}, which cannot be brought over exactly ({why}). Leave it out of the "
-        "table or let the plan drop it, or give a view that turns it into text, a number or a time of microseconds"
+        f"{name}: column {column!r} has type {kind}, which cannot be brought over exactly ({why}). Leave it "
+        "out of the "
+        "table or let the plan drop it, or use a view that turns it into text, a number or a time in "
+        "microseconds"
     )

@@ -59,8 +59,8 @@ class Database:
         parts = _take_apart(self.url)
         if parts.table is not None and (self.table is not None or self.schema is not None):
             raise ValueError(
-                f"`url` of Database names the table {parts.table!r} behind #, and `table` or `schema` name it "
-                "as well: leave one out"
+                f"`url` of Database names the table {parts.table!r} after #, and so does `table` or "
+                "`schema`: leave one out"
             )
         object.__setattr__(self, "url", parts.url)
         object.__setattr__(self, "table", parts.table if self.table is None else self.table)
@@ -115,8 +115,9 @@ class Database:
             return secrets
         if (password := os.environ.get(self.password_variable)) is None:
             raise InputError(
-                f"{self.url}: the environment variable {self.password_variable} that should hold the password "
-                "is not set. Set it, or leave `password_variable` out where the driver finds it by itself"
+                f"{self.url}: the environment variable {self.password_variable} that should hold the "
+                "password "
+                "is not set. Set it, or leave `password_variable` out if the driver finds the password itself"
             )
         return {**secrets, "password": password}
 
@@ -168,7 +169,7 @@ def open_table(backend: BaseBackend, database: Database) -> Table:
         tables = dialect.tables(database.schema)
         if database.table is None:
             raise InputError(
-                f"{database.place}: no table is named. Add #table to the URL, or say `table`."
+                f"{database.place}: no table is named. Add #table to the URL, or give `table`."
                 f"{did_you_mean('', sorted(tables)[:20])}"
             )
         try:

@@ -162,8 +162,10 @@ def check_columns(relation: Relation, names: Iterable[str]) -> None:
         )
         if not fits or kind.is_nested():
             raise InputError(
-                f"{relation.name}: column {name!r} has type {kind}, which has no hierarchy and no text form. "
-                f"Turn it into text, a number or a date first, for example with a view or table.mutate({name}="
+                f"{relation.name}: column {name!r} has type {kind}, which cannot have a hierarchy and has "
+                "no text form. "
+                "Turn it into text, a number or a date first, for example with a view or "
+                f"table.mutate({name}="
                 f'table.{name}.cast("string")), or leave it out of the plan'
             )
 

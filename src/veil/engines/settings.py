@@ -43,9 +43,9 @@ class Settings:
     veil.errors.ParameterError: `memory` of Settings should be a size such as '2GB' or '512MiB', not 'much'
     """
 
-    memory: Annotated[str | None, Field(description="half of what is free if not given")] = None
-    threads: Annotated[int | None, Field(ge=1, description="all cores if not given")] = None
-    temporary: Annotated[Path | None, Field(description="a folder; the system's if not given")] = None
+    memory: Annotated[str | None, Field(description="by default half of the free memory")] = None
+    threads: Annotated[int | None, Field(ge=1, description="by default all cores")] = None
+    temporary: Annotated[Path | None, Field(description="a folder; by default the system's")] = None
     bring_over: Annotated[
         bool, Field(description="copy the rows of a database to this machine, and work on the copy")
     ] = False

@@ -108,8 +108,8 @@ class EngineSource(EngineHeld):
 
         if self.state is not None and fingerprint(self.relation) != self.state:
             raise InputError(
-                f"{self.relation.name}: was changed after its combinations were counted. Nothing was written. Run it again "
-                "when nobody changes it"
+                f"{self.relation.name}: was changed after its combinations were counted. Nothing was "
+                "written. Run it again when nobody is changing it"
             )
         relation, transform = self._rows(outcome)
         with following(progress) as shown:
@@ -171,7 +171,8 @@ def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -
     plan.check_columns(relation.original.table.columns)
     for name in plan.microaggregated:
         raise PlanError(
-            f"column {name!r} is microaggregated, which no engine does yet. Give it a hierarchy instead, or read the "
+            f"column {name!r} is microaggregated, which engines do not support. Give it a hierarchy "
+            "instead, or read the "
             "table into memory"
         )
     _check_models(relation, plan)
@@ -281,7 +282,7 @@ def _columns_of(subset: object) -> list[str]:
     """Columns that the query of a research subset reads; refuse subsets that are not queries."""
     if not isinstance(subset, Where):
         raise PlanError(
-            f"the research subset {subset!r} is not a query, and rows of an engine have no numbers and no order. Add a "
-            'column that tells who is in the subset, and choose them by it: Where("in_study = true")'
+            f"the research subset {subset!r} is not a query, but an engine's rows have no numbers and no order. Add a "
+            'column that says who is in the subset, and use a query: Where("in_study = true")'
         )
     return Query(subset.query).columns

@@ -234,8 +234,9 @@ def _one_spelling(
     if not column.type().is_string():
         one, other = values[int(spelling[differs[0]])], values[int(differs[0])]
         raise InputError(
-            f"{source.relation.name}: column {name!r} spells one value in several ways, such as {str(one)!r} and "
-            f"{str(other)!r}. Spell them alike, or generalize the column"
+            f"{source.relation.name}: column {name!r} writes one value in several ways, such as "
+            f"{str(one)!r} and "
+            f"{str(other)!r}. Write them alike, or generalize the column"
         )
     return {"spelling": values.take(pa.array(spelling))}
 

@@ -146,7 +146,7 @@ def positions(values: pa.Array, column: str) -> tuple[Axis, list[int], int]:
         return Axis("timestamp", False), [tick + EPOCH_DAY * day_length for tick in ticks], day_length
     if pa.types.is_boolean(kind):
         raise HierarchyError(
-            f"column {column!r} holds true and false, which are no numbers; use `suppression()`"
+            f"column {column!r} holds true and false, which are not numbers; use `suppression()`"
         )
     texts = [text for text in canonical_text(values, column=column) if text is not None]
     if texts and not _is_number(texts[0]) and _is_iso(texts[0]):
@@ -199,7 +199,7 @@ def _any_numbers(texts: Sequence[str], column: str) -> tuple[list[int], int]:
             ) from None
         if not number.is_finite():
             raise HierarchyError(
-                f"the value {text!r} of column {column!r} is not finite; it lies in no interval"
+                f"the value {text!r} of column {column!r} is not finite, so it is in no interval"
             )
         sign, digits, exponent = number.as_tuple()
         whole = int("".join(map(str, digits)))
@@ -232,8 +232,8 @@ def _moment(text: str, column: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         raise HierarchyError(
-            f"the value {text!r} of column {column!r} is not a date such as 2020-01-31, as others are; "
-            "correct it in the data"
+            f"the value {text!r} of column {column!r} is not a date such as 2020-01-31, although others "
+            "are; correct it in the data"
         ) from None
 
 

@@ -62,7 +62,7 @@ class Categories(Builder):
             for name in above:
                 if name not in names:
                     raise ValueError(
-                        f"`mappings` of Categories: {name!r} gets a name on level {level + 1}, but is no "
+                        f"`mappings` of Categories: {name!r} gets a name on level {level + 1}, but is not a "
                         f"name of level {level}.{did_you_mean(name, names)}"
                     )
         if next(self._rows(), None) is None:

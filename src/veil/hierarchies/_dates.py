@@ -118,7 +118,8 @@ class Dates(Builder):
             if coarser not in within:
                 choice = f" Choose from: {', '.join(within)}." if within else ""
                 raise ValueError(
-                    f"`units` of Dates: {coarser} cannot follow {finer}, as that can lie in two.{choice}"
+                    f"`units` of Dates: {coarser} cannot follow {finer}, because it can span two of "
+                    f"them.{choice}"
                 )
         if self.bottom is not None and self.top is not None and _moment(self.bottom) >= _moment(self.top):
             raise ValueError(f"`bottom` of Dates should be before `top`, not {self.bottom} and {self.top}")

@@ -72,7 +72,7 @@ def _field(label: str | None, alone: bool) -> str:
         return "NULL"
     if label.casefold() == "null":
         raise HierarchyError(
-            f"the text {label!r} cannot be saved: in a hierarchy file it stands for the missing value"
+            f"the text {label!r} cannot be saved: in a hierarchy file it means the missing value"
         )
     if "\0" in label:
         raise HierarchyError(f"the text {label!r} cannot be saved: it contains a NUL character")

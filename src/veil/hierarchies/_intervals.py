@@ -127,7 +127,7 @@ class Intervals(Builder):
         for left, right in zip(self.listed, self.listed[1:], strict=False):
             if place(left.upper) != place(right.lower):
                 raise ValueError(
-                    f"`listed` of Intervals should have no gaps, but {right.lower} follows on {left.upper}"
+                    f"`listed` of Intervals should have no gaps, but {right.lower} follows {left.upper}"
                 )
         if not self._range(place).is_ordered():
             raise ValueError(
@@ -290,9 +290,9 @@ def _check_limits(line: Line, bounds: Range, texts: pa.Array, axis: Axis, column
         axis.show(side.limit) if side.limit is not None else "…" for side in (bounds.lower, bounds.upper)
     )
     raise HierarchyError(
-        f"{len(outside)} values of column {column!r} lie outside the range [{low}, {high}[ of its intervals: "
+        f"{len(outside)} values of column {column!r} are outside the range [{low}, {high}[ of its intervals: "
         f"{named}{rest}. Move the limits (`lower=Bounds(limit=…)`, `upper=Bounds(limit=…)`), "
-        "code what lies beyond (`coding=…`), or list more intervals"
+        "code values beyond them (`coding=…`), or list more intervals"
     )
 
 
@@ -303,7 +303,7 @@ def _check_nested(
     torn = np.flatnonzero((np.diff(above) != 0) & (np.diff(codes) == 0))
     if len(torn):
         raise HierarchyError(
-            f"the groups on level {level} of the intervals of column {column!r} tear the interval "
-            f"{labels[codes[torn[0]]]!r} of level {level - 1} apart. The intervals below repeat: let the sizes of "
+            f"the groups on level {level} of the intervals of column {column!r} split the interval "
+            f"{labels[codes[torn[0]]]!r} of level {level - 1}. The intervals below repeat: let the sizes of "
             "the groups add up to a multiple of their number, or list intervals for the whole range"
         )

@@ -102,8 +102,8 @@ class Redaction(Builder):
         length = self.length or max(longest, 1)
         if length < longest:
             raise HierarchyError(
-                f"values of column {column!r} have up to {longest} characters, as {max(texts, key=len)!r}, "
-                f"but `length` of Redaction is {length}"
+                f"values of column {column!r} have up to {longest} characters, such as "
+                f"{max(texts, key=len)!r}, but `length` of Redaction is {length}"
             )
         alphabet, domain = float(self.alphabet or 0), self.domain or 0.0
         if self.measured:

@@ -111,7 +111,7 @@ class Space:
         """All nodes, the first attribute varying slowest."""
         if not self.is_listable:
             raise PlanError(
-                f"{self.size} nodes are too many to list; read `evaluated`, or ask for single nodes"
+                f"{self.size} nodes are too many to list; use `evaluated`, or look up single nodes"
             )
         cover = self._cover()
         for levels in self.nodes():

@@ -86,12 +86,12 @@ def recode(
         )
     if outcome.plan is None or outcome.prepared is None:
         raise PlanError(
-            "only what `veil.anonymize` makes of a table in one part can be recoded locally: masks suppress no "
-            "records, and parts have transformations of their own already"
+            "only a release of `veil.anonymize` without `parts` can be recoded locally: masking suppresses "
+            "no records, and parts already have their own transformations"
         )
     if outcome.plan.choose_by != "all columns":
         raise PlanError(
-            "local recoding chooses by all columns: leave it, or say so from the start (",
+            "local recoding chooses by all columns: do not use it, or make the release with (",
             Say("choose_by", "all columns"),
             ")",
         )
@@ -143,15 +143,16 @@ def _recodable(prepared: Prepared) -> list[PrivacyModel]:
     for model in prepared.plan.searched_models:
         if model.subset is not None:
             raise PlanError(
-                f"records cannot be recoded locally under {model}: in the population of its research subset nobody "
-                "could tell which level a person is on. Anonymize the rows of the subset alone"
+                f"records cannot be recoded locally under {model}: nobody could tell which level applies to "
+                "people outside its research subset. Anonymize only the rows of the subset"
             )
     for model in prepared.plan.searched_models:
         sample = seen_by(prepared.sample, model.views[0])
         if not model.survives_union and isinstance(model.bind(sample), SampleCriterion):
             raise PlanError(
-                f"records cannot be recoded locally under {model}: what holds for some records and for others need "
-                "not hold for both together. Use a model that judges classes, such as KAnonymity"
+                f"records cannot be recoded locally under {model}: what holds for two sets of records "
+                "separately need not hold for both together. Use a model that judges classes, such as "
+                "KAnonymity"
             )
         models.append(model.for_part(sample))
     return models

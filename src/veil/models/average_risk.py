@@ -66,7 +66,7 @@ class AverageReidentificationRisk(PrivacyModel):
     def __post_init__(self) -> None:
         if self.at_risk is not None and self.highest is None:
             raise ParameterError(
-                "`at_risk` of AverageReidentificationRisk needs `highest`, the risk that is meant, "
+                "`at_risk` of AverageReidentificationRisk needs `highest`, the risk above which a record is at risk, "
                 f"not {self.at_risk:g} alone"
             )
 

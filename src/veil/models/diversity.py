@@ -190,8 +190,8 @@ def check_l(model: PrivacyModel, l: float, sample: Sample) -> int:
     values = int(np.count_nonzero(sample.distribution(attribute)))
     if l > values:
         raise ImpossibleError(
-            f"`l` of {type(model).__name__} should be {'1' if values == 1 else f'between 1 and {values}'}, the number "
-            f"of different values of column {attribute!r}, not {exactly(l)}"
+            f"`l` of {type(model).__name__} should be {'1' if values == 1 else f'between 1 and {values}'}, "
+            f"the number of distinct values of column {attribute!r}, not {exactly(l)}"
         )
     return values
 

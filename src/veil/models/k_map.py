@@ -74,7 +74,8 @@ class KMap(PrivacyModel):
     def __post_init__(self) -> None:
         if self.subset is not None and self.population is not None:
             raise ValueError(
-                "`population` of KMap should be left out if `subset` is given: the whole table is the population then"
+                "`population` of KMap should be left out if `subset` is given: the whole table is then the "
+                "population"
             )
 
     @property

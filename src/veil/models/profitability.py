@@ -76,12 +76,13 @@ class Profitability(PrivacyModel):
     def __post_init__(self) -> None:
         if self.no_attack and self.cost == 0 and self.adversary_gain > 0:
             raise ValueError(
-                "`cost` of Profitability should be greater than 0 with no_attack, as what costs nothing always pays, "
-                "not 0"
+                "`cost` of Profitability should be greater than 0 with no_attack, because an attack "
+                "without costs always pays, not 0"
             )
         if not self.no_attack and self.benefit == 0:
             raise ValueError(
-                "`benefit` of Profitability should be greater than 0 without no_attack, as nothing pays then, not 0"
+                "`benefit` of Profitability should be greater than 0 without no_attack, because otherwise "
+                "no attack pays, not 0"
             )
         # Class variables of the base; the safe answers stay where the payout matters.
         object.__setattr__(self, "monotone_generalization", self.no_attack)

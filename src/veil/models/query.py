@@ -126,7 +126,7 @@ class Query:
 
     def single(self, depth: int) -> _Condition:
         if depth > _DEEPEST:
-            raise self.error(self.tokens[self.next].start, f"more than {_DEEPEST} brackets within each other")
+            raise self.error(self.tokens[self.next].start, f"more than {_DEEPEST} nested parentheses")
         if self.take("not"):
             inner = self.single(depth + 1)
             return lambda table: pc.invert(inner(table))
@@ -233,7 +233,7 @@ def _sides(values: pa.Array, token: _Token) -> tuple[list[Any], Any]:
         seconds, has_zone = _seconds(token.text if token.kind == "moment" else token.content)
         if has_zone != (getattr(kind, "tz", None) is not None):
             rule = "without an offset from UTC" if has_zone else "with its offset, as 2020-01-31T12:00+01:00,"
-            raise ValueError(f"a time {rule} should follow, as the column holds such, not {token.text}")
+            raise ValueError(f"a time {rule} should follow, as the column holds such times, not {token.text}")
         units = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
         unit = Fraction(1, 86400) if types.is_date32(kind) else units[getattr(kind, "unit", "ms")]
         ticks = (

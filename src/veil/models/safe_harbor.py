@@ -62,7 +62,9 @@ def safe_harbor_levels(
         for name in [columns] if isinstance(columns, str) else columns:
             if name not in quasi_identifiers or name not in table.column_names:
                 known = [each for each in quasi_identifiers if each in table.column_names]
-                raise PlanError(f"{name!r} is no quasi-identifier of the table.{did_you_mean(name, known)}")
+                raise PlanError(
+                    f"{name!r} is not a quasi-identifier of the table.{did_you_mean(name, known)}"
+                )
             builder = quasi_identifiers[name]
             if not hasattr(builder, "build"):
                 raise HierarchyError(

@@ -102,7 +102,7 @@ def _path(value: str | pa.Table) -> str:
     if isinstance(value, str):
         return value
     raise PlanError(
-        "the research subset is a table in memory, which a recipe cannot name: save it to a file and say "
+        "the research subset is a table in memory, which a recipe cannot contain: save it to a file and use "
         "Matching('subset.csv')"
     )
 
@@ -136,7 +136,8 @@ class Matching:
         for name in names:
             if name not in table.column_names:
                 raise PlanError(
-                    f"{self._name} has a column {name!r}, and the table has not.{did_you_mean(name, table.column_names)}"
+                    f"{self._name} has a column {name!r}, which the table does not "
+                    f"have.{did_you_mean(name, table.column_names)}"
                 )
         have, wanted = row_numbers([table, found.table], names)
         groups = int(max(have.max(initial=-1), wanted.max(initial=-1))) + 1
@@ -166,8 +167,8 @@ class Matching:
             if differs.size:
                 pair = rows[order[differs[0]]], rows[order[differs[0] + 1]]
                 raise PlanError(
-                    f"{self._name} does not tell rows {min(pair)} and {max(pair)} of the table apart, and takes only "
-                    f"some of such rows: add the column {name!r}, in which they differ"
+                    f"{self._name} does not distinguish rows {min(pair)} and {max(pair)} of the table, but "
+                    f"contains only some of such rows: add the column {name!r}, in which they differ"
                 )
 
     @property
@@ -309,7 +310,7 @@ def subset_of(value: Any) -> Rows | Matching | Where | Random:
     listed = _row_numbers(value)
     if not isinstance(listed, Sequence):
         raise ParameterError(
-            f"a research subset is given by row numbers, a mask, a query, a path or a frame, not {value!r}"
+            f"a research subset should be row numbers, a mask, a query, a path or a frame, not {value!r}"
         )
     if listed and all(isinstance(each, bool) for each in listed):
         return Rows(tuple(np.flatnonzero(listed).tolist()), len(listed))

@@ -104,8 +104,8 @@ def _compute_aggregate(
         values, known = _known_values(column.cast(pa.float64(), safe=False), np.dtype(np.float64))
     if not whole and np.isinf(values[known]).any():
         raise InputError(
-            f"column {name!r} holds infinite numbers, of which there is no {how}. Give them another value first, or "
-            "choose the mode or the set"
+            f"column {name!r} holds infinite numbers, which have no {how}. Replace them first, or choose "
+            "the mode or the set"
         )
     found = _Sorted(values[known], groups[known], int(groups.max(initial=-1)) + 1)
     if how == "geometric mean":
@@ -331,8 +331,9 @@ def ordered_places(column: pa.ChunkedArray, name: str) -> tuple[pa.Array, Intege
         column, kind = column.cast(kind.value_type), kind.value_type
     if not (is_quantity(kind) or pa.types.is_boolean(kind)):
         raise InputError(
-            f"column {name!r} holds values of type {kind}, which have no order, and one is needed here. Make it an "
-            "ordered category, or choose what needs none, such as the mode or the set"
+            f"column {name!r} holds values of type {kind}, which have no order, but an order is needed "
+            "here. Make it an ordered category, or choose an aggregate that needs none, such as the mode "
+            "or the set"
         )
     values, codes = encode_values(column)
     order = np.array(pc.array_sort_indices(_sortable(values)), dtype=np.int64)

@@ -114,9 +114,9 @@ def _require_all_models(prepared: Prepared, levels: Levels, rejected: NDArray[np
     if not satisfied or (node.rejected > rejected).any():
         models = " and ".join(str(model) for model in plan.models if model.attribute_names)
         raise NoSolutionError(
-            f"the transformation that was chosen by quasi-identifiers alone does not fulfil {models}, and no other one is "
-            "chosen for that reason. Ask for larger classes, or for less, before you look again: whoever learns what was "
-            "refused learns of sensitive values"
+            f"the transformation chosen by quasi-identifiers alone does not satisfy {models}, and no other "
+            "one may be chosen for that reason. Require larger classes, or less, before you try again: a "
+            "refusal itself reveals something about sensitive values"
         )
 
 
@@ -128,7 +128,7 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
     levels, evaluator = choice.levels, choice.evaluator
     node, satisfied, *_, lost = evaluator.judge(levels, prepared.sample.table)
     if not satisfied:
-        raise PlanError(f"{levels} violates the plan's privacy models, and suppression cannot repair that")
+        raise PlanError(f"{levels} violates the plan's privacy models, and suppression cannot fix that")
     if prepared.plan.choose_by == "quasi-identifiers":
         _require_all_models(prepared, levels, node.rejected)
     groups = prepared.sample.classes_of_rows(levels)[1]

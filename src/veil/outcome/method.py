@@ -79,8 +79,8 @@ class Method:
         if not self.counts_records:
             return self.mask(table, randomness)
         raise PlanError(
-            f"{type(self).__name__} promises nothing to people who have several rows: {self.why_not_people}. Keep one row of "
-            "each person and say ",
+            f"{type(self).__name__} cannot protect people who have several rows: {self.why_not_people}. "
+            "Keep one row per person and say ",
             Say("person", NOTHING),
             ", or use Mondrian or `veil.anonymize`, which count people",
         )

@@ -332,7 +332,7 @@ def require_outcome(result: object) -> Outcome:
     found = outcome_of(result)
     if found is None:
         raise InputError(
-            f"a {type(result).__name__} is not a release: give what `veil.anonymize` or `veil.mask` made"
+            f"a {type(result).__name__} is not a release: pass the result of `veil.anonymize` or `veil.mask`"
         )
     return found
 

@@ -68,6 +68,7 @@ def _keyed(reference: str, texts: Sequence[str | None]) -> list[str]:
         made.append(digest.hexdigest()[:DIGITS])
     if len(set(made)) < len(made):
         raise PlanError(
-            "two people would share a pseudonym under this key, which happens once in a billion times. Use another key"
+            "two people would share a pseudonym under this key, which is a one-in-a-billion coincidence. "
+            "Use another key"
         )
     return made

@@ -28,7 +28,8 @@ def _columns(value: Any) -> Any:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, Iterable):
         raise ValueError(
-            "`quasi_identifiers` should be names of columns, or a mapping from these to hierarchies, for example "
+            "`quasi_identifiers` should be column names, or a mapping from column names to hierarchies, "
+            "for example "
             f'{{"age": None, "sex": h.suppression()}}, not {value!r}'
         )
     if isinstance(names, Mapping):

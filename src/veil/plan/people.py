@@ -30,7 +30,7 @@ def number_people(
     Traceback (most recent call last):
     ...
     veil.errors.InputError: column 'patient' should tell people apart, but has no value in 1 row, the first of them row 2: \
-nobody can tell whose that is. Fill it in, or leave such rows out; if every row of the table is a person of its own, say \
+nobody can tell whose rows these are. Fill them in, or leave such rows out; if every row of the table is a different person, say \
 so in `person`
     """
     canonical_text(pa.nulls(0, column.type), column=name)  # refuses what has no text form
@@ -46,8 +46,9 @@ so in `person`
         texts = [repr(each) for each in values.filter(pa.array(missing)).to_pylist() if isinstance(each, str)]
         what = f"no value ({', '.join(texts)} is none)" if texts else "no value"
         raise InputError(
-            f"column {name!r} should tell people apart, but has {what} in {rows}{where}: nobody can tell whose that is. "
-            "Fill it in, or leave such rows out; if every row of the table is a person of its own, say so in ",
+            f"column {name!r} should tell people apart, but has {what} in {rows}{where}: nobody can tell "
+            "whose rows these are. Fill them in, or leave such rows out; if every row of the table is a "
+            "different person, say so in ",
             Say("person"),
         )
     return codes

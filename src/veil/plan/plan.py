@@ -51,7 +51,7 @@ def _hierarchies(value: Any) -> dict[str, Any]:
 def _items(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise PlanError(
-            "`items` should map each column of items to the hierarchy of these, or to None, for example "
+            "`items` should map each column of items to their hierarchy, or to None, for example "
             f'{{"drugs": h.read("drugs.csv")}}. Got {show_value(value)}'
         )
     return {str(name): None if each is None else hierarchy_builder(each) for name, each in value.items()}
@@ -149,14 +149,14 @@ class Plan:
     models: Annotated[
         tuple[InstanceOf[PrivacyModel], ...],
         BeforeValidator(_models),
-        Field(min_length=1, description="privacy models; the release fulfils every one of them"),
+        Field(min_length=1, description="privacy models; the release satisfies all of them"),
         Option("--model", "MODEL", hint="Repeat for more."),
     ]
     microaggregated: Annotated[
         dict[str, Aggregation],
         Field(
-            description="quasi-identifiers of which one value is published for each class. Those with a hierarchy "
-            "(named in `quasi_identifiers` as well) form classes along with the others; those without do not"
+            description="quasi-identifiers for which one value per class is published. Those with a hierarchy "
+            "(named in `quasi_identifiers` as well) form classes together with the others; those without do not"
         ),
         Option("--microaggregate", "COLUMN=mean|median|…", hint="Such as [cyan]age=mean[/cyan]."),
     ] = Field(default_factory=dict)
@@ -164,7 +164,7 @@ class Plan:
         Names, Field(description="columns whose values an attacker must not learn"), Option(metavar="COLUMNS")
     ] = ()
     insensitive: Annotated[
-        Names, Field(description="columns that are published as they are"), Option(metavar="COLUMNS")
+        Names, Field(description="columns that are published unchanged"), Option(metavar="COLUMNS")
     ] = ()
     identifying: Annotated[
         dict[str, Treatment],
@@ -190,7 +190,7 @@ class Plan:
         str | None,
         Field(
             description="column that tells people apart, if somebody may have several rows: every model and limit then "
-            "counts people. It is identifying, and so removed. null: every row is a person of its own"
+            "counts people. It is identifying, and so removed. null: every row is a different person"
         ),
         Option(metavar="COLUMN", hint="To say that every row is a person: [cyan]null[/cyan]."),
     ] = ASK
@@ -206,8 +206,7 @@ class Plan:
     knows: Annotated[
         Knows,
         Field(
-            description="what an attacker may know of a person with several rows: the quasi-identifiers of one row, "
-            "or those of all of them"
+            description="what an attacker may know about a person with several rows: the quasi-identifiers of one row or of all rows"
         ),
     ] = "one row"
     others: Annotated[
@@ -229,12 +228,12 @@ class Plan:
     ] = 0.0
     minimum_levels: Annotated[
         LevelsByName,
-        Field(description="least generalization, by column"),
+        Field(description="minimum level of generalization, by column"),
         Option("--minimum-level", "COLUMN=LEVEL"),
     ] = Field(default_factory=dict)
     maximum_levels: Annotated[
         LevelsByName,
-        Field(description="greatest generalization, by column"),
+        Field(description="maximum level of generalization, by column"),
         Option("--maximum-level", "COLUMN=LEVEL"),
     ] = Field(default_factory=dict)
     strategy: Annotated[
@@ -248,8 +247,7 @@ class Plan:
         Field(
             gt=0,
             allow_inf_nan=True,  # the way to let any strategy search to its end
-            description="seconds after which the search returns the best transformation so far; without it and "
-            "without `check_limit`, optimal search goes on to its end and every other strategy for at most 30 seconds",
+            description="seconds after which the search returns the best transformation so far; without it and without `check_limit`, optimal search runs to the end and every other strategy for at most 30 seconds",
         ),
         Option(metavar="SECONDS"),
     ] = None
@@ -264,15 +262,13 @@ class Plan:
     suppressed_rows: Annotated[
         Literal["blank", "keep cells", "drop"],
         Field(
-            description="what becomes of suppressed rows: every cell is blanked; only quasi-identifiers are, if the "
-            "blank rows fulfil every model as a class of their own; or the rows go"
+            description="what to do with suppressed rows: blank every cell; blank only quasi-identifiers, if these rows satisfy every model as a class of their own; or drop the rows"
         ),
     ] = "blank"
     choose_by: Annotated[
         Literal["all columns", "quasi-identifiers"],
         Field(
-            description="what the transformation is chosen by: all columns, or quasi-identifiers alone, so that the "
-            "choice tells nothing of sensitive values; if these are not protected then, there is no release"
+            description="what the transformation is chosen by: all columns, or only quasi-identifiers, so that the choice reveals nothing about sensitive values; if these are then not protected, there is no release"
         ),
     ] = "all columns"
     marker: Annotated[
@@ -285,8 +281,7 @@ class Plan:
     order: Annotated[
         Literal["random", "input"],
         Field(
-            description="order of the rows: random, or as they came in, which tells what rows beside each other have "
-            "in common"
+            description="order of the rows: random, or as in the input, which reveals what neighbouring rows have in common"
         ),
     ] = "random"
 
@@ -304,12 +299,12 @@ class Plan:
         for model in self.models:
             for name in model.attribute_names:
                 if name not in self.sensitive:
-                    raise PlanError(f"{model} speaks of column {name!r}, ", *self._why_not_sensitive(name))
+                    raise PlanError(f"{model} refers to column {name!r}, ", *self._why_not_sensitive(name))
         for parameter in ("minimum_levels", "maximum_levels"):
             for name in getattr(self, parameter):
                 if name not in self.quasi_identifiers:
                     hint = did_you_mean(name, self.quasi_identifiers)
-                    raise PlanError(f"`{parameter}` names {name!r}, which is no quasi-identifier.{hint}")
+                    raise PlanError(f"`{parameter}` names {name!r}, which is not a quasi-identifier.{hint}")
         for name, least in self.minimum_levels.items():
             most = self.maximum_levels.get(name, least)
             if least > most:
@@ -320,10 +315,10 @@ class Plan:
         for model in self.models:
             if model.absence_tells and self.suppressed_rows == "drop" and self.suppression_limit > 0:
                 raise PlanError(
-                    f"{model} promises a least chance to be in the release, and of people whose rows are dropped everybody "
-                    "sees that they are not. Leave these rows blank (",
+                    f"{model} promises a minimum probability of being in the release, but dropped rows "
+                    "would show who is not in it. Blank these rows instead (",
                     Say("suppressed_rows", "blank"),
-                    "), or let none be suppressed: a ",
+                    "), or allow no suppression: a ",
                     Say("suppression_limit"),
                     " of 0",
                 )
@@ -338,21 +333,23 @@ class Plan:
         if self.pseudonym_key is not None and "pseudonym" not in self.identifying.values():
             raise PlanError(
                 Say("pseudonym_key"),
-                " speaks of pseudonyms, and no column gets any: say so of the one that tells people apart in ",
+                " is for pseudonyms, but no column gets any: make pseudonyms of the column that tells "
+                "people apart with ",
                 Say("identifying"),
             )
         for name in [name for name, how in self.identifying.items() if how == "pseudonym"]:
             if name != self.person_column:
                 raise PlanError(
-                    f"identifying column {name!r} would get pseudonyms, by which rows with the same value can be told to "
-                    "belong together: only the column that tells people apart can have them (",
+                    f"identifying column {name!r} would get pseudonyms, which show which rows have the same "
+                    "value: only the column that tells people apart can have them (",
                     Say("person", name),
-                    "), as models then know of it. `veil.mask` makes pseudonyms of any column, and promises nothing",
+                    "), because models then take it into account. `veil.mask` makes pseudonyms of any "
+                    "column, without a promise",
                 )
             if self.knows != "all rows":
                 raise PlanError(
-                    f"pseudonyms of {name!r} tell which rows belong to one person, so that whoever knows one row finds all of "
-                    "them: assume that an attacker knows all rows (",
+                    f"pseudonyms of {name!r} show which rows belong to one person, so anyone who knows one "
+                    "row finds all of them: assume that an attacker knows all rows (",
                     Say("knows", "all rows"),
                     ")",
                 )
@@ -367,23 +364,24 @@ class Plan:
                 reason = model.why_not_people(all_rows=self.knows == "all rows")
                 if reason is not None:
                     raise PlanError(
-                        f"{model} cannot count people: {reason}. Leave it out; or, if every row is a person of its own, say "
+                        f"{model} cannot count people: {reason}. Leave it out; or, if every row is a "
+                        "different person, say "
                         "so in ",
                         Say("person"),
                     )
             if self.order == "input" and self.knows != "all rows":
                 raise PlanError(
-                    "rows that stay in the order of the input stand beside others of the same person, so that whoever knows "
-                    "one row may find all of them: let the order be random (",
+                    "in the order of the input, the rows of a person are next to each other, so anyone who "
+                    "knows one row may find all of them: use a random order (",
                     Say("order", "random"),
-                    "), or take an attacker to know all rows (",
+                    "), or assume that an attacker knows all rows (",
                     Say("knows", "all rows"),
                     ")",
                 )
         elif self.person == ASK and self.knows != "one row":
             raise PlanError(
                 Say("knows", self.knows),
-                " speaks of people with several rows: name the column that tells people apart in ",
+                " is for people with several rows: name the column that tells people apart in ",
                 Say("person"),
             )
 
@@ -402,22 +400,22 @@ class Plan:
             sets = [model for model in speaking if isinstance(model, KMAnonymity)]
             if name not in self.sensitive or len(sets) != 1:
                 raise PlanError(
-                    f"items of {name!r} are generalized until a model is fulfilled: add the column to ", Say("sensitive"),
+                    f"items of {name!r} are generalized until a model is satisfied: add the column to ", Say("sensitive"),
                     f" and KMAnonymity({name!r}, 5, 2) to ", Say("models"),
                 )  # fmt: skip
             for model in speaking:
                 if model is not sets[0]:
                     raise PlanError(
-                        f"{model} speaks of whole sets, and items of {name!r} are generalized: leave it out"
+                        f"{model} refers to whole sets, but items of {name!r} are generalized: leave it out"
                     )
             if self.choose_by == "quasi-identifiers":
                 raise PlanError(
-                    Say("choose_by", "quasi-identifiers"), " looks at no other column, and what becomes of items of "
-                    f"{name!r} follows from all of them: leave ", Say("items"), " out, or choose by all columns",
+                    Say("choose_by", "quasi-identifiers"), " uses no other columns, but how items of "
+                        f"{name!r} are generalized depends on all of them: leave ", Say("items"), " out, or choose by all columns",
                 )  # fmt: skip
             if self.suppressed_rows == "keep cells":
                 raise PlanError(
-                    "items of suppressed records do not leave: with ", Say("items"), ", say ",
+                    "items of suppressed records are not published: with ", Say("items"), ", say ",
                     Say("suppressed_rows", "blank"), " or ", Say("suppressed_rows", "drop"),
                 )  # fmt: skip
 
@@ -436,16 +434,16 @@ class Plan:
         if not self.blind_models:
             raise PlanError(
                 Say("choose_by", "quasi-identifiers"),
-                " needs a model that speaks of quasi-identifiers alone, which decides how large classes are, for example "
-                "KAnonymity(10)",
+                " needs a model of quasi-identifiers alone, which determines how large classes are, for "
+                "example KAnonymity(10)",
             )
         if self.suppression_limit:
             raise PlanError(
                 Say("choose_by", "quasi-identifiers"),
-                " proves nothing about suppressed records, whose values have a say in whether there is a release: allow for "
-                "none (",
+                " proves nothing about suppressed records, whose values would affect whether there is a "
+                "release: allow no suppression (",
                 Say("suppression_limit", "0"),
-                "), and leave rare combinations out of the table beforehand",
+                "), and remove rare combinations from the table beforehand",
             )
         for name in self.quality.attribute_names:
             raise PlanError(
@@ -456,8 +454,8 @@ class Plan:
         for model in self.models:
             if model.subset is not None:
                 raise PlanError(
-                    f"{model} says which rows to release, about which a choice by quasi-identifiers proves nothing: leave "
-                    "it out, or choose by all columns (",
+                    f"{model} selects the rows to release, about which a choice by quasi-identifiers proves "
+                    "nothing: leave it out, or choose by all columns (",
                     Say("choose_by", "all columns"),
                     ")",
                 )
@@ -525,8 +523,9 @@ class Plan:
                     )
         if self.person == ASK and ASK in columns:
             raise PlanError(
-                f"column {ASK!r} has the name by which `person` says that nobody has said what tells people apart: rename "
-                "it, or say what `person` is (None, null in recipes: every row is a person of its own)"
+                f"column {ASK!r} has the name by which `person` says that nobody has said what tells people "
+                "apart: rename "
+                "it, or say what `person` is (None, null in recipes: every row is a different person)"
             )
         if self.others is None:
             missing = [column for column in columns if column not in self._assigned]

@@ -117,8 +117,8 @@ def prepare(
     people = None if person is None else number_people(table[person], person, weights)
     if plan.items and people is not None and int(people.max()) + 1 < people.size:
         raise PlanError(
-            "items are counted where everybody has one row, and several tables or rows of a person are not put together for "
-            "that: give one table with all items of a person, or leave ",
+            "items can only be counted if everybody has one row in one table: give one table with all "
+            "items of a person, or leave ",
             Say("items"),
             " out",
         )
@@ -147,7 +147,7 @@ def prepare(
             what = "records" if people is None else "people"
             raise ImpossibleError(
                 f"{model} needs classes of {smallest:,} {what}, but the table has only {voters.records:,}: "
-                "no release with any information can fulfil it"
+                "no release with any information can satisfy it"
             )
     return Prepared(table, plan, sample, tuple(codes), minimum, maximum, subset, weights, people)
 
@@ -213,7 +213,7 @@ def _subset(table: pa.Table, plan: Plan) -> NDArray[np.bool_] | None:
     first, mask = masks[0]
     for model, other in masks[1:]:
         if not np.array_equal(mask, other):
-            raise PlanError(f"{first} and {model} speak of different research subsets: all models share one")
+            raise PlanError(f"{first} and {model} have different research subsets: all models must share one")
     if not mask.any():
         raise PlanError(f"the research subset of {first} is empty")
     return mask
@@ -228,8 +228,8 @@ def level_range(plan: Plan, names: list[str], hierarchies: list[Hierarchy]) -> t
         if high > hierarchy.height or low > high:
             level = high if high > hierarchy.height else low
             raise PlanError(
-                f"level {level} asked for column {name!r} does not exist: "
-                f"its hierarchy has levels 0 to {hierarchy.height}"
+                f"level {level} of column {name!r} does not exist: its hierarchy has levels 0 to "
+                f"{hierarchy.height}"
             )
         minimum.append(low)
         maximum.append(high)

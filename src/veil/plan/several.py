@@ -115,7 +115,7 @@ def _check(sources: Mapping[str, Source], plan: Plan) -> str:
             )
     if plan.suppressed_rows == "keep cells":
         raise PlanError(
-            "of several tables, suppressed people show nothing: say ", Say("suppressed_rows", "blank"), " or ",
+            "with several tables, suppressed people show nothing: say ", Say("suppressed_rows", "blank"), " or ",
             Say("suppressed_rows", "drop"),
         )  # fmt: skip
     for column in plan.microaggregated:
@@ -124,7 +124,8 @@ def _check(sources: Mapping[str, Source], plan: Plan) -> str:
         )
     if plan.items:
         raise PlanError(
-            "items are generalized where all items of a person are in one table: give one table with all items of a person, "
+            "items can only be generalized if all items of a person are in one table: give one table with "
+            "all items of a person, "
             "or leave ",
             Say("items"),
             " out",
@@ -141,8 +142,8 @@ def _check_model(sources: Mapping[str, Source], model: PrivacyModel) -> None:
         lacking = [name for name, source in sources.items() if column not in source.table.column_names]
         if lacking:
             raise PlanError(
-                f"{model} compares with all rows, and table {lacking[0]!r} has no column {column!r}: use a model of "
-                f"concentration, such as DistinctLDiversity({column!r}, 2)"
+                f"{model} compares with all rows, but table {lacking[0]!r} has no column {column!r}: use a "
+                f"model that judges each class on its own, such as DistinctLDiversity({column!r}, 2)"
             )
 
 
@@ -155,9 +156,10 @@ def _check_shared(tables: Mapping[str, pa.Table], whose: pa.ChunkedArray, person
         others = [other for other in people if other is not here]
         if others and not np.isin(here, np.concatenate(others)).any():
             raise PlanError(
-                f"table {name!r} has nobody who is in another table, by column {person!r}. If they are the same people, "
-                "write their numbers alike in all tables (7 and '7' are, '007' and '7.0' are not); if not, anonymize it by "
-                "itself"
+                f"table {name!r} shares nobody with the other tables, by column {person!r}. If they are the "
+                "same people, "
+                "write their numbers in the same way in all tables (7 and '7' match, '007' and '7.0' do "
+                "not); if not, anonymize it separately"
             )
 
 

@@ -23,7 +23,7 @@ def others_of(table: pa.Table, population: pa.Table, known: Sequence[str]) -> pa
     for name in known:
         if name not in population.column_names:
             raise PlanError(
-                f"the population has no column {name!r}, by which people are found in it."
+                f"the population has no column {name!r}, which is needed to find people in it."
                 f"{did_you_mean(name, population.column_names)}"
             )
     here, there = row_numbers([table, population], known)
@@ -33,8 +33,8 @@ def others_of(table: pa.Table, population: pa.Table, known: Sequence[str]) -> pa
         missing = int(np.argmax(taken > np.bincount(there, minlength=kinds)))
         row = int(np.argmax(here == missing)) + 1
         raise InputError(
-            f"row {row} of those to release: the population has nobody left who looks the same in "
-            f"{', '.join(map(repr, known))}. It has to hold everybody, those to release among them"
+            f"row {row} of those to release: the population has no one else with the same values in "
+            f"{', '.join(map(repr, known))}. It must contain everybody, including those to release"
         )
     order = np.argsort(there, kind="stable")
     ranked = there[order]

@@ -75,13 +75,11 @@ def read_all(path: str | os.PathLike[str]) -> dict[str, Policy]:
     files: dict[str, Path] = {}
     for file in sorted(each for each in place.iterdir() if each.suffix in (*SUFFIXES, *LINKED)):
         if file.stem in made:
-            raise InputError(
-                f"{file}: there is another policy with this id, {files[file.stem]}. Rename one of them"
-            )
+            raise InputError(f"{file}: another policy has this id: {files[file.stem]}. Rename one of them")
         made[file.stem], files[file.stem] = read(file), file
     if not made:
         raise InputError(
-            f"{path}: holds no policy. Policies end in {', '.join(SUFFIXES)}, {' or '.join(LINKED)}"
+            f"{path}: contains no policy. Policy files end in {', '.join(SUFFIXES)}, {' or '.join(LINKED)}"
         )
     return made
 
@@ -103,13 +101,9 @@ def _by_name(given: Any) -> dict[str, Policy]:
     made: dict[str, Policy] = {}
     for place, policy in given:
         if not policy.name:
-            raise InputError(
-                f"{place}: the policy has no name, by which records could refer to it. Give it one"
-            )
+            raise InputError(f"{place}: the policy has no name, so records cannot refer to it. Give it one")
         if policy.name in made:
-            raise InputError(
-                f"{place}: there is another policy with the name {policy.name!r}. Rename one of them"
-            )
+            raise InputError(f"{place}: another policy has the name {policy.name!r}. Rename one of them")
         made[policy.name] = policy
     return made
 
@@ -144,7 +138,7 @@ def write(policy: Policy, path: str | os.PathLike[str], *, overwrite: bool = Fal
     if target.suffix not in SUFFIXES:
         raise OutputError(f"{path}: a policy is written as {' or '.join(SUFFIXES)}. Choose one of them")
     if target.exists() and not overwrite:
-        raise OutputError(f"{path}: exists already. Choose another name, or say overwrite=True")
+        raise OutputError(f"{path}: already exists. Choose another name, or say overwrite=True")
     text = to_xml(policy) if target.suffix == ".xml" else to_json(policy)
     with atomic(target) as temporary:
         temporary.write_text(text, encoding="utf-8")

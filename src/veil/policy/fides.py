@@ -74,7 +74,7 @@ def propose_roles(path: str | os.PathLike[str]) -> list[Proposed]:
     data = parse_yaml(content, str(path))
     sets = data.get("dataset") if isinstance(data, dict) else None
     if not isinstance(sets, list):
-        raise InputError(f"{path}: is no Fides dataset file, which begins with `dataset:`")
+        raise InputError(f"{path}: is not a Fides dataset file, which begins with `dataset:`")
     return [
         found
         for each in sets

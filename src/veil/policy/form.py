@@ -55,7 +55,8 @@ def _unwrap(tree: Any, place: str) -> Any:
         return _unwrap(tree[0], place)
     if not isinstance(tree, dict):
         raise InputError(
-            f"{place or ROOT}: a policy is an element with parts, not {_show(tree)}. See docs/policies.md"
+            f"{place or ROOT}: a policy should be an element with parts, not {_show(tree)}. See "
+            "docs/policies.md"
         )
     return tree
 
@@ -95,7 +96,7 @@ def _build(element: str, tree: Any, place: str) -> Any:
         if name in given and given[name] != made:
             if not isinstance(made, tuple):
                 raise InputError(
-                    f"{place}.{key}: stands twice, as {_show(given[name])} and {_show(made)}. Say it once"
+                    f"{place}.{key}: appears twice, as {_show(given[name])} and {_show(made)}. Write it once"
                 )
             made = given[name] + made
         given[name] = made
@@ -193,7 +194,7 @@ def _reader(field: Spelled) -> Read:
 def _read_one(field: Spelled, value: Any, place: str) -> Any:
     if isinstance(value, list):
         if len(value) > 1:
-            raise InputError(f"{place}: stands {len(value)} times. Say it once")
+            raise InputError(f"{place}: appears {len(value)} times. Write it once")
         value = value[0] if value else None
     if value is None or value == {} or value == "":
         return None

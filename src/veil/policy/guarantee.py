@@ -113,8 +113,9 @@ def _check_interval(joined: Joined) -> None:
         least = max(joined.askers, key=lambda each: dict(each.parameters)["minimum"])
         most = min(joined.askers, key=lambda each: dict(each.parameters)["maximum"])
         raise PlanError(
-            f"policies {joined.askers[least][0]!r} and {joined.askers[most][0]!r} contradict each other: one wants "
-            f"δ-presence of at least {given['minimum']}, the other of at most {given['maximum']}. Leave one of them out"
+            f"policies {joined.askers[least][0]!r} and {joined.askers[most][0]!r} contradict each other: "
+            f"one requires δ-presence of at least {given['minimum']}, the other of at most "
+            f"{given['maximum']}. Leave one of them out"
         )
 
 
@@ -159,7 +160,8 @@ def join_pseudonyms(
                 other, whose = made.setdefault(str(column), (method, name))
                 if other is not method and other != method:
                     raise PlanError(
-                        f"policies {whose!r} and {name!r} contradict each other: {column!r} becomes pseudonyms by "
-                        f"{other.name!r} and by {method.name!r}, or by different keys. Agree on one of them"
+                        f"policies {whose!r} and {name!r} contradict each other: {column!r} is "
+                        f"pseudonymized by {other.name!r} and by {method.name!r}, or with different keys. "
+                        "Agree on one of them"
                     )
     return {column: method for column, (method, _) in made.items()}

@@ -53,7 +53,7 @@ def levels_of(data: Data) -> Levels:
                 f"the level {each.key!r} of {data.name!r} should be a whole number from 0, not {each.value!r}"
             )
         if which in given and given[which] != int(text):
-            raise PlanError(f"the level {each.key!r} of {data.name!r} stands twice. Say it once")
+            raise PlanError(f"the level {each.key!r} of {data.name!r} appears twice. Write it once")
         given[which] = int(text)
     chain = tuple(map(str, method.entries))
     if not given:
@@ -73,6 +73,7 @@ def levels_of(data: Data) -> Levels:
         )
     if len(set(chain)) < len(chain):
         raise PlanError(
-            f"the list of {data.name!r} has an entry twice: {' → '.join(chain)}. Each level needs its own"
+            f"the list of {data.name!r} contains an entry twice: {' → '.join(chain)}. Each level needs its "
+            "own"
         )
     return Levels(chain, least, most)

@@ -256,7 +256,7 @@ def _requirements(model: elements.PrivacyModel, sensitive: tuple[str, ...]) -> t
             hint = did_you_mean(each.key or "", allowed) if allowed else " It has none."
             raise PlanError(f"{known.title} has no parameter {each.key!r}.{hint}")
         if name in given:
-            raise PlanError(f"{known.title}: the parameter {name!r} stands twice. Say it once")
+            raise PlanError(f"{known.title}: the parameter {name!r} appears twice. Write it once")
         given[name] = _value(str(each.value), name, known.title)
     for name in known.needed:
         if name not in given:
@@ -266,7 +266,8 @@ def _requirements(model: elements.PrivacyModel, sensitive: tuple[str, ...]) -> t
         made: tuple[Requirement, ...] = (Requirement(known.kind, None, fields, known.note),)
     elif not (columns or sensitive):
         raise PlanError(
-            f"{known.title} speaks of a sensitive column, and there is none: name it (nameOfData), or give a datum the "
+            f"{known.title} refers to a sensitive column, but there is none: name it (nameOfData), or give "
+            "a datum the "
             "privacy group SD"
         )
     else:

@@ -51,16 +51,18 @@ def check_method(method: PseudonymizationMethod, *, secrets: bool = False) -> No
         key = plain(each.key or "")
         if key in _SECRETS and not secrets:
             raise PlanError(
-                f"{title}: the policy holds a secret ({each.key!r}), and travels with the data: keep the key elsewhere and "
-                "name it (keyRef), or say allow_secrets=True"
+                f"{title}: the policy contains a secret ({each.key!r}), and travels with the data: keep the "
+                "key elsewhere and refer to it by name (keyRef), or say allow_secrets=True"
             )
         if key in _REFERENCES and _LIKE_A_PATH.search(each.value or ""):
             raise PlanError(
-                f"{title}: keyRef {each.value!r} looks like a place, and a policy does not say where keys are: use a plain "
-                "name, and say with `keys` what it stands for"
+                f"{title}: keyRef {each.value!r} looks like a path or address, but a policy does not say "
+                "where keys are: use a plain name, and give its location in `keys`"
             )
         if key not in (*_SECRETS, *_REFERENCES, "context", "length", "output", "outputsize"):
-            raise PlanError(f"{title} has no parameter {each.key!r}. It knows keyRef, context and length")
+            raise PlanError(
+                f"{title} has no parameter {each.key!r}. Its parameters are keyRef, context and length"
+            )
     if title == "HMAC-SHA-256" and _reference(method) is None and not (secrets and _secret(method)):
         raise PlanError("HMAC-SHA-256 needs the name of a key: add the attribute keyRef")
 
@@ -93,7 +95,8 @@ def masking_method(
     if title in _UNKEYED:
         if not unkeyed:
             raise PlanError(
-                f"{title} without a key can be undone by hashing guesses: use HMAC-SHA-256 with a keyRef, or say "
+                f"{title} without a key can be reversed by hashing guesses: use HMAC-SHA-256 with a keyRef, "
+                "or say "
                 "although_values_can_be_guessed=True"
             )
         return UnkeyedHash(
@@ -120,7 +123,7 @@ def _key(method: PseudonymizationMethod, keys: Keys, secrets: bool) -> dict[str,
         return {"key": _secret(method)} if secrets else {}
     if reference not in keys:
         raise PlanError(
-            f"HMAC-SHA-256: the policy names the key {reference!r}, and `keys` does not say where it is: "
+            f"HMAC-SHA-256: the policy names the key {reference!r}, but `keys` does not say where it is: "
             f"keys={{{reference!r}: 'env:NAME'}}, or the path of its file"
         )
     place = keys[reference]

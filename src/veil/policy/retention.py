@@ -51,10 +51,10 @@ def duration(text: str) -> Duration:
     found = _DURATION.fullmatch(text.strip())
     if found is None:
         raise PlanError(
-            f"{text!r} is no duration. Write years, months and days as ISO 8601 does: P2Y, P18M, P30D"
+            f"{text!r} is not a duration. Write years, months and days as ISO 8601 does: P2Y, P18M, P30D"
         )
     if any(len(each) > 6 for each in found.groups(default="0")):
-        raise PlanError(f"{text!r} is longer than anything is kept. Say `indefinite` if it is meant so")
+        raise PlanError(f"{text!r} is too long. Use `indefinite` if that is what you mean")
     years, months, weeks, days, hours, *_ = (int(each) for each in found.groups(default="0"))
     return Duration(12 * years + months, 7 * weeks + days + hours // 24)
 
@@ -75,7 +75,7 @@ def day(text: str) -> date:
             return datetime.fromtimestamp(seconds, UTC).date()
         return datetime.fromisoformat(text).date()
     except (ValueError, OverflowError, OSError):
-        raise PlanError(f"{text!r} is no date. Write it as 2026-12-31") from None
+        raise PlanError(f"{text!r} is not a date. Write it as 2026-12-31") from None
 
 
 def kind_of(retention: Retention) -> str:
@@ -88,7 +88,9 @@ def check_retention(retention: Retention) -> None:
     """Refuse a retention that says no day."""
     kind = kind_of(retention)
     if kind not in KINDS:
-        raise PlanError(f"a retention is indefinite, afterPurpose or fixedDate, not {retention.type!r}")
+        raise PlanError(
+            f"a retention should be indefinite, afterPurpose or fixedDate, not {retention.type!r}"
+        )
     if kind == "indefinite":
         return
     if not retention.point_in_time:

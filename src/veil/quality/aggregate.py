@@ -39,7 +39,7 @@ class Aggregate:
         for name in weights:
             if name not in names:
                 raise PlanError(
-                    f"weight for {name!r}, which is no quasi-identifier.{did_you_mean(name, names)}"
+                    f"`weights` of the quality model names {name!r}, which is not a quasi-identifier.{did_you_mean(name, names)}"
                 )
         raw = [float(weights.get(name, 0.5)) for name in names]
         largest = max(raw, default=0.0)

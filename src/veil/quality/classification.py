@@ -86,7 +86,7 @@ class _Classification(Measure):
         for name in self.further:
             if name not in known:
                 hint = did_you_mean(name, [*known, *names])
-                raise PlanError(f"response {name!r} is no column that the sample carries.{hint}")
+                raise PlanError(f"response {name!r} is not a column of the plan.{hint}")
         inner = [names.index(name) for name in responses if name in names]
         distinct = {j: _distinct(sample, j) for j in inner}
         f = decimal_fraction(factor)

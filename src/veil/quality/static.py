@@ -41,7 +41,7 @@ class Static(QualityModel):
         for name in self.losses:
             if name not in names:
                 raise PlanError(
-                    f"losses for {name!r}, which is no quasi-identifier.{did_you_mean(name, names)}"
+                    f"losses for {name!r}, which is not a quasi-identifier.{did_you_mean(name, names)}"
                 )
         table = [self._column(name, height) for name, height in zip(names, heights, strict=True)]
         return _Static(sample, Aggregate(self.aggregate, names, self.weights), table)

@@ -30,7 +30,7 @@ class Archive:
         except FileNotFoundError:
             raise InputError(f"{path}: no such file. Check the path") from None
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-            raise InputError(f"{path}: is no ZIP archive, or a part of it is missing") from None
+            raise InputError(f"{path}: is not a ZIP archive, or is incomplete") from None
         self.path = path
         try:
             self._check(path.stat().st_size * times)
@@ -41,7 +41,9 @@ class Archive:
     def _check(self, most: int) -> None:
         parts = self.zip.infolist()
         if len(parts) > MOST_PARTS:
-            raise InputError(f"{self.path}: has {len(parts):,} parts inside, and may have {MOST_PARTS:,}")
+            raise InputError(
+                f"{self.path}: has {len(parts):,} parts inside, and may have at most {MOST_PARTS:,}"
+            )
         unpacked = sum(part.file_size for part in parts)
         if unpacked > min(most, MOST_UNPACKED):
             raise InputError(
@@ -51,11 +53,12 @@ class Archive:
         for part in parts:
             if not _is_plain(part.filename) or part.filename.casefold() in seen:
                 raise InputError(
-                    f"{self.path}: has a part named {part.filename[:100]!r}, which leads elsewhere or is there twice"
+                    f"{self.path}: has a part named {part.filename[:100]!r}, which points outside the "
+                    "archive or appears twice"
                 )
             seen.add(part.filename.casefold())
             if part.flag_bits & 1:
-                raise InputError(f"{self.path}: its parts are encrypted. Unlock it first")
+                raise InputError(f"{self.path}: its parts are encrypted. Decrypt it first")
 
     @property
     def names(self) -> list[str]:

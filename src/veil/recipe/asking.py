@@ -74,12 +74,12 @@ class PriorSpec(BaseModel):
         given = [name for name in ("chances", "answers", "range") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ParameterError(
-                f"a prior has `chances`, `answers` or a `range`, one of them, not {len(given)}"
+                f"a prior needs exactly one of `chances`, `answers` and `range`, not {len(given)}"
             )
         if self.distance is not None and self.chances is None:
-            raise ParameterError("`distance` of a prior goes with `chances`")
+            raise ParameterError("`distance` of a prior is only for `chances`")
         if (self.distribution is not None or self.parameters) and self.range is None:
-            raise ParameterError("`distribution` and `parameters` of a prior go with a `range`")
+            raise ParameterError("`distribution` and `parameters` of a prior are only for a `range`")
         if self.chances is not None:
             return Prior.table(dict(self.chances), self.distance or "nominal")
         if self.answers is not None:
@@ -123,10 +123,8 @@ class QuestionSpec(BaseModel):
     shares: Annotated[list[float], Field(description="which quantiles")] = []
     who: Annotated[int | str | None, Field(description="whose record")] = None
     epsilon: Annotated[Number | None, Field(description="the price")] = None
-    delta: Annotated[Number, Field(description="the price, where noise is gaussian")] = 0
-    rho: Annotated[Number | None, Field(description="the price in zCDP, in place of epsilon and delta")] = (
-        None
-    )
+    delta: Annotated[Number, Field(description="the delta, if the noise is gaussian")] = 0
+    rho: Annotated[Number | None, Field(description="the price in zCDP, instead of epsilon and delta")] = None
     noise: Annotated[
         Literal["laplace", "geometric", "gaussian", "staircase", "step"] | PriorSpec | None,
         Field(description="the noise, or a prior; by default geometric for counts and laplace for sums"),
@@ -176,19 +174,19 @@ class AskingRecipe(Located):
     model_config = ConfigDict(title="Veil recipe of questions")
 
     budget: Annotated[
-        str | None, Field(min_length=1, description="where the budget is kept; by default beside the table")
+        str | None, Field(min_length=1, description="the budget file; by default next to the table")
     ] = None
     neighbours: Annotated[Neighbours, Field(description="what answers hide")]
     bounds: Annotated[
         dict[str, tuple[float, float]],
-        Field(default_factory=dict, description="between which numbers values lie"),
+        Field(default_factory=dict, description="the range of a column's values"),
     ]
     keys: Annotated[
         dict[str, list[Any]], Field(default_factory=dict, description="which values a column has")
     ]
     missing: Annotated[
         dict[str, float | Literal["leave out"]],
-        Field(default_factory=dict, description="what missing values count as"),
+        Field(default_factory=dict, description="what to use for missing values"),
     ]
     outside: Annotated[
         Literal["clamp", "leave out"], Field(description="what happens to values outside the bounds")

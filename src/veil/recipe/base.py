@@ -52,7 +52,7 @@ class Located(BaseModel):
         str | None,
         Field(
             min_length=1,
-            description="where the data holder keeps which row of the input each row of the release is (.csv), away from the release",
+            description="where the data holder keeps the key, which says which input row each released row is (.csv), away from the release",
         ),
     ] = None
     certificate: Annotated[

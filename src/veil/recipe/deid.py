@@ -57,7 +57,7 @@ class _Reading:
         self.separator = _text(about.get("separator")) or ";"
         if "input/definition.xml" not in self.names:
             raise InputError(
-                f"{self.archive.path}: is no project of ARX: it has no part 'input/definition.xml'"
+                f"{self.archive.path}: is not an ARX project: it has no part 'input/definition.xml'"
             )
         for each in _many(self._xml("input/definition.xml", "definition").get("assigment")):
             self._attribute(each)
@@ -80,7 +80,7 @@ class _Reading:
             return {}
         found, tree = parse_xml(self.archive.read(name), f"{self.archive.path}: {name}")
         if found != root:
-            raise InputError(f"{self.archive.path}: {name} begins with <{found}>, and should with <{root}>")
+            raise InputError(f"{self.archive.path}: {name} begins with <{found}> instead of <{root}>")
         return tree
 
     # --- attributes
@@ -128,7 +128,7 @@ class _Reading:
             text = self.archive.read(part).decode("utf-8")
             rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=self.separator) if row]
         except (UnicodeDecodeError, csv.Error) as error:
-            raise InputError(f"{self.archive.path}: {part}: is no hierarchy: {error}") from None
+            raise InputError(f"{self.archive.path}: {part}: is not a hierarchy: {error}") from None
         return [[None if label == "NULL" else label for label in row] for row in rows]
 
     # --- criteria and settings

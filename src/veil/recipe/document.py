@@ -18,6 +18,7 @@ import yaml
 
 from veil.base.declare import Place, either, follow_location, problems, rule
 from veil.base.hostile import check_digits, compose_yaml
+from veil.base.keywords import hint
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.tables import atomic
 
@@ -73,7 +74,9 @@ class Document:
             if kind == "missing":
                 place, said = (*place, problem["loc"][-1]), "is required"
             elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
-                said = "is not known here." + did_you_mean(str(place[-1]), fields.get(owner, ()))
+                known = fields.get(owner, ())
+                name = str(place[-1])
+                said = "is not known here." + (did_you_mean(name, known) if owner else hint(name, known))
             elif kind == "value_error":
                 said = f": {problem['ctx']['error']}"
             elif kind in ("too_short", "too_long"):
@@ -139,7 +142,7 @@ def write_document(path: Path, data: dict[str, Any]) -> None:
     """Write a recipe file: whole, or not at all. What could not be read again is refused."""
     if _has_nul(data):
         raise PlanError(
-            f"{path}: a text of the plan has a NUL character, which no recipe may have. Leave it out"
+            f"{path}: a text of the plan contains a NUL character, which a recipe cannot hold. Remove it"
         )
     with atomic(path) as temporary:
         temporary.write_text(document_text(data), encoding="utf-8")
@@ -190,7 +193,8 @@ def _value(node: yaml.Node, place: Place, document: Document, above: tuple[int, 
     assert isinstance(node, yaml.ScalarNode)
     if node.tag != _TEXT_TAG:
         raise PlanError(
-            f"{document.at(place)}{_show_place(place)} has the tag {node.tag!r}: write the value without it"
+            f"{document.at(place)}{_show_place(place)} has the YAML tag {node.tag!r}: write the value "
+            "without it"
         )
     return node.value if node.style else scalar(node.value)
 
@@ -213,7 +217,7 @@ def _mapping(
         name = str(key)
         if name in made:
             raise PlanError(
-                f"{line}{name!r} stands here again; first in line {document.lines[(*place, name)]}"
+                f"{line}{name!r} appears again here; it is first in line {document.lines[(*place, name)]}"
             )
         made[name] = _value(value_node, (*place, name), document, above)
         document.lines[(*place, name)] = key_node.start_mark.line + 1

@@ -34,7 +34,7 @@ from veil.recipe.recipe import Recipe
 
 def _step(value: Any) -> Any:
     if isinstance(value, dict) and value.get("key") is not None:
-        raise ValueError("a key does not belong into a recipe: name a `key_file` or a `key_variable` instead")
+        raise ValueError("a key does not belong in a recipe: name a `key_file` or a `key_variable` instead")
     return with_kind(value, METHODS, "a masking method, such as {kind: RankSwapping, columns: [age], p: 10},")
 
 
@@ -62,23 +62,22 @@ class MaskingRecipe(Located):
         str | None,
         Field(
             min_length=1,
-            description="folder for tables that must not go with the release, such as pseudonyms",
+            description="folder for tables that must not be published with the release, such as pseudonyms",
         ),
     ] = None
     about: AboutSpec = None
     overwrite: Annotated[bool, Field(description="whether existing files may be replaced")] = False
     order: Annotated[
-        Literal["random", "input"], Field(description="order of the rows: random, or as they came in")
+        Literal["random", "input"], Field(description="order of the rows: random, or as in the input")
     ] = "random"
     person: Annotated[
         str | None,
         Field(
             min_length=1,
-            description="the column that tells people apart, where they may have several rows: promises then count people. "
-            "It is taken out. null: every row is a person of its own",
+            description="the column that tells people apart, if they may have several rows: promises then count people. It is removed. null: every row is a different person",
         ),
     ] = ASK
-    steps: Annotated[list[StepSpec], Field(min_length=1, description="masking methods, in their order")]
+    steps: Annotated[list[StepSpec], Field(min_length=1, description="masking methods, in this order")]
 
     known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (METHODS, BUILDERS, INPUTS)
 

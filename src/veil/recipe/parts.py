@@ -140,14 +140,14 @@ def builder_of(hierarchy: Any, column: str) -> Any:
         made = Table(tuple(hierarchy.to_rows()))
         if Hierarchy.from_rows(made.rows) != hierarchy:
             raise PlanError(
-                f"the hierarchy of column {column!r} has shares of its own, or the text 'NULL' as a value, "
-                "which rows alone do not tell: put the builder that made it into the plan instead"
+                f"the hierarchy of column {column!r} has its own shares, or the text 'NULL' as a value, "
+                "which rows alone cannot express: use the builder that made it in the plan instead"
             )
         return made
     if getattr(hierarchy, "kind", None) not in BUILDERS:
         raise PlanError(
             f"the hierarchy of column {column!r} is a {type(hierarchy).__name__}, which a recipe cannot "
-            "name: build it, save it with Hierarchy.save and put h.file('…') into the plan"
+            "contain: build it, save it with Hierarchy.save and use h.file('…') in the plan"
         )
     return hierarchy
 

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
@@ -141,8 +141,8 @@ def _input(value: Any) -> Any:
             return {**value, "kind": format_of(Path(value["path"])).kind}
         except VeilError:
             raise ValueError(
-                f"the name {value['path']!r} does not tell the file format; "
-                f"add `kind`, one of {', '.join(INPUTS)}"
+                f"the name {value['path']!r} does not show the file format; add `kind`, one of "
+                f"{', '.join(INPUTS)}"
             ) from None
     return with_kind(value, INPUTS, "a path, or a mapping with `path`,")
 
@@ -168,7 +168,8 @@ def _source(value: Any) -> Any:
         if is_folder(path) or re.search(r"[*?\[]", path):
             return {**value, "kind": "files"}
         raise ValueError(
-            f"the name {path!r} does not tell the file format; add `kind`, one of {', '.join(INPUTS)}, or end it "
+            f"the name {path!r} does not show the file format; add `kind`, one of {', '.join(INPUTS)}, or "
+            "end it "
             "with / if it is a folder"
         )
     return _input(value)
@@ -177,7 +178,7 @@ def _source(value: Any) -> Any:
 def _refuse_password(value: Any) -> Any:
     if isinstance(value, Database) and value.has_password:
         raise ValueError(
-            "a password does not belong into a recipe: name an environment variable that holds it with "
+            "a password does not belong in a recipe: name an environment variable that holds it with "
             "`password_variable`, or leave it to the driver (PGPASSWORD, ~/.pgpass)"
         )
     return value
@@ -211,8 +212,29 @@ TargetSpec = Annotated[
 ]
 """A file, a folder (with / at its end), or a table of a database."""
 
+
+def _engine(value: Any) -> Any:
+    """Read `{kind: duckdb, memory: 2GB}` as DuckDB with limits, and an engine without any by its name."""
+    if isinstance(value, Settings):
+        return value
+    if isinstance(value, str | Mapping):
+        named = value if isinstance(value, str) else value.get("kind", "Settings")
+        limits = {} if isinstance(value, str) else {name: value[name] for name in value if name != "kind"}
+        name = str(named).lower()
+        if name in get_args(Engine) and not limits:
+            return name
+        if name in ("duckdb", "settings") and not isinstance(value, str):
+            return limits
+    raise ValueError(
+        "auto, memory or duckdb is expected, or duckdb with limits, such as {kind: duckdb, memory: 2GB, threads: 2}, "
+        f"not {value!r}"
+    )
+
+
 EngineSpec = Annotated[
-    Annotated[Engine, Tag("text")] | Annotated[Settings, Tag("Settings")], _text_or("Settings")
+    Annotated[Engine, Tag("text")] | Annotated[Settings, Tag("Settings")],
+    _text_or("Settings"),
+    BeforeValidator(_engine),
 ]
 """Who reads files, or DuckDB with limits."""
 

@@ -32,7 +32,7 @@ class KeyPlace(BaseModel):
     @model_validator(mode="after")
     def _one_of_two(self) -> KeyPlace:
         if (self.key_file is None) == (self.key_variable is None):
-            raise ValueError("a key has a `key_file` or a `key_variable`, one of the two")
+            raise ValueError("a key needs either a `key_file` or a `key_variable`")
         return self
 
 
@@ -101,7 +101,10 @@ class PolicyRecipe(Located):
     output: Annotated[str | None, Field(min_length=1, description="where the release is written to")] = None
     apart: Annotated[
         str | None,
-        Field(min_length=1, description="folder for what must not go with the release, such as pseudonyms"),
+        Field(
+            min_length=1,
+            description="folder for what must not be published with the release, such as pseudonyms",
+        ),
     ] = None
     processing_record: Annotated[
         str | None,
@@ -112,7 +115,7 @@ class PolicyRecipe(Located):
     ] = None
     about: AboutSpec = None
     overwrite: Annotated[bool, Field(description="whether existing files may be replaced")] = False
-    policy: Annotated[PolicySpec, Field(description="who asks for what, and where the policies are")]
+    policy: Annotated[PolicySpec, Field(description="the purpose and recipient, and where the policies are")]
     suppression_limit: Annotated[
         float, Field(ge=0, le=1, description="largest share of records that may be suppressed")
     ] = 0.0

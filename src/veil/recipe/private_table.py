@@ -54,33 +54,29 @@ class PrivateTableRecipe(Located):
         str | None, Field(min_length=1, description="the file that the table is written to")
     ] = None
     overwrite: Annotated[bool, Field(description="whether existing files may be replaced")] = False
-    budget: Annotated[
-        str | None, Field(min_length=1, description="where the budget is kept that it is paid from")
-    ] = None
+    budget: Annotated[str | None, Field(min_length=1, description="the budget file to charge")] = None
     neighbours: Annotated[Neighbours, Field(description="what the table hides")]
     bounds: Annotated[
         dict[str, tuple[float, float]],
-        Field(default_factory=dict, description="between which numbers values lie"),
+        Field(default_factory=dict, description="the range of a column's values"),
     ]
     domains: Annotated[
         dict[str, list[Any] | HierarchySpec],
         Field(
             default_factory=dict,
-            description="which values a column has: a list, or a hierarchy that is written out",
+            description="which values a column may have: a list, or a hierarchy that is written out",
         ),
     ]
     columns: Annotated[
         list[str] | None, Field(min_length=1, description="which columns the table has; by default all")
     ] = None
     missing: Annotated[
-        dict[str, float], Field(default_factory=dict, description="which number a missing value counts as")
+        dict[str, float], Field(default_factory=dict, description="which number to use for a missing value")
     ]
     method: Annotated[MethodSpec, Field(description="how the table is made private")]
     epsilon: Annotated[Number | None, Field(description="the price")] = None
-    delta: Annotated[Number, Field(description="the price, where noise is gaussian")] = 0
-    rho: Annotated[Number | None, Field(description="the price in zCDP, in place of epsilon and delta")] = (
-        None
-    )
+    delta: Annotated[Number, Field(description="the delta, if the noise is gaussian")] = 0
+    rho: Annotated[Number | None, Field(description="the price in zCDP, instead of epsilon and delta")] = None
 
     known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (METHODS, BUILDERS, INPUTS)
 
@@ -106,8 +102,8 @@ class PrivateTableRecipe(Located):
         if isinstance(given, Table):
             return Hierarchy.from_rows(given.rows)
         raise PlanError(
-            f"the domain of {name!r} is a hierarchy that is made from the values of the column, and a domain is known without "
-            "them: give a list of values, a hierarchy file or a table"
+            f"the domain of {name!r} is a hierarchy made from the data, but a domain must be known without "
+            "the data: give a list of values, a hierarchy file or a table"
         )
 
 

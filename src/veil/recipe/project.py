@@ -116,9 +116,9 @@ class Project:
         """Write the project: whole, or not at all. Only you may read the file, for recipes name values of the table."""
         path = Path(path)
         if path.suffix.lower() != SUFFIX:
-            raise OutputError(f"{path}: a project is called {path.stem}{SUFFIX}")
+            raise OutputError(f"{path}: the name of a project should end in {SUFFIX}: {path.stem}{SUFFIX}")
         if path.exists() and not overwrite:
-            raise OutputError(f"{path} exists already: choose another name, or let it be replaced")
+            raise OutputError(f"{path} already exists: choose another name, or allow it to be replaced")
         with atomic(path) as temporary:
             temporary.touch(0o600)  # nobody else reads it, not even while it is written
             with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
@@ -132,9 +132,9 @@ class Project:
         try:
             folder.mkdir(mode=0o700)
         except FileExistsError:
-            raise OutputError(f"{folder} exists already: choose another name") from None
+            raise OutputError(f"{folder} already exists: choose another name") from None
         except OSError as error:
-            raise OutputError(f"{folder} cannot be made: {error.strerror}") from None
+            raise OutputError(f"{folder} cannot be created: {error.strerror}") from None
         made = []
         for name, content in self._parts(located=True).items():
             path = folder / name
@@ -230,13 +230,14 @@ def _read(archive: Archive) -> Project:
     names = set(archive.names)
     for needed in (_PROJECT, _RECIPE):
         if needed not in names:
-            raise InputError(f"{archive.path}: is no project of Veil: it has no part {needed!r}")
+            raise InputError(f"{archive.path}: is not a Veil project: it has no part {needed!r}")
     about = parse_json(archive.read(_PROJECT), f"{archive.path}: {_PROJECT}")
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise InputError(f"{archive.path}: is no project of Veil")
+        raise InputError(f"{archive.path}: is not a Veil project")
     if about.get("version") != VERSION:
         raise InputError(
-            f"{archive.path}: has version {about.get('version')!r} of the format, and this Veil reads {VERSION}. Update Veil"
+            f"{archive.path}: has format version {about.get('version')!r}, but this version of Veil reads "
+            f"{VERSION}. Update Veil"
         )
     text = _text(archive, _RECIPE)
     recipe = dict(parse(text, f"{archive.path}: {_RECIPE}").data) if text.strip() not in ("", "{}") else {}
@@ -257,11 +258,11 @@ def _read(archive: Archive) -> Project:
     if _CERTIFICATE in names:
         certificate = parse_json(archive.read(_CERTIFICATE), f"{archive.path}: {_CERTIFICATE}")
         if not isinstance(certificate, dict):
-            raise InputError(f"{archive.path}: the certificate is none")
+            raise InputError(f"{archive.path}: the certificate is invalid")
         made = replace(made, certificate=certificate)
     tables = [name for name in names if name.startswith(_TABLE)]
     if len(tables) > 1:
-        raise InputError(f"{archive.path}: has {len(tables)} tables, and may have one")
+        raise InputError(f"{archive.path}: has {len(tables)} tables, but may have only one")
     for name in tables:
         short = name.removeprefix(_TABLE)
         format_of(Path(short))
@@ -277,14 +278,14 @@ def _with_rows(builder: Any, archive: Archive, names: set[str]) -> Any:
     try:
         return {"kind": "table", "rows": _rows(archive.read(builder))}
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{archive.path}: {builder}: is no hierarchy: {error}") from None
+        raise InputError(f"{archive.path}: {builder}: is not a hierarchy: {error}") from None
 
 
 def _text(archive: Archive, name: str) -> str:
     try:
         return archive.read(name).decode("utf-8")
     except UnicodeDecodeError:
-        raise InputError(f"{archive.path}: {name} is no UTF-8 text") from None
+        raise InputError(f"{archive.path}: {name} is not UTF-8 text") from None
 
 
 def _words(about: Mapping[str, Any], name: str, path: Path) -> str:

@@ -39,7 +39,8 @@ def processing_record(
     recipient = recipient or (None if account is None else account.recipient)
     if purpose is None or recipient is None:
         raise ParameterError(
-            "a record of processing needs `purpose` and `recipient`: there are no policies that say them"
+            "a record of processing needs `purpose` and `recipient`, because there are no policies that "
+            "state them"
         )
     bases = [_basis(each) for each in ([legal_basis] if isinstance(legal_basis, str) else legal_basis)]
     if not bases and account is not None:
@@ -79,7 +80,7 @@ for _term, _name in LEGAL_BASES.items():
 
 def _basis(name: str) -> str:
     if name not in _BASES:
-        raise ParameterError(f"{name!r} is no legal basis.{did_you_mean(name, sorted(_BASES))}")
+        raise ParameterError(f"{name!r} is not a legal basis.{did_you_mean(name, sorted(_BASES))}")
     return _BASES[name]
 
 

@@ -188,7 +188,8 @@ def analyze(
     """
     if person is not None and (subset is not None or weights is not None or household is not None):
         raise PlanError(
-            "`subset`, `weights` and `household` speak of rows, each of them a person: leave them out, or `person`"
+            "`subset`, `weights` and `household` assume that every row is a person: leave out either them "
+            "or `person`"
         )
     published, people = _open_table(
         source, quasi_identifiers, population, subset, marker, untouched, person, knows
@@ -211,8 +212,8 @@ def analyze(
     individuals = [each for each in (weights, household) if each is not None]
     if individuals and published.weights is not None:
         raise PlanError(
-            "`weights` and `household` tell of single records, and the table of an engine is looked at by combinations "
-            "of cells: read it into memory first"
+            "`weights` and `household` need single records, but a table of an engine is only read as "
+            "combinations of cells with their counts: read it into memory first"
         )
     table = _with_columns_of_input(published.table, source, individuals)
     check_columns(table, individuals)
@@ -277,14 +278,12 @@ def _open_table(
         people = population_of(population)
     elif population is not None:
         if isinstance(source, Published):
-            raise PlanError(
-                "`population` should be a number or a region for a published table, which knows the people themselves"
-            )
+            raise PlanError("`population` should be a number or a region for a published table")
         everybody = table_of(population)
         check_columns(everybody, column_names(quasi_identifiers))
     if subset is not None:
         if isinstance(source, Published) or everybody is not None:
-            raise PlanError("`subset` should be left out where the population is given as a table")
+            raise PlanError("`subset` should be left out if the population is given as a table")
         source = table_of(source)
         names = column_names(quasi_identifiers)
         check_columns(source, names)

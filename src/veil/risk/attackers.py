@@ -94,8 +94,8 @@ def attacker_risks(
     people = sizes if everybody is None else everybody
     if (people < sizes).any():
         raise InputError(
-            f"the population lacks records of {np.count_nonzero(people < sizes)} classes of the table. It should hold "
-            "everybody the records were chosen from, with the same labels as in the table"
+            f"the population lacks records of {np.count_nonzero(people < sizes)} classes of the table. It "
+            "should contain everybody the records were selected from, with the same labels as in the table"
         )
     smallest = smallest_safe_size(threshold)
     records = int(sizes.sum())

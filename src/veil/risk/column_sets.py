@@ -102,16 +102,17 @@ def check_size(largest: int | None, columns: int, most: int = MOST_SUBSETS) -> i
     >>> check_size(None, 30)
     Traceback (most recent call last):
     ...
-    veil.errors.ParameterError: 30 columns have 1,073,741,823 subsets of up to 30, too many to look at. Give `largest`,
-    the size up to which to look, of at most 6
+    veil.errors.ParameterError: 30 columns have 1,073,741,823 subsets of up to 30, too many to examine. Give `largest`,
+    the largest size of subsets, of at most 6
     """
     if largest is not None and largest < 1:
         raise ParameterError(f"`largest` should be at least 1, not {largest}")
     size = columns if largest is None else min(largest, columns)
     if size > 1 and subset_count(columns, size) > most:
         raise ParameterError(
-            f"{columns} columns have {subset_count(columns, size):,} subsets of up to {size}, too many to look at. "
-            f"Give `largest`, the size up to which to look, of at most {affordable_size(columns, most)}"
+            f"{columns} columns have {subset_count(columns, size):,} subsets of up to {size}, too many to "
+            "examine. Give `largest`, the largest size of subsets, of at most "
+            f"{affordable_size(columns, most)}"
         )
     return size
 

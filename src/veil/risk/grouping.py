@@ -116,7 +116,7 @@ def published_of(
     if isinstance(source, Published):
         if quasi_identifiers is not None and list(column_names(quasi_identifiers)) != source.names:
             raise PlanError(
-                "`quasi_identifiers` should be left out for a published table, which knows its own: "
+                "`quasi_identifiers` should be left out for a published table, which has its own: "
                 + ", ".join(map(repr, source.names))
             )
         return source

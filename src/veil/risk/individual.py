@@ -211,7 +211,8 @@ def sampling_weights(table: pa.Table, name: str) -> NDArray[np.float64]:
     if bad.size:
         what = "no weight" if np.isnan(found[bad[0]]) else f"the weight {found[bad[0]]:g}"
         raise InputError(
-            f"column {name!r} has {what} in row {bad[0] + 1}. Each record should stand for a positive number of people"
+            f"column {name!r} has {what} in row {bad[0] + 1}. Each record should represent a positive "
+            "number of people"
         )
     return found
 

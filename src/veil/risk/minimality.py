@@ -108,7 +108,7 @@ def transparency(
         possible *= _orders(Counter(cells[row] for row in group))
     if possible > limit:
         raise ParameterError(
-            f"{possible:,} inputs are possible, and `limit` allows for {limit:,}: measure it on fewer records, or allow for more"
+            f"{possible:,} inputs are possible, but `limit` allows only {limit:,}: use fewer records, or raise it"
         )
     believed = [Counter[Any]() for _ in cells]
     known = [Counter[Any]() for _ in cells]
@@ -132,17 +132,18 @@ def _searched(outcome: Outcome, column: str) -> Prepared:
         or outcome.recoding is not None
     ):
         raise PlanError(
-            "only a release of one transformation that was searched for can be made again from other inputs: not masks, "
-            "parts, local recoding or differential privacy, whose draws tell next to nothing"
+            "only a release with a single searched transformation can be recomputed from other inputs: not "
+            "masking, parts, local recoding or differential privacy"
         )
     if prepared.weights is not None or prepared.subset is not None:
-        raise InputError("the table should be in memory row by row, and be released as a whole")
+        raise InputError("the table should be in memory, and released as a whole")
     if not outcome.story.is_optimum:
         raise PlanError(
-            "this transformation was chosen by hand, and nobody can tell why: measure what was searched for"
+            "this transformation was chosen by hand, so nothing follows from the choice: use the release "
+            "that the search found"
         )
     if column not in plan.sensitive:
-        raise PlanError(f"column {column!r} is not sensitive: an attacker need not be kept from it")
+        raise PlanError(f"column {column!r} is not sensitive: choose a sensitive column")
     return prepared
 
 

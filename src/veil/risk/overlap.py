@@ -155,7 +155,7 @@ def _people(releases: Sequence[_Seen], person: str | None) -> NDArray[np.int64] 
     known = [each for each in outcomes if each is not None and not each.is_condensed]
     if len(known) < len(releases):
         if person is not None:
-            raise InputError("`person` goes with releases: a table alone does not tell who is who")
+            raise InputError("`person` is only for releases: a table alone does not show who is who")
         return None
     if person is None:
         first = known[0].original
@@ -168,7 +168,7 @@ def _people(releases: Sequence[_Seen], person: str | None) -> NDArray[np.int64] 
         who: Iterable[Any] = rows.tolist()
         if person is not None:
             if person not in each.original.column_names:
-                raise PlanError(f"the input of a release has no column {person!r} that tells who is who")
+                raise PlanError(f"the input of a release has no column {person!r} that says who is who")
             who = canonical_text(each.original[person].take(pa.array(rows)))
         of.append(dict(zip(who, seen.published.classes.tolist(), strict=True)))
     everywhere = [each for each in of[0] if each is not None and all(each in other for other in of[1:])]

@@ -36,8 +36,8 @@ def check_comparable(column: pa.ChunkedArray, name: str) -> None:
     item = kind.value_type if is_list(kind) else kind
     if pa.types.is_nested(item) or isinstance(item, pa.BaseExtensionType):
         raise InputError(
-            f"column {name!r} holds values of type {kind}, which cannot be compared: make text or numbers of them, or "
-            "leave the column out"
+            f"column {name!r} holds values of type {kind}, which cannot be compared: turn them into text or "
+            "numbers, or leave the column out"
         )
 
 
@@ -185,8 +185,9 @@ def numbers(table: pa.Table, name: str, method: object) -> NDArray[np.float64]:
     endless = np.flatnonzero(np.isinf(found))
     if endless.size:
         raise InputError(
-            f"{method}: column {name!r} holds {found[endless[0]]} in row {endless[0] + 1}, and finite numbers "
-            "are needed. Drop such rows, or give them another value first"
+            f"{method}: column {name!r} holds {found[endless[0]]} in row {endless[0] + 1}, and finite "
+            "numbers "
+            "are needed. Drop such rows, or replace the values first"
         )
     return found
 
@@ -204,7 +205,7 @@ def refuse_constant(values: NDArray[Any], name: str, method: object) -> None:
     """Refuse a column with a single value, which the method would leave as it is."""
     if values.size and (values == values[0]).all():
         raise InputError(
-            f"{method}: column {name!r} has the same value in every row, so that nothing would change. Leave it "
+            f"{method}: column {name!r} has the same value in every row, so nothing would change. Leave it "
             "out"
         )
 

@@ -64,8 +64,8 @@ def read_excel(
     below = header_below(cells[0], rows[:_LOOKED_AT]) if format.header else None
     if below is not None:
         raise InputError(
-            f"{where}, row {format.skip + 1}: does not name the columns, though most rows have values in them. If the "
-            "rows above the header are no part of the table, such as a title, say ",
+            f"{where}, row {format.skip + 1}: does not name all columns, although most rows have values in "
+            "them. If the rows above the header are not part of the table, such as a title, say ",
             Say("format", "Excel", skip=format.skip + below + 1),
             "; if this is the header, name the columns",
         )
@@ -97,7 +97,8 @@ def write_excel(table: pa.Table, file: BinaryIO, format: Excel) -> None:
     # Only the last row would be lost, but which one that is may have been drawn: the same table is refused each time.
     if any(all(value in (None, "") for value in row) for row in zip(*columns, strict=True)):
         raise OutputError(
-            "all values of a row are missing; an Excel sheet does not show that where it is the last one. Write CSV or "
+            "all values of a row are missing, and an Excel sheet does not show such a row if it is the "
+            "last one. Write CSV or "
             "Parquet, leave such rows out, or give suppressed ones a marker"
         )
     book = openpyxl.Workbook(write_only=True)
@@ -246,7 +247,8 @@ def _values(column: pa.ChunkedArray, name: str, openpyxl: Any) -> list[Any]:
             )
         elif isinstance(value, float) and math.isinf(value):
             raise OutputError(
-                f"column {name!r} holds {value}, and an Excel sheet knows no infinite numbers. Write CSV or Parquet"
+                f"column {name!r} holds {value}, and an Excel sheet cannot hold infinite numbers. Write CSV "
+                "or Parquet"
             )
     _check_told_apart(values, name)
     return values
@@ -274,8 +276,8 @@ def _check_told_apart(values: list[Any], name: str) -> None:
         if shown in first:
             one, other = sorted(map(_name, (first[shown], value)))
             raise OutputError(
-                f"column {name!r} holds {one} and {other}, which an Excel sheet shows as one. Write CSV or Parquet, or "
-                "make them one in the input"
+                f"column {name!r} holds {one} and {other}, which look the same in an Excel sheet. Write CSV "
+                "or Parquet, or unify them in the input"
             )
         first[shown] = value
 
@@ -299,15 +301,17 @@ def _early(value: dt.date) -> bool:
 
 def _check_text(text: str, where: str, openpyxl: Any) -> None:
     if len(text) > _MAX_TEXT:
-        raise OutputError(f"{where} holds a text of {len(text):,} characters; Excel takes {_MAX_TEXT:,}")
+        raise OutputError(
+            f"{where} holds a text of {len(text):,} characters; Excel allows {_MAX_TEXT:,}. Write CSV or Parquet"
+        )
     if openpyxl.cell.cell.ILLEGAL_CHARACTERS_RE.search(text):
         raise OutputError(
             f"{where} holds {text!r} with control characters, which Excel refuses. Write CSV or Parquet"
         )
     if "\r" in text or _ESCAPED.search(text):
         raise OutputError(
-            f"{where} holds {text!r}, which Excel would read as another text. Write CSV or Parquet, or take the carriage "
-            "return, or what looks like the escape of a character, out of it"
+            f"{where} holds {text!r}, which Excel would read as a different text. Write CSV or Parquet, or "
+            "remove the carriage return or the escape sequence from it"
         )
 
 

@@ -160,8 +160,8 @@ def format_of(path: Path, *, error: type[VeilError] = InputError) -> Format:
     if found is None or (is_gzip(path) and not isinstance(found, Csv)):
         what = f"the ending {path.suffix!r} is unknown" if path.suffix else "the name has no ending"
         raise error(
-            f"{path}: {what}, so the file format is unclear. Known are {', '.join(_SUFFIXES)} and .csv.gz; "
-            "or say it with `format=`, for example format=Csv()"
+            f"{path}: {what}, so the file format is unclear. Supported extensions are "
+            f"{', '.join(_SUFFIXES)} and .csv.gz; or give `format=`, for example format=Csv()"
         )
     return found
 

@@ -200,8 +200,9 @@ class PandasFrame:
         named = [str(each) for each in index.names if each is not None]
         about = f" ({', '.join(map(repr, named))})" if named else ""
         raise InputError(
-            f"the pandas frame has an index{about}, and a release has none: it would tell who is who, or which rows are "
-            "missing. Make it a column with df.reset_index(), or drop it with df.reset_index(drop=True)"
+            f"the pandas frame has an index{about}, which a release must not have: it would reveal who is "
+            "who, or which rows are missing. Make it a column with df.reset_index(), or drop it with "
+            "df.reset_index(drop=True)"
         )
 
     def _names(self) -> list[str]:

@@ -88,8 +88,8 @@ def _times(cells: Sequence[Any], name: str) -> list[Any]:
     zones = {each.tzinfo if isinstance(each, dt.datetime) else None for each in known}
     if None in zones and len(zones) > 1:
         raise InputError(
-            f"column {name!r} mixes times that have a time zone with dates or times that have none. Give all of them one, "
-            "or take it from all of them"
+            f"column {name!r} mixes times that have a time zone with dates or times that have none. Give "
+            "all of them a time zone, or none of them"
         )
     if len(zones) > 1:
         return [each.astimezone(dt.UTC) if isinstance(each, dt.datetime) else each for each in cells]

@@ -22,7 +22,8 @@ def check_readable(path: Path) -> None:
             raise InputError(f"{path}: is a directory, not a file. Give the path of one table file in it")
         if not stat.S_ISREG(mode):
             raise InputError(
-                f"{path}: is a pipe or a device, and a table is read more than once. Write it to a file first, and give its path"
+                f"{path}: is a pipe or a device, but Veil reads a table more than once. Write it to a file "
+                "first, and give its path"
             )
         with path.open("rb") as file:
             if not file.read(1):
@@ -30,9 +31,7 @@ def check_readable(path: Path) -> None:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file.{_neighbour(path)}") from None
     except PermissionError:
-        raise InputError(
-            f"{path}: no permission to read it. Ask its owner, or run as a user who may"
-        ) from None
+        raise InputError(f"{path}: no permission to read it. Ask its owner, or run as another user") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be opened: {error.strerror or error}") from error
 
@@ -45,7 +44,8 @@ def read_bytes(path: Path) -> bytes:
         return gzip.decompress(data) if is_gzip(path) else data
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise InputError(
-            f"{path}: is not a whole gzip file ({error}). Copy it again, or rename it if it is not compressed"
+            f"{path}: is not a complete gzip file ({error}). Copy it again, or rename it if it is not "
+            "compressed"
         ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error

@@ -156,7 +156,8 @@ class Together:
     def _rename(self, move: Move, *, is_last: bool) -> None:
         if not self.overwrite and move.target.exists():
             raise OutputError(
-                f"{move.target}: was made by somebody else meanwhile. Nothing was written: choose another path, or say ",
+                f"{move.target}: was created by another process in the meantime. Nothing was written: choose "
+                "another path, or say ",
                 Say("overwrite", True),
             )
         if move.was_there and not is_last:

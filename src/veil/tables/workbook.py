@@ -61,7 +61,7 @@ def check_workbook(path: Path) -> bool:
         packed = max(path.stat().st_size, 1)
         if size > _MOST_BYTES or (size > _SURELY_FINE and size > _MOST_PACKED * packed):
             raise InputError(
-                f"{path}: unpacks from {packed:,} to {size:,} bytes, which no table of this size does. Save it as CSV or Parquet"
+                f"{path}: unpacks from {packed:,} to {size:,} bytes, which is suspiciously large. Save it as CSV or Parquet"
             )
         for each in listed:
             if each.filename.lower().endswith((".xml", ".rels", ".vml")):
@@ -82,7 +82,8 @@ def _look_through(pieces: Iterator[bytes], where: str) -> bool:
         text = (before + piece).replace(b"\0", b"")  # as UTF-16 has them
         if _TYPE.search(text):
             raise InputError(
-                f"{where}: has a document type (DOCTYPE), by which text can be fetched and multiplied. Leave it out"
+                f"{where}: has a document type (DOCTYPE), which can be used to fetch or multiply text. "
+                "Remove it"
             )
         formula = formula or _FORMULA.search(text) is not None
         before = text[-64:]
@@ -106,7 +107,8 @@ def rectangle(rows: Iterable[Sequence[Any]], where: str) -> list[list[Any]]:
             blank += 1
         if len(kept) + blank > MOST_ROWS or max(spanned, len(kept) * width) > MOST_CELLS:
             raise InputError(
-                f"{where}: spans more than {MOST_ROWS:,} rows or {MOST_CELLS:,} cells, blank ones among them. Delete blank rows "
+                f"{where}: spans more than {MOST_ROWS:,} rows or {MOST_CELLS:,} cells, including blank "
+                "ones. Delete blank rows "
                 "and columns, or save it as CSV or Parquet"
             )
     return [row + [None] * (width - len(row)) for row in kept]

@@ -91,8 +91,8 @@ class Comparison:
         outcome = require_outcome(result)
         if outcome.is_condensed:
             raise InputError(
-                "an engine holds the rows of this release, and records are compared one by one: read both tables into "
-                "memory, and compare these"
+                "an engine holds the rows of this release, but records are compared one by one: read both "
+                "tables into memory first"
             )
         names = outcome.quasi_identifiers if quasi_identifiers is None else list(quasi_identifiers)
         prepared, rows = outcome.prepared, outcome.rows
@@ -191,7 +191,7 @@ def _by_name(given: str | Iterable[str] | Mapping[str, Any]) -> dict[str, Any]:
         given = [given]
     found = dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
     if not found:
-        raise PlanError("a comparison needs at least one quasi-identifier: a column that was to be changed")
+        raise PlanError("a comparison needs at least one quasi-identifier: a column that was changed")
     return found
 
 
@@ -199,8 +199,8 @@ def _places(records: int, released: int, rows: Any) -> NDArray[np.int64]:
     if rows is None:
         if released != records:
             raise InputError(
-                f"the released table has {released:,} rows and the original {records:,}. Say with `rows` which row of "
-                "the original each released one stands for, counted from 0"
+                f"the released table has {released:,} rows and the original {records:,}. Give in `rows` the "
+                "original row of each released row, counted from 0"
             )
         return np.arange(records)
     rows = np.asarray(rows)
@@ -219,7 +219,7 @@ def _places(records: int, released: int, rows: Any) -> NDArray[np.int64]:
     if np.count_nonzero(place >= 0) < released:
         times = np.bincount(rows, minlength=records)
         raise InputError(
-            f"`rows` should name each row of the original once at most, not {times.argmax()} twice"
+            f"`rows` should name each row of the original at most once, not {times.argmax()} twice"
         )
     return place
 

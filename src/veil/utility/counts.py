@@ -51,7 +51,7 @@ def count_query(comparison: Comparison, conditions: Mapping[str, Condition]) -> 
     CountAnswer(count=1, answer=1.0, error=0.0)
     """
     if not conditions:
-        raise ParameterError("a count needs a condition: say which values of which column count")
+        raise ParameterError("a count needs a condition: say which values of which column to count")
     for name in conditions:
         if name not in comparison.columns:
             known = ", ".join(map(repr, comparison.columns))
@@ -80,7 +80,7 @@ def _number(value: Any, name: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise ParameterError(f"column {name!r} has numbers, and {value!r} is none") from None
+        raise ParameterError(f"column {name!r} has numbers, and {value!r} is not a number") from None
 
 
 def _spelled(value: Any, kind: pa.DataType, name: str) -> str | None:

@@ -100,7 +100,7 @@ def sides(
     """Return the features before and after."""
     as_numbers = set(numeric)
     for name in as_numbers - set(features):
-        raise PlanError(f"`numeric` names {name!r}, which is no feature")
+        raise PlanError(f"`numeric` names {name!r}, which is not a feature")
     parts = [
         _numeric(comparison, name) if name in as_numbers else _categorical(comparison, name)
         for name in features
@@ -201,7 +201,8 @@ def _numeric(comparison: Comparison, name: str) -> tuple[Part, Part]:
     found = numbers(comparison, name)
     if found is None:
         raise InputError(
-            f"column {name!r} cannot be used as numbers: it has none in both tables. Leave it out of `numeric`"
+            f"column {name!r} cannot be used as numbers: it has no numbers in one of the tables. Leave it "
+            "out of `numeric`"
         )
     before, after = found
     there = before[~np.isnan(before)]
@@ -250,7 +251,7 @@ def check(features: Sequence[str], target: str, folds: int, trees: int, max_reco
     if not features:
         raise PlanError(f"there is no feature to predict {target!r} from: name at least one in `features`")
     if target in features:
-        raise PlanError(f"column {target!r} is the target and cannot be a feature as well")
+        raise PlanError(f"column {target!r} is the target and cannot also be a feature")
     for name, number, least in (("folds", folds, 2), ("trees", trees, 1), ("max_records", max_records, 1)):
         if number < least:
             raise ParameterError(f"`{name}` should be {least} or more, not {number}")

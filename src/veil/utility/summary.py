@@ -214,7 +214,7 @@ def compare(
     if released is None:
         if outcome_of(original) is None:
             raise PlanError(
-                "there is nothing to compare with: give the released table too, or a release alone"
+                "there is nothing to compare with: give the released table as well, or only a release"
             )
         comparison = Comparison.of(original, None if quasi_identifiers is None else list(quasi_identifiers))
     else:
@@ -274,7 +274,7 @@ def measure_utility(
     for name in coded:
         if name not in named:
             raise PlanError(
-                f"`categories` names {name!r}, which is none of the targets.{did_you_mean(name, named)}"
+                f"`categories` names {name!r}, which is not one of the targets.{did_you_mean(name, named)}"
             )
     for target in named:
         comparison.require(target)

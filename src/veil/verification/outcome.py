@@ -43,13 +43,13 @@ def _refuse_cells(outcome: Outcome) -> NoReturn:
     """Refuse to publish cells of suppressed records which are not protected."""
     broken = next(each for each in outcome.verification.findings if not each.holds)
     raise NoSolutionError(
-        f"{plural(outcome.suppressed, 'record is', 'records are')} suppressed, and what the other columns show of them "
-        f"is not protected as a class of its own: {broken.promise} does not hold (found: {broken.measured}). Blank "
-        "these cells, too (",
+        f"{plural(outcome.suppressed, 'record is', 'records are')} suppressed, but what their other columns "
+        f"still show is not protected: {broken.promise} does not hold (found: {broken.measured}). Blank "
+        "these cells as well (",
         Say("suppressed_rows", "blank"),
         "), drop the rows (",
         Say("suppressed_rows", "drop"),
-        "), or allow for fewer suppressed records (",
+        "), or allow fewer suppressed records (",
         Say("suppression_limit"),
         ")",
     )

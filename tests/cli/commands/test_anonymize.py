@@ -177,7 +177,7 @@ def test_existing_files_are_replaced_only_if_asked(folder: Path, way: str) -> No
     before = contents(folder)
     ran = veil("anonymize", "recipe.yaml")
     assert ran.code == 2
-    assert "release.csv: exists already" in ran.err
+    assert "release.csv: already exists" in ran.err
     assert "--overwrite" in ran.err
     assert contents(folder) == before
     if way == "option":
@@ -195,7 +195,7 @@ def test_what_the_release_is_made_from_is_never_replaced(folder: Path) -> None:
         ran = veil("anonymize", "recipe.yaml", "--overwrite", *option)
         assert ran.code == 2
         assert f"{said}: the" in ran.err
-        assert "would replace what it is made from" in ran.err
+        assert "would replace its own input" in ran.err
     ran = veil("anonymize", "recipe.yaml", "--report", "release.csv")
     assert ran.code == 2
     assert "another file of the same run" in ran.err

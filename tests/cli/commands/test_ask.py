@@ -146,7 +146,7 @@ def test_a_table_of_a_database_is_asked_with_a_budget_by_its_place() -> None:
     url = "sqlite://clinic.db#people"
     without = veil("ask", url, "--count", "--epsilon", "1")
     assert without.code == 2
-    assert "say where it is (--budget of" in without.err
+    assert "say where the budget file is (--budget of" in without.err
     assert veil("budget", url, "--epsilon", "2", "--file", "clinic.json").code == 0
     asked = veil(
         *(
@@ -222,9 +222,9 @@ def test_priors_stand_in_recipes() -> None:
     ("noise", "message"),
     [
         ("{chances: {f: 0.6, m: 0.5}}", "should add up to 1, not to 11/10"),
-        ("{chances: {f: 1.5, m: -0.5}}", "should not be below 0"),
+        ("{chances: {f: 1.5, m: -0.5}}", "should be at least 0"),
         ("{answers: []}", "has no answers"),
-        ("{range: [5, 1]}", "should go up"),
+        ("{range: [5, 1]}", "should be ascending"),
         ("{range: [0, 1], distribution: normal}", "no distribution 'normal'"),
         ("{range: [0, 1], distribution: norm, parameters: {mu: 1}}", "parameters of 'norm' are wrong"),
         ("{}", "one of them, not 0"),

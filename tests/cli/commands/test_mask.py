@@ -70,13 +70,13 @@ def test_files_of_a_recipe_can_be_replaced(folder: Path) -> None:
     [
         (("patients.csv", *SWAP), "say where to write the masked table: --output"),
         (("patients.csv", "-o", "o.csv"), "say how to mask, such as --step"),
-        (("patients.csv", "-o", "patients.csv", *SWAP, "--overwrite"), "would replace what it is made from"),
+        (("patients.csv", "-o", "patients.csv", *SWAP, "--overwrite"), "would replace its own input"),
         (("patients.csv", "-o", "o.doc", *SWAP), "the ending '.doc' is unknown"),
         (("patients.csv", "-o", "nowhere/o.csv", *SWAP), "the directory does not exist"),
         (("patients.csv", "-o", "o.csv", "--step", "random-pseudonyms:name"),
-         "RandomPseudonyms makes a table that turns its work back. Say where to keep it"),
+         "RandomPseudonyms makes a table with which it can be reversed. Say where to keep"),
         (("patients.csv", "-o", "o.csv", "--step", "random-pseudonyms:name", "--apart", "."),
-         "and what RandomPseudonyms keeps apart must not go along"),
+         "and what RandomPseudonyms keeps apart must not be published with it"),
         (("patients.csv", "-o", "o.csv", "--step", "random-pseudonyms:name", "--apart", "nowhere"), "is not a folder"),
         (("patients.csv", "-o", "o.csv", "--step", "rank-swaping:age,p=5"), "Did you mean 'rank-swapping'?"),
         (("patients.csv", "-o", "o.csv", "--step", "rank-swapping:age,p=130"), "from 0 to 100, not 130"),
@@ -84,12 +84,12 @@ def test_files_of_a_recipe_can_be_replaced(folder: Path) -> None:
         (("patients.csv", "-o", "o.csv", "--step", "keyed-pseudonyms:name,key=00112233445566778899aabbccddeeff"),
          "others can see a key on the command line"),
         (("patients.csv", "-o", "o.csv", "--step", "keyed-pseudonyms:name,key_variable=NO_SUCH_KEY"),
-         "NO_SUCH_KEY holds no key. To make one: python -c"),
+         "NO_SUCH_KEY is not set or empty. To make one: python -c"),
         (("patients.csv", "-o", "o.csv", "--step", "rounding:sex,base=5"), "numbers are needed"),
         (("patients.csv", "-o", "o.csv", "--step", "local-suppression:sex,k=7"), "the table has only 6 records"),
         (("patients.csv", "-o", "o.csv", *SWAP, "--input", "x.csv"), "--input goes with a recipe"),
         (("recipe.yaml",), "`quasi_identifiers` is not known here"),
-        (("steps.yaml", *SWAP), "--step goes with a table, not with a recipe"),
+        (("steps.yaml", *SWAP), "--step is only for a table, not for a recipe"),
         (("steps.yaml",), "secret: is not a folder"),
         (("least.yaml", "-o", "o.csv"), "least.yaml names no table: add `input`"),
         (("least.yaml", "--input", "patients.csv"), "does not say where to write the table"),
@@ -125,7 +125,7 @@ def test_an_existing_table_of_pseudonyms_is_not_lost(folder: Path) -> None:
     )
     ran = veil(*arguments)
     assert ran.code == 2
-    assert "exists already" in ran.err
+    assert "already exists" in ran.err
     assert contents(folder) == before
     assert veil(*arguments, "--overwrite").code == 0
 

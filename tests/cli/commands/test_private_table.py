@@ -75,7 +75,7 @@ def test_nothing_is_paid_where_nothing_can_be_written() -> None:
     Path("report.html").write_text("mine")
     made = veil("private-table", "private.yaml")
     assert made.code == 2
-    assert "report.html: exists already" in made.err
+    assert "report.html: already exists" in made.err
     assert not Path("private.csv").exists()
     assert json.loads(Path("people.csv.budget.json").read_text())["spent"] == []
 
@@ -187,7 +187,7 @@ BOUNDS = ("--bounds", "age=0:120", "--missing", "age=0")
                 *("people.csv", "-o", "people.csv", "--overwrite", "--method", "marginal-tree"),
                 *("--neighbours", "one changed", *BOUNDS, "--rho", "1"),
             ),
-            "would replace what it is made from",
+            "would replace its own input",
         ),
         (
             (

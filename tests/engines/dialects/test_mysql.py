@@ -229,7 +229,7 @@ def test_the_source_is_not_written_over(in_mysql: Holder, mysql: MySQL) -> None:
     release = veil.anonymize(mysql.url("people"), **plan(["age", "city"]))
     host = mysql.url("people").replace("127.0.0.1", "localhost")
     for target in (mysql.url("people"), host, mysql.url("clinic.people")):
-        with pytest.raises(OutputError, match="is what is being read"):
+        with pytest.raises(OutputError, match="is the input"):
             release.save(target, overwrite=True)
 
 

@@ -149,7 +149,7 @@ def test_more_combinations_than_one_integer_tells_apart(connection: Any) -> None
 
 
 def test_text_of_a_file_is_what_it_is_in_memory(tmp_path: Path) -> None:
-    """1.5 and 1.50 are one number, and 02139 is no number at all; also where a part holds only numbers."""
+    """1.5 and 1.50 are one number, and 02139 is not a number at all; also where a part holds only numbers."""
     path = tmp_path / "people.csv"
     rows = ["1.5,02139,1", "1.50,02139,2", "2,02140,x", "2.0,02140,2.50", ",02140,2.5", "7,02141,1"]
     path.write_text("height,zip,ward\n" + "\n".join(rows * 2) + "\n")
@@ -269,7 +269,7 @@ def test_a_row_that_comes_later_is_not_written(tmp_path: Path) -> None:
     [
         (RankSwapping("age", p=10), "RankSwapping masks tables in memory.*veil.anonymize"),
         (Mondrian(["age"], m.KAnonymity(2), relaxed=True), "relaxed=False"),
-        ([WITH_TREES, WITH_TREES], "one step, and there are 2"),
+        ([WITH_TREES, WITH_TREES], "only one step, not 2"),
     ],
 )
 def test_what_engines_do_not_do_is_refused(in_duckdb: Holder, steps: Any, said: str) -> None:

@@ -118,7 +118,7 @@ def test_a_release_as_files(people: Relation, tmp_path: Path, name: str) -> None
 def test_an_existing_target_is_replaced_only_when_asked(people: Relation, tmp_path: Path, name: str) -> None:
     sent(people, tmp_path / name)
     before = snapshot(tmp_path / name)
-    with pytest.raises(OutputError, match="is there already. Choose another name, or say overwrite=True"):
+    with pytest.raises(OutputError, match="already exists. Choose another name, or say overwrite=True"):
         sent(people, tmp_path / name, token="other")
     assert snapshot(tmp_path / name) == before
     few = opened(people.table.limit(10))
@@ -349,14 +349,14 @@ def test_views_on_a_table_that_would_be_replaced(people: Relation, postgres: Any
 def test_the_source_is_never_the_target(people: Relation, tmp_path: Path, duckdb: Any, postgres: Any) -> None:
     folder = opened(str(tmp_path / "in"))
     for target in (tmp_path / "in", tmp_path / "in" / "people.parquet", tmp_path):
-        with pytest.raises(OutputError, match="is what is being read, or holds it"):
+        with pytest.raises(OutputError, match="is or contains the input"):
             sent(folder, target, overwrite=True)
-    with pytest.raises(OutputError, match="lies in the folder that is being read"):
+    with pytest.raises(OutputError, match="is inside the input folder"):
         sent(folder, tmp_path / "in" / "release.parquet")
     url = duckdb("CREATE TABLE t AS SELECT 1 AS id")
-    with pytest.raises(OutputError, match="is what is being read. Choose another name"):
+    with pytest.raises(OutputError, match="is the input table. Choose another name"):
         sent(opened(f"{url}#t"), f"{url}#t", overwrite=True)
-    with pytest.raises(OutputError, match="is the database that is being read"):
+    with pytest.raises(OutputError, match="is the input database"):
         sent(opened(f"{url}#t"), tmp_path / "clinic.db", overwrite=True, format=tables.Csv())
     postgres.execute("CREATE TABLE own AS SELECT 1 AS id", "GRANT SELECT ON own TO veil")
     relation = opened(postgres.url("own"))
@@ -365,7 +365,7 @@ def test_the_source_is_never_the_target(people: Relation, tmp_path: Path, duckdb
         postgres.url("public.own"),
         postgres.url("own").replace("127.0.0.1", "localhost"),
     ):
-        with pytest.raises(OutputError, match="is what is being read"):
+        with pytest.raises(OutputError, match="is the input"):
             sent(relation, target, overwrite=True)
     relation.backend.disconnect()
     assert people.table.count().to_pyarrow().as_py() == MANY

@@ -254,7 +254,7 @@ def test_people_with_items_keep_pseudonyms_and_have_no_key() -> None:
     made = veil.anonymize(in_rows(patients(60)), **asked)
     shown = [row["patient"] for row in made.table.to_pylist() if row["patient"] != "*"]
     assert len(set(shown)) == len(shown) > 50
-    with pytest.raises(PlanError, match="have become one"):
+    with pytest.raises(PlanError, match="have been merged into one"):
         _ = made.key
 
 
@@ -325,14 +325,14 @@ def test_recipe_and_command_line_say_the_same(tmp_path: Path) -> None:
     ("match", "changes"),
     [
         ("add the column to `?sensitive`?", {"models": KAnonymity(3)}),
-        ("speaks of whole sets", {"models": [KMAnonymity("drugs", 3, 2), DistinctLDiversity("drugs", 2)]}),
+        ("refers to whole sets", {"models": [KMAnonymity("drugs", 3, 2), DistinctLDiversity("drugs", 2)]}),
         (
             "'age' differs between rows of the same 'sex'",
             {"person": "sex", "quasi_identifiers": {"age": h.intervals(10)}},
         ),
-        ("items of suppressed records do not leave", {"suppressed_rows": "keep cells"}),
+        ("items of suppressed records are not published", {"suppressed_rows": "keep cells"}),
         ("should map each column of items", {"items": "drugs"}),
-        ("follows from all of them", {"choose_by": "quasi-identifiers", "suppression_limit": 0}),
+        ("depends on all of them", {"choose_by": "quasi-identifiers", "suppression_limit": 0}),
         ("differential privacy does not allow", {"models": [SafePub(1, 1e-3), KMAnonymity("drugs", 3, 2)]}),
         ("items are generalized in memory", {"parts": True}),
     ],

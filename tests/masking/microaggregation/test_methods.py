@@ -210,7 +210,7 @@ def test_nothing_but_constant_columns():
 def test_bad_input_is_refused_with_a_way_out(method):
     ages = {"age": [30, 41, 52]}
     with pytest.raises(
-        PlanError, match=r"the table has 3 records, too few for a group of 4\. Choose `k` of at most 3"
+        PlanError, match=r"the table has 3 records, too few for a group of 4\. Choose a `k` of at most 3"
     ):
         outcome(method("age", 4), ages)
     with pytest.raises(
@@ -236,7 +236,7 @@ def test_bad_input_is_refused_with_a_way_out(method):
     with pytest.raises(ParameterError, match="`aggregate` should be one of 'centroid', .*, not 'average'"):
         method("age", 2, aggregate="average")
     with pytest.raises(
-        PlanError, match="`aggregate` names 'ages', which is none of its columns. Did you mean 'age'"
+        PlanError, match="`aggregate` names 'ages', which is not one of its columns. Did you mean 'age'"
     ):
         outcome(method("age", 2, aggregate={"ages": "mean"}), ages)
     with pytest.raises(PlanError, match="too few"):
@@ -251,7 +251,7 @@ def test_bad_distances(method):
     with pytest.raises(ParameterError, match="`bounds` of .* should be left out with distance 'raw'"):
         method("age", 2, bounds={"age": (0, 99)}, distance="raw")
     with pytest.raises(
-        InputError, match="'age' holds 52 in row 3, outside of its `bounds` from 0 to 50. Widen them"
+        InputError, match="'age' holds 52 in row 3, outside its `bounds` from 0 to 50. Widen them"
     ):
         outcome(method("age", 2, bounds={"age": (0, 50)}), ages)
     with pytest.raises(
@@ -259,7 +259,7 @@ def test_bad_distances(method):
     ):
         outcome(method("sex", 2, bounds={"sex": (0, 50)}), ages)
     with pytest.raises(
-        PlanError, match="`hierarchies` names 'sexx', which is none of its columns. Did you mean 'sex'"
+        PlanError, match="`hierarchies` names 'sexx', which is not one of its columns. Did you mean 'sex'"
     ):
         outcome(method("sex", 2, hierarchies={"sexx": h.suppression()}), ages)
     with pytest.raises(HierarchyError, match="sex"):
@@ -273,7 +273,7 @@ def test_bad_parameters_of_single_methods():
         UnivariateMicroaggregation("age", 2, order="single axis")
     with pytest.raises(ParameterError, match="`axis`"):
         UnivariateMicroaggregation("age", 2, axis="age")
-    with pytest.raises(PlanError, match="`axis` names 'b', which is none of its columns"):
+    with pytest.raises(PlanError, match="`axis` names 'b', which is not one of its columns"):
         outcome(UnivariateMicroaggregation("a", 2, order="single axis", axis="b"), {"a": [1, 2], "b": [1, 2]})
     with pytest.raises(InputError, match="'a' holds values of type string, and numbers are needed"):
         outcome(UnivariateMicroaggregation("a", 2), {"a": ["x", "y"]})

@@ -139,7 +139,7 @@ def test_bad_input_is_refused() -> None:
         (PlanError, "no column 'six'. Did you mean 'sex'", (jobs, m.KAnonymity(2), "six")),
         (PlanError, "'job' cannot be both target and quasi-identifier", (jobs, m.KAnonymity(2), "job")),
         (PlanError, "judges all classes together", (jobs, m.SampleUniqueness(0.5))),
-        (PlanError, "looks at the labels", (jobs, m.Profitability())),
+        (PlanError, "reads hierarchy labels", (jobs, m.Profitability())),
         (NoSolutionError, "violates RecursiveCLDiversity", (jobs, m.RecursiveCLDiversity("sex", 1.5, 2))),
         (PlanError, "job.*dancer", ({"job": h.table([["lawyer", "*"]])}, m.KAnonymity(2))),
     ]

@@ -93,7 +93,7 @@ def test_keys_that_are_none(method, tmp_path, monkeypatch):
         ({"key_file": str(tmp_path / "no hex")}, "should be hexadecimal text"),
         ({"key_file": str(tmp_path / "binary")}, "the key should be hexadecimal text"),
         ({"key_file": str(tmp_path)}, "the key cannot be read"),
-        ({"key_variable": "VEIL_KEY"}, f"the environment variable VEIL_KEY holds no key. {HOW}"),
+        ({"key_variable": "VEIL_KEY"}, f"the environment variable VEIL_KEY is not set or empty. {HOW}"),
     ):
         with pytest.raises(PlanError, match=re.escape(message)):
             outcome(method("name", **arguments), {"name": ["0123456789"]})
@@ -131,7 +131,7 @@ def test_random_pseudonyms_are_different_even_when_nearly_all_are_taken():
     assert made["x"][100:] == made["y"][:-100]
     assert made["x"] != sorted(made["x"])
     with pytest.raises(
-        PlanError, match="40000 different values need longer pseudonyms. Raise `length` above 4"
+        PlanError, match="40000 distinct values need longer pseudonyms. Raise `length` above 4"
     ):
         outcome(RandomPseudonyms("x", 4), {"x": list(range(40_000))})
 
@@ -211,7 +211,8 @@ def test_forms_with_too_few_members_are_refused_without_showing_the_value():
             outcome(FormatPreservingPseudonyms("x", key=KEY), {"x": ["123456789", None, value]})
         message = str(refused.value)
         assert (
-            f"column 'x', row 3: a value of the form {form!r} has only {size} possible pseudonyms" in message
+            f"column 'x', row 3: a value with the format {form!r} has only {size} possible pseudonyms"
+            in message
         )
         assert "Use RandomPseudonyms" in message
         assert value == form or value not in message
@@ -229,7 +230,7 @@ def test_forms_with_too_few_members_are_refused_without_showing_the_value():
 
 
 def test_an_unkeyed_hash_warns():
-    with pytest.raises(ParameterError, match="can be undone by hashing guesses: use KeyedPseudonyms"):
+    with pytest.raises(ParameterError, match="can be reversed by hashing guesses: use KeyedPseudonyms"):
         UnkeyedHash("name", although_values_can_be_guessed=False)
     with pytest.raises(ParameterError, match="`although_values_can_be_guessed` of UnkeyedHash is required"):
         UnkeyedHash("name")

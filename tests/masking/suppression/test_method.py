@@ -260,7 +260,7 @@ def test_bad_input():
         ParameterError, match="`importance.a` of LocalSuppression should be greater than 0, not 0"
     ):
         LocalSuppression("a", 2, {"a": 0})
-    with pytest.raises(PlanError, match="the table has only 2 records. Ask for a `k` of at most that"):
+    with pytest.raises(PlanError, match="the table has only 2 records. Choose a `k` of at most that"):
         outcome(LocalSuppression("a", 3), {"a": [1, 2]})
     with pytest.raises(PlanError, match="has no column 'b'"):
         outcome(LocalSuppression("b", 2), {"a": [1, 2]})
@@ -285,6 +285,6 @@ def test_linked_columns_lose_their_cell_where_another_one_does():
     ):
         LocalSuppression("zip", 2, linked={"region": "zap"})
     with pytest.raises(
-        ParameterError, match="`linked` of LocalSuppression names 'zip', which is in `columns` itself"
+        ParameterError, match="`linked` of LocalSuppression names 'zip', which is also in `columns`"
     ):
         LocalSuppression(["zip", "region"], 2, linked={"zip": "region"})

@@ -79,7 +79,7 @@ def test_no_value_makes_up_more_than_its_share_of_a_group(values, l, seed):
     table = {"row": list(range(len(values))), "ill": [str(value) for value in values]}
     if max(Counter(values).values()) * l > len(values):
         with pytest.raises(
-            NoSolutionError, match=f"more than 1/{l}, so that some group must have it too often"
+            NoSolutionError, match=f"more than 1/{l}, so some group would contain it too often"
         ):
             outcome(Anatomy("ill", l), table, seed)
         return
@@ -157,7 +157,7 @@ def test_anatomy_as_a_step():
         (
             lambda: Anatomy("problem", 2, group="sex"),
             PlanError,
-            "has a column 'sex' already. Choose another name",
+            "already has a column 'sex'. Choose another name",
         ),
         (lambda: Anatomy(list(PATIENTS), 2), PlanError, "all columns are confidential"),
         (lambda: Anatomy("problems", 2), PlanError, "no column 'problems'. Did you mean 'problem'"),

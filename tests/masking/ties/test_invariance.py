@@ -86,7 +86,7 @@ def test_the_history_holds_no_names_and_stays_away_from_the_release(tmp_path: Pa
     assert "Bob" not in text
     assert json.loads(text)["releases"] == 1
     assert (tmp_path / "history.json").stat().st_mode & 0o077 == 0
-    with pytest.raises(OutputError, match="must not go with the release"):
+    with pytest.raises(OutputError, match="must not be published with the release"):
         made.save(tmp_path / "release.csv")
     (tmp_path / "out").mkdir()
     made.save(tmp_path / "out" / "release.csv", apart=tmp_path / "out")
@@ -100,14 +100,14 @@ def test_what_cannot_be_done_is_refused_and_not_remembered(tmp_path: Path) -> No
         release(tmp_path, A, C, B)
     assert not (tmp_path / "history.json").exists()
     release(tmp_path, A, B)
-    with pytest.raises(InputError, match="so that the change would show"):
+    with pytest.raises(InputError, match="so the change would be visible"):
         release(tmp_path, ("A", 21, "cold"), B)
     with pytest.raises(PlanError, match="with m = 2, not of 'ill' with m = 3"):
         release(tmp_path, A, B, D, m=3)
-    with pytest.raises(InputError, match="'A' stands twice"):
+    with pytest.raises(InputError, match="'A' appears twice"):
         release(tmp_path, A, A)
     (tmp_path / "history.json").write_text("{}")
-    with pytest.raises(InputError, match="is no history"):
+    with pytest.raises(InputError, match="is not a history"):
         release(tmp_path, A, B)
 
 
@@ -123,10 +123,10 @@ def test_what_cannot_be_done_is_refused_and_not_remembered(tmp_path: Path) -> No
         ({"m": True}, "`m`: "),
         ({"key": "ab"}, "`key`: "),
         ({"people": {"0" * 32: -1}}, "`people`: "),
-        ({"people": {"0" * 32: 7}}, "has a set that `sets` does not hold"),
+        ({"people": {"0" * 32: 7}}, "has a set that is not in `sets`"),
         ({"people": ["Alice"]}, "`people`: "),
-        ({"sets": [["flu"]], "people": {}}, "should have 2 or more values, all different"),
-        ({"sets": [["flu", "flu"]], "people": {}}, "should have 2 or more values, all different"),
+        ({"sets": [["flu"]], "people": {}}, "should have 2 or more values, all distinct"),
+        ({"sets": [["flu", "flu"]], "people": {}}, "should have 2 or more values, all distinct"),
         ({"sets": [["flu", 3]], "people": {}}, "`sets`: "),
         ({"more": 1}, "`more`: "),
     ],
@@ -143,7 +143,7 @@ def test_a_damaged_history_is_refused_and_left_as_it_is(
     with pytest.raises(InputError, match=r"history\.json: is damaged as a history of releases: ") as found:
         release(tmp_path, A, B)
     assert told in str(found.value)
-    assert "Restore it from a copy" in str(found.value)
+    assert "Restore it from a backup" in str(found.value)
     assert "flu" not in str(found.value)
     assert file.read_text() == damaged
 

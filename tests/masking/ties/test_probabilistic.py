@@ -116,7 +116,7 @@ def test_bad_input_is_refused_with_a_way_out(method):
         method("x", 0)
     with pytest.raises(ParameterError, match="`k` should be a whole number from 1 on"):
         method("x", {"x": 2.5})
-    with pytest.raises(PlanError, match=r"`k` names 'y', which is none of its columns"):
+    with pytest.raises(PlanError, match=r"`k` names 'y', which is not one of its columns"):
         outcome(method("x", {"y": 2}), table)
     with pytest.raises(PlanError, match="`k` has no entry for column 'age'. Add one"):
         outcome(method(["x", "age"], {"x": 2}), table)

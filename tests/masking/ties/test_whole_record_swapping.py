@@ -92,7 +92,11 @@ def test_what_a_person_receives(tmp_path):
             PlanError,
             "both confidential and a quasi-identifier",
         ),
-        (lambda: WholeRecordSwapping(["pay", "age"], 2), PlanError, "no column to compare records by"),
+        (
+            lambda: WholeRecordSwapping(["pay", "age"], 2),
+            PlanError,
+            "no column is left to compare records by",
+        ),
     ],
 )
 def test_clear_errors(method, error, message):

@@ -123,7 +123,7 @@ def test_possible_shifts_are_those_that_trying_all_of_them_leaves(
 
 def test_whoever_fills_the_period_is_refused() -> None:
     visits = [*_spread(), (99, 0), (99, 1000)]
-    with pytest.raises(PlanError, match=r"the dates of 1 person fill so much"):
+    with pytest.raises(PlanError, match=r"the dates of 1 person span so much"):
         outcome(DateShifting("visit", "patient", 90), _table(visits))
     assert (
         outcome(DateShifting("visit", "patient", 90, least=1), _table(visits)).facts["fewest possible"] == 1

@@ -114,7 +114,7 @@ def test_bad_input(method):
         ([1.0, -math.inf], "column 'x' holds -inf in row 2"),
         ([3, 3, 3], "column 'x' has the same value in every row"),
         (["a", "b"], "column 'x' holds values of type string, and numbers are needed"),
-        ([1.0], "which one record does not have"),
+        ([1.0], "a single record has none"),
     ):
         with pytest.raises(InputError, match=message):
             outcome(method("x", 0.1), {"x": values})

@@ -143,12 +143,12 @@ def test_bad_input():
     with pytest.raises(InputError, match="column 'x' has the same value in every row"):
         outcome(PostRandomization("x", 0.5), {"x": ["a", "a"]})
     with pytest.raises(
-        InputError, match="column 'x' has 1001 different values, and at most 1000 are categories"
+        InputError, match="column 'x' has 1001 distinct values, and at most 1000 are supported"
     ):
         outcome(PostRandomization("x", 0.5), {"x": list(range(1001))})
-    with pytest.raises(PlanError, match="`matrix` says nothing of the value 'b' of column 'x'"):
+    with pytest.raises(PlanError, match="`matrix` has no entry for the value 'b' of column 'x'"):
         outcome(PostRandomization("x", matrix={"a": {"a": 1}}), {"x": ["a", "b"]})
-    with pytest.raises(PlanError, match="`matrix` names 'z', which is no value of type int64"):
+    with pytest.raises(PlanError, match="`matrix` names 'z', which is not a value of type int64"):
         outcome(PostRandomization("x", matrix={"1": {"z": 1}}), {"x": [1]})
     fine = {"a": {"a": "1/4611686018427387847", "b": "4611686018427387846/4611686018427387847"}}
     uneven = PostRandomization("x", matrix={**fine, "b": {"a": "1/3", "b": "2/3"}}, invariant=True)

@@ -169,10 +169,12 @@ def test_parameters_that_do_not_fit(make, message):
 def test_values_that_were_not_declared_are_refused():
     method = RandomizedResponse("x", YES_NO, 1)
     with pytest.raises(
-        PlanError, match=r"holds 'yess', which is none of the `categories`. Did you mean 'yes'"
+        PlanError, match=r"holds 'yess', which is not one of the `categories`. Did you mean 'yes'"
     ):
         outcome(method, {"x": ["yes", "yess"]})
-    with pytest.raises(InputError, match="has missing values, and that an answer is missing would tell"):
+    with pytest.raises(
+        InputError, match="has missing values, and a missing answer would itself be revealing"
+    ):
         outcome(method, {"x": ["yes", None]})
 
 
@@ -192,7 +194,7 @@ def test_an_account_is_charged_with_the_sum():
     assert any("together have a local ε of at most ln(6)" in each for each in said)
     with pytest.raises(BudgetError, match="'randomized response of smokes' would cost"):
         veil.mask(PEOPLE, STEPS[0], accountant=account)
-    with pytest.raises(PlanError, match="`accountant` goes with RandomizedResponse"):
+    with pytest.raises(PlanError, match="`accountant` is only for RandomizedResponse"):
         veil.mask(PEOPLE, veil.masking.RandomSampling(size=3), accountant=account)
 
 

@@ -93,7 +93,7 @@ def test_labels_and_levels():
             r"`breaks` of GlobalRecoding should ascend, not \[2.0, 1.0\]",
         ),
         (lambda: GlobalRecoding("x", breaks=[1, 1]), r"should ascend, not \[1.0, 1.0\]"),
-        (lambda: GlobalRecoding("x", breaks=[1], labels=["a"]), "one more than these, not 1"),
+        (lambda: GlobalRecoding("x", breaks=[1], labels=["a"]), "with one more label than breaks, not 1"),
         (
             lambda: GlobalRecoding("x", breaks=[float("nan")]),
             "`breaks.0` of GlobalRecoding should be a finite number",

@@ -113,7 +113,7 @@ def test_parameters_out_of_range(make, message):
 
 
 def test_more_records_than_there_are():
-    with pytest.raises(PlanError, match="the table has only 2 records. Ask for at most that many"):
+    with pytest.raises(PlanError, match="the table has only 2 records. Choose at most that many"):
         outcome(RandomSampling(size=3), {"x": [1, 2]})
     with pytest.raises(PlanError, match="the stratum s = 'b', t = None has only 1 records"):
         outcome(StratifiedSampling(["s", "t"], size=2), {"s": ["a", "a", "b"], "t": [1, 1, None]})

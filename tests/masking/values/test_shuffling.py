@@ -100,7 +100,7 @@ def test_bad_input():
         ([1, 1, 1], "column 'x' has the same value in every row"),
         ([1, None, 2], "column 'x' has no value in row 2"),
         ([1.0, 2.0, float("inf")], "column 'x' holds inf in row 3"),
-        ([1, 2], "2 records have no correlations"),
+        ([1, 2], "2 records are too few for correlations"),
         (["a", "b", "c"], "numbers are needed"),
     ):
         with pytest.raises(InputError, match=message):
@@ -108,7 +108,7 @@ def test_bad_input():
     with pytest.raises(InputError, match="column 'x' has the same value in every row"):
         outcome(ColumnShuffling("x"), {"x": [1, 1]})
     for method in (Shuffling("x", given="x"), ColumnShuffling("x", within="x")):
-        with pytest.raises(PlanError, match="column 'x' cannot be shuffled and stay where it is"):
+        with pytest.raises(PlanError, match="column 'x' cannot be both shuffled and kept in place"):
             outcome(method, {"x": [1, 2, 3]})
     with pytest.raises(PlanError, match="has no column 'y'"):
         outcome(Shuffling("x", given="y"), {"x": [1, 2, 3]})

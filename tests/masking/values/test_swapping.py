@@ -170,7 +170,7 @@ def test_bad_tables():
         outcome(RankSwapping("a", 50), {"a": [1, 1, 1]})
     with pytest.raises(InputError, match="column 'a' has the same value in every row"):
         outcome(DataSwapping("a", 0.5), {"a": [1, 1, 1]})
-    with pytest.raises(PlanError, match="'a' cannot be swapped and be what partners agree in"):
+    with pytest.raises(PlanError, match="'a' cannot be both swapped and in `within`"):
         outcome(DataSwapping("a", 0.5, within="a"), {"a": [1, 2]})
     with pytest.raises(PlanError, match="has no column 'b'"):
         outcome(RankSwapping("a", 50, by="b"), {"a": [1, 2, 3]})

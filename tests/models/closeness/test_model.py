@@ -387,7 +387,7 @@ def test_categories_have_the_order_they_were_made_with(library, tmp_path):
     plan = {"quasi_identifiers": {"q": h.suppression()}, "sensitive": "s", "suppression_limit": 1.0}
     found = {each.parameter: each.value for each in veil.assess(frame, quasi_identifiers="q", sensitive="s")}
     assert found["t (ordered)"] == 0.25
-    with pytest.raises(PlanError, match=r"Write it down: .*order=\['low', 'mid', 'high', 'never'\]"):
+    with pytest.raises(PlanError, match=r"Give it explicitly: .*order=\['low', 'mid', 'high', 'never'\]"):
         veil.anonymize(frame, models=TCloseness("s", 0.2, "ordered"), **plan, order="input")
     published = Published(veil.tables.read(frame).table, ["q"])
     assert not TCloseness("s", 0.9, "ordered").verify(published).holds
@@ -695,8 +695,11 @@ def test_refused_parameters(arguments, message):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([["flu", "a"], ["cold", "b"], ["gout", "b"]], "ends in 2 labels \\(a, b"),
-        ([["flu"], ["cold"], ["gout"]], "column 'S' to one root, but it ends in the values themselves"),
+        ([["flu", "a"], ["cold", "b"], ["gout", "b"]], "consists of 2 labels \\(a, b"),
+        (
+            [["flu"], ["cold"], ["gout"]],
+            "column 'S' to one root, but its last level consists of the values themselves",
+        ),
         ([["flu", "*"], ["cold", "*"]], "gout"),
     ],
 )

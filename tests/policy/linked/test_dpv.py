@@ -348,7 +348,7 @@ def test_several_records_are_several_policies() -> None:
 
 
 def test_a_process_in_itself_is_refused() -> None:
-    with pytest.raises(InputError, match="lies in itself"):
+    with pytest.raises(InputError, match="contains itself"):
         dpv(
             "ex:p dpv:hasProcess ex:q . ex:q dpv:hasProcess ex:r ; dpv:hasPurpose dpv:Marketing . ex:r dpv:hasProcess ex:q ."
         )

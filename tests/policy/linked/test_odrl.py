@@ -332,7 +332,7 @@ def test_keys_that_no_context_knows_are_not_dropped() -> None:
 
 def test_two_policies_in_one_document() -> None:
     text = " ".join(f"ex:p{at} a odrl:Set ; odrl:permission [ odrl:action odrl:use ] ." for at in range(2))
-    with pytest.raises(InputError, match="holds 2 policies of ODRL"):
+    with pytest.raises(InputError, match="holds 2 ODRL policies"):
         parse(PREFIXES + text)
 
 

@@ -180,7 +180,7 @@ def test_a_certificate_without_promises_is_refused(
     genuine: dict[str, Any], bare: pa.Table, tmp_path: Path
 ) -> None:
     empty = altered(altered(genuine, ("promises", "models"), []), ("found",), [])
-    with pytest.raises(InputError, match="promises nothing, so that any table would keep it"):
+    with pytest.raises(InputError, match="promises nothing, so every table would satisfy it"):
         check(signed(empty, None), bare, tmp_path)
 
 

@@ -145,7 +145,9 @@ def test_the_private_key_is_for_its_holder_alone(key: Path, release: Release, tm
     if os.name == "posix":
         assert stat.S_IMODE(key.stat().st_mode) == 0o600
         key.chmod(0o644)
-        with pytest.raises(InputError, match="others can read this private key. Change that: chmod 600"):
+        with pytest.raises(
+            InputError, match="other users can read this private key. Change its permissions: chmod 600"
+        ):
             PrivateKey.read(key)
         key.chmod(0o600)
     secret = key.read_text().splitlines()[1]
@@ -172,7 +174,7 @@ def test_a_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_keys_are_never_replaced(key: Path) -> None:
-    with pytest.raises(OutputError, match="exists already, and keys are never replaced"):
+    with pytest.raises(OutputError, match="already exists, and keys are never replaced"):
         PrivateKey.new().save(key)
 
 
@@ -180,10 +182,10 @@ def test_what_is_no_key_is_refused(tmp_path: Path, release: Release) -> None:
     with pytest.raises(InputError, match="the key cannot be read: No such file"):
         release.certificate(tmp_path / "c.json", sign=tmp_path / "none.pem")
     (tmp_path / "odd.pem").touch(0o600)
-    with pytest.raises(InputError, match="holds no private Ed25519 key"):
+    with pytest.raises(InputError, match="contains no private Ed25519 key"):
         release.certificate(tmp_path / "c.json", sign=tmp_path / "odd.pem")
     assert not (tmp_path / "c.json").exists()
-    with pytest.raises(InputError, match="holds no public Ed25519 key"):
+    with pytest.raises(InputError, match="contains no public Ed25519 key"):
         PublicKey.read(tmp_path / "odd.pem")
     with pytest.raises(PlanError, match="a plan is not signed"):
         veil.verify(release, signed_by="x.pub")

@@ -168,7 +168,7 @@ class TestAskedTypes:
 
     def test_an_absent_column(self, tmp_path: Path) -> None:
         with pytest.raises(
-            InputError, match=r"`types` names a column 'zipp' that is absent. Did you mean 'zip'\?"
+            InputError, match=r"`types` names a column 'zipp' that does not exist. Did you mean 'zip'\?"
         ):
             parse(tmp_path, "zip,age\n1,2\n", Csv(types={"zipp": "string"}))
 
@@ -393,12 +393,12 @@ class TestTitles:
         assert parse(tmp_path, ",age,sex\n0,34,m\n1,51,f\n").table.column_names == ["column_1", "age", "sex"]
 
     def test_more_lines_than_there_are(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match=r"no lines below those that `skip` leaves out \(9\)"):
+        with pytest.raises(InputError, match=r"no lines left after `skip` \(9\)"):
             parse(tmp_path, "age,sex\n34,m\n", Csv(skip=9))
 
     def test_lines_are_counted_once(self, tmp_path: Path) -> None:
         """A line end of two characters is one, and no reason to try again."""
-        with pytest.raises(InputError, match="no lines below"):
+        with pytest.raises(InputError, match="no lines left"):
             parse(tmp_path, "a,b\r\n" * 2000, Csv(skip=2001))
 
     def test_are_not_written(self, tmp_path: Path) -> None:

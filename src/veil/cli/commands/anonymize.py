@@ -76,13 +76,13 @@ def anonymize_table(
     ] = None,
     save_recipe: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Also write these options down as a recipe.", rich_help_panel=PLAN),
+        typer.Option(metavar="FILE", help="Also save these options as a recipe.", rich_help_panel=PLAN),
     ] = None,
     budget: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Take what SafePub spends from this budget: [cyan]veil budget[/cyan].",
+            help="Charge what SafePub spends to this budget: [cyan]veil budget[/cyan].",
             rich_help_panel=RUNNING,
         ),
     ] = None,
@@ -95,14 +95,14 @@ def anonymize_table(
         bool,
         typer.Option(
             "--dry-run",
-            help="Read the table, check the plan and all places, say what would be done, and write nothing.",
+            help="Read the table, check the plan and all paths, say what would be done, and write nothing.",
         ),
     ] = False,
     log: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Append what was done, and how long it took, to this file: one JSON object per line, without any value of the table.",
+            help="Append what was done, and how long it took, to this file: one JSON object per line, without values of the table.",
         ),
     ] = None,
     quiet: Quiet = False,
@@ -110,8 +110,8 @@ def anonymize_table(
 ) -> None:
     """Anonymize a table, following a recipe or options.
 
-    The output is verified before it is written; on any error nothing is written. Writing by an engine, once
-    stopped, goes on where it was with the same command.
+    The output is verified before it is written; on any error nothing is written. If an engine was stopped while writing,
+    run the same command again to continue.
 
     [bold]With a recipe[/bold]
 
@@ -121,8 +121,8 @@ def anonymize_table(
 
     [cyan]veil anonymize recipe.yaml --input - --output - --log run.jsonl < patients.csv > release.csv[/cyan]
 
-    A dash stands for standard input or output; messages then go to standard error, and nothing goes out before all of it
-    is verified.
+    A dash stands for standard input or output; messages then go to standard error, and nothing
+    is written before all of it is verified.
 
     [bold]With options[/bold]
 
@@ -174,7 +174,7 @@ def show_budget(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="TABLE", help="The data that the budget is for: a file, or a URL of a database."
+            metavar="TABLE", help="The table that the budget is for: a file, or a URL of a database."
         ),
     ],
     epsilon: Annotated[
@@ -187,7 +187,7 @@ def show_budget(
         str | None,
         typer.Option(
             metavar="one more or less|one changed",
-            help="Start a budget that hides whether somebody is in the data, or what a record says. Default: the first.",
+            help="Start a budget that hides whether somebody is in the data, or the content of a record. Default: the first.",
         ),
     ] = None,
     zcdp_delta: Annotated[
@@ -205,8 +205,8 @@ def show_budget(
 ) -> None:
     """Start the privacy budget of a table, or show what has been spent of it.
 
-    Every release by [cyan]--model safe-pub:EPSILON,DELTA --budget FILE[/cyan] is entered before it is made, and refused if
-    the budget does not suffice.
+    Every release by [cyan]--model safe-pub:EPSILON,DELTA --budget FILE[/cyan] is charged before it is made, and
+    refused if the budget is not sufficient.
     """
     startup.quick()
     from veil.cli.budget import start_or_show

@@ -17,14 +17,17 @@ Columns = list[str] | None
 # As every command that pays for privacy takes them.
 Bounds = Annotated[
     Columns,
-    typer.Option(
-        metavar="COLUMN=LOW:HIGH", help="Between which numbers values lie.", rich_help_panel=DECLARED
-    ),
+    typer.Option(metavar="COLUMN=LOW:HIGH", help="The range of a column's values.", rich_help_panel=DECLARED),
 ]
 Delta = Annotated[
-    str | None, typer.Option(metavar="NUMBER", help="The same, of gaussian noise.", rich_help_panel=PRICE)
+    str | None, typer.Option(metavar="NUMBER", help="The delta of gaussian noise.", rich_help_panel=PRICE)
 ]
-Rho = Annotated[str | None, typer.Option(metavar="NUMBER", help="The same in zCDP.", rich_help_panel=PRICE)]
+Rho = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER", help="The price in zCDP, instead of epsilon and delta.", rich_help_panel=PRICE
+    ),
+]
 
 
 @command(RELEASE, "ask")
@@ -61,7 +64,7 @@ def ask_table(
     ] = None,
     where: Annotated[
         str | None,
-        typer.Option(metavar="QUERY", help='Of which records: "age >= 65".', rich_help_panel=QUESTIONS),
+        typer.Option(metavar="QUERY", help='Only these records: "age >= 65".', rich_help_panel=QUESTIONS),
     ] = None,
     bounds: Bounds = None,
     keys: Annotated[
@@ -70,7 +73,9 @@ def ask_table(
     missing: Annotated[
         Columns,
         typer.Option(
-            metavar="COLUMN=NUMBER|leave out", help="What missing values count as.", rich_help_panel=DECLARED
+            metavar="COLUMN=NUMBER|leave out",
+            help="What to use for missing values.",
+            rich_help_panel=DECLARED,
         ),
     ] = None,
     person: Annotated[
@@ -111,7 +116,7 @@ def ask_table(
         ),
     ] = None,
     preview: Annotated[
-        bool, typer.Option("--preview", help="Spend nothing: show prices and how close answers would be.")
+        bool, typer.Option("--preview", help="Spend nothing: show prices and how accurate answers would be.")
     ] = False,
     json: Json = False,
     output: Figures = None,
@@ -121,7 +126,7 @@ def ask_table(
 ) -> None:
     """Ask a table questions under its budget: differentially private counts, sums, means and quantiles.
 
-    A budget is started with [cyan]veil budget[/cyan]. Each question is paid for before the table is looked at.
+    A budget is started with [cyan]veil budget[/cyan]. Each question is charged before the table is read.
 
     [cyan]veil ask patients.csv --count --where "age >= 65" --epsilon 0.1[/cyan]
 

@@ -25,7 +25,7 @@ def keys(
         bool,
         typer.Option(
             "--passphrase",
-            help="Protect a new key with a passphrase, from VEIL_KEY_PASSPHRASE or asked for.",
+            help="Protect a new key with a passphrase, from VEIL_KEY_PASSPHRASE or a prompt.",
         ),
     ] = False,
 ) -> None:

@@ -10,9 +10,7 @@ import typer
 from veil.cli import startup
 from veil.cli.base import LISTS, START, Threads, command
 
-_Name = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="Only this one, with all there is to say.")
-]
+_Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show only this one, in full.")]
 
 
 @command(LISTS)
@@ -98,7 +96,7 @@ def run_demo(
     rows: Annotated[int, typer.Option(min=1, help="How many rows to make up.")] = 2000,
     threads: Threads = None,
 ) -> None:
-    """Make a table, anonymize it, and show the result, its risks and where the report is."""
+    """Make up a table, anonymize it, and show the result, its risks and where the report is."""
     startup.quick()
     from veil.cli.demo import show_demo
 

@@ -29,18 +29,16 @@ from veil.cli.base import (
 
 @command(LOOK)
 def identify(
-    file: Annotated[Path, typer.Argument(metavar="TABLE", help="The table to look at.")],
+    file: Annotated[Path, typer.Argument(metavar="TABLE", help="The table to examine.")],
     threshold: Annotated[
         float,
-        typer.Option(
-            min=0, max=1, metavar="SHARE", help="Share of a column's values that have to look alike."
-        ),
+        typer.Option(min=0, max=1, metavar="SHARE", help="Share of a column's values that must look alike."),
     ] = 0.5,
     save_recipe: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Also write a draft of a recipe, with a role and a hierarchy for each column and why (.yaml).",
+            help="Also write a draft of a recipe, with a role, a hierarchy and the reasons for each column (.yaml).",
         ),
     ] = None,
     json: Json = False,
@@ -84,13 +82,15 @@ def risk(
         str | None,
         typer.Option(
             metavar="SIZE|REGION|SHARE|FILE",
-            help="The people the table was drawn from: 80000, USA, 0.01 if it holds one percent of them, or a "
-            "table of all of them.",
+            help="The people the table was drawn from: 80000, USA, 0.01 if the table is one percent of them, or a table of all of them.",
         ),
     ] = None,
     subset: Subset = None,
     weights: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="How many people each record stands for.")
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of sampling weights: how many people each record represents."
+        ),
     ] = None,
     household: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The household each record belongs to.")
@@ -101,7 +101,7 @@ def risk(
     untouched: Annotated[
         bool,
         typer.Option(
-            "--untouched", help="The table is as it was collected: a missing value is just a value."
+            "--untouched", help="The table is as collected: missing values are not suppressed cells."
         ),
     ] = False,
     marker: Marker = "*",
@@ -142,7 +142,7 @@ def risk(
 def assess(
     source: Annotated[
         str,
-        typer.Argument(metavar="TABLE", help="The table to look at: a file, a folder, a pattern or a URL."),
+        typer.Argument(metavar="TABLE", help="The table to examine: a file, a folder, a pattern or a URL."),
     ],
     qi: Known,
     sensitive: Annotated[
@@ -159,7 +159,7 @@ def assess(
         str | None,
         typer.Option(
             metavar="SIZE|REGION|SHARE",
-            help="The people the table was drawn from: 80000, USA, or 0.01 if it holds one percent of them.",
+            help="The people the table was drawn from: 80000, USA, or 0.01 if the table is one percent of them.",
         ),
     ] = None,
     person: Annotated[
@@ -169,7 +169,10 @@ def assess(
         ),
     ] = None,
     knows: Annotated[
-        str, typer.Option(metavar="one row|all rows", help="What an attacker may know of a person's rows.")
+        str,
+        typer.Option(
+            metavar="one row|all rows", help="What an attacker may know about a person: one row or all rows."
+        ),
     ] = "one row",
     marker: Marker = "*",
     json: Json = False,
@@ -208,14 +211,14 @@ def assess(
 
 @command(LOOK)
 def utility(
-    original: Annotated[Path, typer.Argument(metavar="ORIGINAL", help="The table as it was.")],
-    released: Annotated[Path, typer.Argument(metavar="RELEASED", help="What was released of it.")],
+    original: Annotated[Path, typer.Argument(metavar="ORIGINAL", help="The original table.")],
+    released: Annotated[Path, typer.Argument(metavar="RELEASED", help="The released table.")],
     qi: Annotated[
         list[str] | None,
         typer.Option(
             "--qi",
             metavar="COLUMNS",
-            help="Columns that were changed: age,sex, or with hierarchies, which say what labels stand for: "
+            help="Columns that were changed: age,sex, or with hierarchies, which say what labels mean: "
             "[cyan]age=intervals:5,10[/cyan].",
         ),
     ] = None,
@@ -239,23 +242,23 @@ def utility(
         typer.Option(metavar="COLUMNS", help="Targets whose numbers are codes of categories."),
     ] = None,
     queries: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Random counts to ask of both tables; 0 for none.")
+        int, typer.Option(min=0, metavar="N", help="How many random counts to compare; 0 for none.")
     ] = 1000,
     original_values: Annotated[
         bool,
         typer.Option(
-            "--with-original-values", help="Leave values of the original in the JSON. Keep it to yourself."
+            "--with-original-values", help="Keep values of the original in the JSON. Do not share it."
         ),
     ] = False,
     marker: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What stands in a suppressed cell. Default: *.")
+        str | None, typer.Option(metavar="TEXT", help="Text of a suppressed cell. Default: *.")
     ] = None,
     json: Json = False,
     output: Figures = None,
     overwrite: Overwrite = False,
     format: Reading = None,
     released_format: Annotated[
-        str | None, typer.Option(metavar="FORMAT", help="How to read the released table, if differently.")
+        str | None, typer.Option(metavar="FORMAT", help="How to read the released table, if different.")
     ] = None,
     threads: Threads = None,
 ) -> None:
@@ -303,14 +306,14 @@ def frontier(
         str | None,
         typer.Option(
             metavar="FIGURE",
-            help="Risk to weigh: highest, average (the default), at_risk, uniques; with differential privacy epsilon.",
+            help="Risk to compare: highest, average (the default), at_risk, uniques; with differential privacy epsilon.",
         ),
     ] = None,
     utility: Annotated[
         str,
         typer.Option(
             metavar="FIGURE",
-            help="Utility to weigh: granularity, intensity, entropy, squared_error, discernibility, class_size, "
+            help="Utility to compare: granularity, intensity, entropy, squared_error, discernibility, class_size, "
             "ambiguity, record_error, sse_sst, released.",
         ),
     ] = "granularity",
@@ -325,7 +328,7 @@ def frontier(
 ) -> None:
     """Try a recipe with other parameters, and show which of them are worth it.
 
-    Carries out every combination of the values, writes no release, and shows risk and utility of each.
+    Runs every combination of the values without writing a release, and shows risk and utility of each.
 
     [cyan]veil frontier recipe.yaml --over k=2,5,10 --over suppression_limit=0,0.01 --plot frontier.png[/cyan]
     """
@@ -347,7 +350,9 @@ def verify(
     ] = None,
     certificate: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The certificate that came with it, or a report that holds one."),
+        typer.Option(
+            metavar="FILE", help="The certificate that came with it, or a report that contains one."
+        ),
     ] = None,
     signed_by: Annotated[
         Path | None,
@@ -361,7 +366,7 @@ def verify(
 ) -> None:
     """Check on a published table that it keeps the promises of a recipe or of a certificate.
 
-    Says first what was not checked. Exit code 1 if a promise is broken, 3 if none is but not every one could be checked.
+    First lists what was not checked. Exit code 1 if a promise is broken, 3 if none is but not every one could be checked.
     The original table is not needed.
 
     [cyan]veil verify release.csv --certificate certificate.json --signed-by clinic.pem.pub[/cyan]
@@ -385,7 +390,7 @@ def hierarchy(
     overwrite: Overwrite = False,
     format: Reading = None,
 ) -> None:
-    """Build the hierarchy of a column, look at it, and save it as a file to edit and use."""
+    """Build a hierarchy for a column, show it, and save it as a file to edit and use."""
     startup.quick()
     from veil.cli import check as checking
 
@@ -394,10 +399,10 @@ def hierarchy(
 
 @command(LOOK)
 def explore(
-    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="The recipe to look at (.yaml).")],
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="The recipe to examine (.yaml).")],
     input: Input = None,
     time_limit: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Time to try things out.")
+        float, typer.Option(min=0, metavar="SECONDS", help="Time limit for trying alternatives.")
     ] = 30.0,
     json: Json = False,
     output: Figures = None,
@@ -407,7 +412,7 @@ def explore(
 ) -> None:
     """Find out which column or parameter costs most, and what would keep more.
 
-    Carries out the recipe without writing the release, then tries the next best transformations, other levels of poor
+    Runs the recipe without writing the release, then tries the next best transformations, other levels of poor
     columns, columns given up, other parameters, weights and local recoding. Each is verified and measured.
 
     [cyan]veil explore recipe.yaml[/cyan]

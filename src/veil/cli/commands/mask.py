@@ -33,25 +33,28 @@ def mask_table(
     ],
     step: Annotated[
         list[str] | None,
-        typer.Option("--step", metavar="METHOD", help="A masking method. Repeat for more, in their order."),
+        typer.Option(
+            "--step", metavar="METHOD", help="A masking method. Repeat for more; they run in this order."
+        ),
     ] = None,
     input: Input = None,
     output: Output = None,
     apart: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Where to keep what must not go with the release, such as pseudonyms."
+            metavar="FOLDER",
+            help="Where to keep what must not be published, such as the table of pseudonyms.",
         ),
     ] = None,
     order: Annotated[
         str | None,
-        typer.Option(metavar="random|input", help="Order of the rows: random, or as they came in."),
+        typer.Option(metavar="random|input", help="Order of the rows: random, or as in the input."),
     ] = None,
     person: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column that tells people apart, where they may have several rows. Every row is a person: "
+            help="Column that tells people apart, if they may have several rows. If every row is a different person: "
             "[cyan]null[/cyan].",
         ),
     ] = None,
@@ -60,7 +63,7 @@ def mask_table(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Take what randomized response spends from this budget: [cyan]veil budget[/cyan].",
+            help="Charge what randomized response spends to this budget: [cyan]veil budget[/cyan].",
         ),
     ] = None,
     report: Report = None,

@@ -30,7 +30,7 @@ policy = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
-    help="Privacy policies: check them, explain them, carry them out.",
+    help="Privacy policies: check, explain and apply them.",
 )
 app.add_typer(policy, rich_help_panel=RELEASE)
 
@@ -68,14 +68,17 @@ def check(
     policies: _Policies,
     under: Annotated[
         Path | None,
-        typer.Option(metavar="POLICY", help="The policy that the data came under: it must not be widened."),
+        typer.Option(
+            metavar="POLICY",
+            help="The policy under which the data were received: the new one must not allow more.",
+        ),
     ] = None,
     allow_secrets: Annotated[bool, typer.Option("--allow-secrets", help="Accept keys in a policy.")] = False,
     json: Json = False,
 ) -> None:
-    """Find what is wrong with policies, each with the path of the element.
+    """Find problems in policies, each with the path of the element.
 
-    Ends with code 1 if a policy cannot be carried out as it stands; gaps in the information owed to people do not count.
+    Exit code 1 if a policy cannot be applied as it stands; gaps in the information owed to people do not count.
 
     [cyan]veil policy check policies/[/cyan]
 
@@ -88,7 +91,7 @@ def check(
 
 @_command
 def explain(policies: _Policies) -> None:
-    """Say in plain words what policies mean, and what Veil makes of them.
+    """Say in plain words what policies mean, and how Veil applies them.
 
     [cyan]veil policy explain alice.xml[/cyan]
     """
@@ -126,20 +129,19 @@ def apply(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="The column that tells people apart. Default: that of policies, where one has several records. null: every "
-            "record is a person of its own.",
+            help="The column that tells people apart. Default: the policy, if one has several records. null: every record is a different person.",
         ),
     ] = None,
     population: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Everybody that the table was chosen from, for k-map, δ-presence and inclusion.",
+            help="The population that the table was selected from, for k-map, δ-presence and inclusion.",
         ),
     ] = None,
     on: _Day = None,
     ended: Annotated[
-        str | None, typer.Option(metavar="DATE", help="When the purpose ended. Default: it goes on.")
+        str | None, typer.Option(metavar="DATE", help="When the purpose ended. Default: it has not ended.")
     ] = None,
     withdrawn: _Withdrawn = None,
     key_of: Annotated[
@@ -147,20 +149,18 @@ def apply(
         typer.Option(
             "--key",
             metavar="NAME=PLACE",
-            help="Where the key is that policies name: a file, or env:VARIABLE. Repeat for more.",
+            help="Where a key named by policies is: a file, or env:VARIABLE. Repeat for more.",
         ),
     ] = None,
     credential_variable: Annotated[
         str | None,
-        typer.Option(
-            metavar="VARIABLE", help="The environment variable with the credential of the recipient."
-        ),
+        typer.Option(metavar="VARIABLE", help="The environment variable with the recipient's credential."),
     ] = None,
     if_impossible: Annotated[
         str | None,
         typer.Option(
             metavar="stop|leave-out",
-            help="If not all can be met: stop, or leave out who asks for most. Default: stop.",
+            help="If not all policies can be met: stop, or leave out the strictest. Default: stop.",
         ),
     ] = None,
     suppression_limit: Annotated[
@@ -187,9 +187,9 @@ def apply(
     about: About = None,
     acknowledge: Acknowledge = None,
 ) -> None:
-    """Release a table as the policies of the people in it ask.
+    """Release a table in accordance with the policies of the people in it.
 
-    Records whose policy says no are left out and counted. Everything that any policy asks is checked on the output.
+    Records whose policy does not allow it are left out and counted. Every requirement of every policy is checked on the output.
 
     [cyan]veil policy apply patients.csv policies/ --purpose research --recipient lab -o release.csv[/cyan]
 
@@ -235,7 +235,7 @@ def due(
     withdrawn: _Withdrawn = None,
     json: Json = False,
 ) -> None:
-    """List the data that must be gone on a day: retention over, or consent withdrawn.
+    """List the data that must be deleted by a day: retention period over, or consent withdrawn.
 
     [cyan]veil policy due policies/ --on 2026-12-31 --ended research=2024-12-31[/cyan]
     """
@@ -249,11 +249,13 @@ def compare(
     one: Annotated[
         Path, typer.Argument(metavar="POLICY", help="A policy: LPL, or a usage policy of SPECIAL.")
     ],
-    other: Annotated[Path, typer.Argument(metavar="POLICY", help="The one that it should be as strict as.")],
+    other: Annotated[
+        Path, typer.Argument(metavar="POLICY", help="The policy that it should be as strict as.")
+    ],
 ) -> None:
-    """Tell whether one policy is at least as strict as another: of SPECIAL, whether it complies with it.
+    """Say whether one policy is at least as strict as another or, for SPECIAL, complies with it.
 
-    Ends with code 1 if it is not.
+    Exit code 1 if it is not.
 
     [cyan]veil policy compare controller.owl consent.owl[/cyan]
     """

@@ -41,13 +41,15 @@ def make_private_table(
         Columns,
         typer.Option(
             metavar="COLUMN=A|B or COLUMN=FILE",
-            help="Which values a column has: a list, or a hierarchy file.",
+            help="Which values a column may have: a list, or a hierarchy file.",
             rich_help_panel=DECLARED,
         ),
     ] = None,
     missing: Annotated[
         Columns,
-        typer.Option(metavar="COLUMN=NUMBER", help="What missing values count as.", rich_help_panel=DECLARED),
+        typer.Option(
+            metavar="COLUMN=NUMBER", help="What to use for missing values.", rich_help_panel=DECLARED
+        ),
     ] = None,
     neighbours: Annotated[
         str | None,
@@ -61,7 +63,7 @@ def make_private_table(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The budget to pay from: [cyan]veil budget[/cyan]. Without one, nothing is accounted for.",
+            help="The budget to charge: [cyan]veil budget[/cyan]. Without one, nothing is accounted for.",
             rich_help_panel=PRICE,
         ),
     ] = None,
@@ -77,7 +79,7 @@ def make_private_table(
 ) -> None:
     """Make a table that is differentially private as a whole; its records are not true ones.
 
-    Bounds and domains of all columns come from you, from what is known without the data.
+    You give bounds and domains of all columns, based on public knowledge, not on the data.
 
     [cyan]veil private-table private.yaml[/cyan]
 

@@ -21,7 +21,7 @@ class _Action(StrEnum):
 def project(
     action: Annotated[
         _Action,
-        typer.Argument(metavar="pack|unpack|show", help="Make a project, take one apart, or look into it."),
+        typer.Argument(metavar="pack|unpack|show", help="Make a project, unpack one, or show what is in it."),
     ],
     file: Annotated[
         Path,
@@ -43,9 +43,9 @@ def project(
     ] = False,
     overwrite: Overwrite = False,
 ) -> None:
-    """Pack a recipe with its hierarchies into one file, or take a project of Veil or ARX apart.
+    """Pack a recipe with its hierarchies into one file, or unpack a project of Veil or ARX.
 
-    The workbench opens and saves the same files. What ARX's projects say and Veil cannot take over is listed.
+    The workbench opens and saves the same files. Anything in an ARX project that Veil cannot import is listed.
 
     [cyan]veil project pack recipe.yaml -o study.veil[/cyan]
 

@@ -18,7 +18,7 @@ def open_workbench(
         Path | None,
         typer.Argument(
             metavar="[TABLE|PROJECT]",
-            help="What to begin with: a table (CSV, Excel, Parquet, Feather) or a project (.veil, ARX's .deid).",
+            help="What to start with: a table (CSV, Excel, Parquet, Feather) or a project (.veil, ARX's .deid).",
         ),
     ] = None,
     host: Annotated[
@@ -29,16 +29,16 @@ def open_workbench(
             "--token-file.",
         ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Which port; 0 for any that is free.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Which port; 0 for any free one.")] = 0,
     token_file: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A token of your own, in a file that only you may read, instead of a new one.",
+            help="Your own token, in a file that only you can read, instead of a new one.",
         ),
     ] = None,
     allow_paths: Annotated[
-        bool, typer.Option("--allow-paths", help="Let the page open files of this machine by their path.")
+        bool, typer.Option("--allow-paths", help="Let the page open files on this machine by their path.")
     ] = False,
     allow_host: Annotated[
         list[str] | None,
@@ -52,10 +52,10 @@ def open_workbench(
         bool, typer.Option("--no-browser", help="Print the address instead of opening a browser.")
     ] = False,
 ) -> None:
-    """Open the workbench: pages in your browser that lead from a table to a release, step by step.
+    """Open the workbench: from a table to a release in your browser, step by step.
 
-    It runs on this machine, for you alone: nothing is fetched from anywhere else, and all that it keeps is removed when it
-    is stopped.
+    It runs on this machine, for you only: nothing is
+    fetched from elsewhere, and its data are removed when it stops.
     """
     startup.quick()
     if table is not None:

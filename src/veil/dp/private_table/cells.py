@@ -51,7 +51,7 @@ def cut(columns: Sequence[Column], breaks: Mapping[str, Sequence[Any]]) -> list[
     names = [column.name for column in columns if isinstance(column, Numbers)]
     for name in breaks:
         if name not in names:
-            raise InputError(f"there is no column of numbers {name!r} to be cut.{did_you_mean(name, names)}")
+            raise InputError(f"there is no numeric column {name!r} to cut.{did_you_mean(name, names)}")
     return [_cut(column, breaks.get(column.name)) for column in columns]
 
 
@@ -66,7 +66,8 @@ def _cut(column: Column, breaks: Sequence[Any] | None) -> Cells:
     edges = [low, *inner, high]
     if any(one >= other for one, other in itertools.pairwise(edges)):
         raise ParameterError(
-            f"the breaks of {column.name!r} should rise, and lie between its bounds {float(low):g} and {float(high):g}"
+            f"the breaks of {column.name!r} should be ascending and between its bounds {float(low):g} and "
+            f"{float(high):g}"
         )
     steps = np.array([round(edge / column.bounds.step) for edge in inner], np.int64)
     return Cells(column, np.searchsorted(steps, column.steps, side="right"), len(edges) - 1, tuple(edges))

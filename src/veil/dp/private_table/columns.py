@@ -74,7 +74,7 @@ def read_columns(
     columns: list[Column] = []
     for name in names:
         if name in bounds and name in domains:
-            raise ParameterError(f"column {name!r} has bounds and a domain: give the one or the other")
+            raise ParameterError(f"column {name!r} has both bounds and a domain: give only one of them")
         if name in bounds:
             columns.append(_numbers(table[name], declared.bounded(name), missing.get(name)))
         elif name in domains:
@@ -82,7 +82,7 @@ def read_columns(
         else:
             raise ParameterError(
                 f'column {name!r} has neither bounds nor a domain: say bounds={{"{name}": (0, 100)}} or '
-                f'domains={{"{name}": [...]}}, from what is known without the data, or leave the column out of the table'
+                f'domains={{"{name}": [...]}}, based on public knowledge, or leave the column out of the table'
             )
     return columns
 
@@ -90,12 +90,13 @@ def read_columns(
 def _numbers(column: pa.ChunkedArray, bounded: Bounded, missing: Any) -> Numbers:
     if missing == "leave out":
         raise ParameterError(
-            f"a missing value of {bounded.name!r} cannot be left out of a table: say which number it counts as"
+            f"a missing value of {bounded.name!r} cannot be left out of a table: say which number to use "
+            "instead"
         )
     steps, _ = bounded.read(column)
     if missing is None and column.null_count:
         raise InputError(
-            f'column {bounded.name!r} has missing values: say what they count as, missing={{"{bounded.name}": 0}}'
+            f'column {bounded.name!r} has missing values: say which number to use for them, missing={{"{bounded.name}": 0}}'
         )
     return Numbers(bounded.name, bounded, pa.types.is_integer(column.type), steps)
 

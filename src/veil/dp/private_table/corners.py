@@ -162,6 +162,7 @@ def _numbers(columns: Sequence[Column]) -> list[Numbers]:
     for column in columns:
         if isinstance(column, Categories):
             raise ParameterError(
-                f"column {column.name!r} has a domain, and Corners takes numbers alone: use IndividualRanking or MarginalTree"
+                f"column {column.name!r} has a domain, but Corners only takes numbers: use "
+                "IndividualRanking or MarginalTree"
             )
     return [column for column in columns if isinstance(column, Numbers)]

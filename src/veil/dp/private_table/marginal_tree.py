@@ -73,8 +73,8 @@ class MarginalTree(Method):
         sizes = sorted((each.size for each in cut(columns, self.breaks)), reverse=True)
         if len(sizes) > 1 and sizes[0] * sizes[1] > _MOST_CELLS:
             raise ParameterError(
-                f"two columns have {sizes[0]} and {sizes[1]} values, and a table of both {sizes[0] * sizes[1]} cells: cut "
-                "numbers at fewer breaks, and give values coarser names"
+                f"two columns have {sizes[0]} and {sizes[1]} values, and a table of both "
+                f"{sizes[0] * sizes[1]} cells: use fewer breaks for numbers, and coarser categories"
             )
         _rho(price)
         if self.library == "mbi":
@@ -208,5 +208,5 @@ def _rho(price: Price) -> Fraction:
     if price.rho:
         return price.rho
     if not price.delta:
-        raise ParameterError("MarginalTree needs a `delta` above 0 beside `epsilon`, or `rho` in their place")
+        raise ParameterError("MarginalTree needs a `delta` above 0 with `epsilon`, or `rho` instead of both")
     return rho_of_epsilon(price.epsilon, Symbolic(price.delta))

@@ -59,15 +59,15 @@ def require_one_changed(method: str, neighbours: Neighbours) -> None:
     """Refuse the relation under which the number of blocks can change."""
     if neighbours != "one changed":
         raise PlanError(
-            f'{method} keeps its promise for neighbours="one changed" only: with one record more or less the number of '
-            "blocks itself can change. Say so if the number of records is public, or use MarginalTree()"
+            f'{method} keeps its promise for neighbours="one changed" only: with one record more or less, the number of '
+            "blocks itself can change. Use that if the number of records is public, or use MarginalTree()"
         )
 
 
 def require_epsilon(method: str, price: Price) -> None:
     """Refuse a price that is not a plain epsilon."""
     if price.rho or price.delta:
-        raise ParameterError(f"{method} is paid in `epsilon` alone: leave `delta` and `rho` out")
+        raise ParameterError(f"{method} only takes `epsilon`: leave `delta` and `rho` out")
 
 
 def _check_k(k: Any) -> Any:
@@ -107,7 +107,8 @@ def block_sizes(records: int, k: int) -> NDArray[np.int64]:
     """
     if k > records:
         raise ParameterError(
-            f"`k` is {k}, and the table has {records} records: a block cannot have more than all"
+            f"`k` is {k}, and the table has {records} records: a block cannot have more records than the "
+            "table"
         )
     sizes = np.full(records // k, k, np.int64)
     sizes[-1] += records % k

@@ -92,7 +92,8 @@ class IndividualRanking(Method):
         for column in columns:
             if isinstance(column, Categories) and column.hierarchy is None:
                 raise ParameterError(
-                    f"column {column.name!r} has a list of values, and blocks are cut along a hierarchy: give one as its domain, "
+                    f"column {column.name!r} has a list of values, but blocks are cut along a hierarchy: "
+                    "give a hierarchy as its domain, "
                     "or ask for a histogram (veil.dp.Session), or use MarginalTree()"
                 )
 

@@ -135,7 +135,7 @@ def private_table(
     if accountant is not None:
         if not method.is_sound:
             raise PlanError(
-                f"{method.name} has no price: what it promises does not hold, and no budget can account for it"
+                f"{method.name} has no price: its promise does not hold, so no budget can account for it"
             )
         if source is not None:
             accountant.check_data(source)

@@ -28,7 +28,7 @@ def record(
     """Ask what the record of somebody has in a column: the row of a number, or the one with a name in `person`."""
     if person is None and (isinstance(who, bool) or not isinstance(who, int | np.integer) or who < 0):
         raise ParameterError(
-            f"a record is asked for by its number, from 0 on, not by {who!r}: or name `person`"
+            f"identify a record by its number, counted from 0, not by {who!r}; or name `person`"
         )
     expected = _default_prior(declared, column) if prior is None else prior
     if not isinstance(expected, Prior):

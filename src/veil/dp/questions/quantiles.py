@@ -40,7 +40,7 @@ def quantiles(
 ) -> Question:
     """Ask for the values that given shares of the records do not exceed."""
     if price.rho or price.delta:
-        raise ParameterError("quantiles have an `epsilon`: leave `delta` and `rho` out")
+        raise ParameterError("quantiles only take `epsilon`: leave `delta` and `rho` out")
     bounded = declared.bounded(column)
     wanted = [_share(each) for each in shares]
     if not wanted:

@@ -77,7 +77,7 @@ def _load(entry: EntryPoint) -> type[Dialect]:
         found = entry.load()
     except Exception as error:
         raise VeilError(
-            f"{where} cannot be loaded: {type(error).__name__}: {error}. Install it again, or ask those who make it"
+            f"{where} cannot be loaded: {type(error).__name__}: {error}. Reinstall it, or ask its authors"
         ) from error
     if not (isinstance(found, type) and issubclass(found, Dialect)):
         raise VeilError(f"{where} should be a subclass of veil.engines.dialects.Dialect, not {found!r}")

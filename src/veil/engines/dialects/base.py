@@ -257,7 +257,8 @@ class Dialect:
         if self.backend.has_operation(operations.HexDigest):
             return text.hexdigest("sha256")
         raise PlanError(
-            f"{self.backend.name} can neither draw rows nor put them in a random order, as Ibis knows no SHA-256 there. Copy "
+            f"{self.backend.name} can neither sample rows nor shuffle them, because Ibis has no SHA-256 "
+            "there. Copy "
             "the table to DuckDB, PostgreSQL, MySQL or Spark, or read it into memory"
         )
 

@@ -21,7 +21,7 @@ def import_ibis() -> Any:
         return importlib.import_module("ibis")
     except ImportError:
         raise MissingDependencyError(
-            "files beyond memory, databases and Spark are read through Ibis, which is not installed: "
+            "files larger than memory, databases and Spark are read through Ibis, which is not installed: "
             "pip install 'veil-anonymizer[engines]'"
         ) from None
 

@@ -80,8 +80,8 @@ class MySQL(Dialect):
         backend = self.backend
         if backend.con.character_set_name() != "utf8mb4":
             raise InputError(
-                f"the connection to MySQL speaks {backend.con.character_set_name()}, which not every text can be written "
-                'in. Connect with charset="utf8mb4"'
+                f"the connection to MySQL uses {backend.con.character_set_name()}, which cannot represent every text. "
+                'Connect with charset="utf8mb4"'
             )
         wanted = expression.select(
             **{name: _sendable_column(expression[name]) for name in expression.columns}

@@ -76,9 +76,11 @@ class Postgres(Dialect):
                 raise
             # PostgreSQL's ``numeric`` has any number of places, and Ibis takes it for one with nine.
             raise InputError(
-                f"{'column' if len(names) == 1 else 'one of the columns'} {', '.join(map(repr, names))} of type numeric "
-                f"holds a number with more than nine decimals, or none at all ({error}). Make a view that tells how "
-                f'many there are: CAST("{names[0]}" AS numeric(38, 15)), or that makes it text: CAST("{names[0]}" AS text)'
+                f"{'column' if len(names) == 1 else 'one of the columns'} {', '.join(map(repr, names))} of "
+                "type numeric "
+                f"holds a number with more than nine decimals, or none at all ({error}). Make a view that "
+                "tells how "
+                f'many there are: CAST("{names[0]}" AS numeric(38, 15)), or one that turns it into text: CAST("{names[0]}" AS text)'
             ) from None
 
     def _copy_out(self, expression: ibis.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -82,9 +82,7 @@ class Spark(Dialect):
         if not _is_frame(frame):
             return None
         if frame.isStreaming:
-            raise InputError(
-                "the Spark DataFrame is a stream, which has no end. Give one that is read in batches"
-            )
+            raise InputError("the Spark DataFrame is a stream, which has no end. Use a batch DataFrame")
         check_names(frame.columns)
         session = frame.sparkSession
         backend = cls._connect_to(session)
@@ -152,8 +150,9 @@ def _active_session() -> Any:
         if session is not None:
             return session
     raise InputError(
-        "spark:#table is a table of the running Spark session, and none is running in this process. Start one "
-        "first (SparkSession.builder.getOrCreate()), or give a DataFrame"
+        "spark:#table is a table of the running Spark session, and none is running in this process. Start "
+        "one "
+        "first (SparkSession.builder.getOrCreate()), or pass a DataFrame"
     )
 
 

@@ -118,8 +118,8 @@ class BlockSource(EngineHeld):
         there = int(numbered.combinations([numbered.whole])[0])
         if there > most_that_fit(None):
             raise InputError(
-                f"{numbered.relation.name} has {there:,} combinations, which do not fit into memory: what it reveals "
-                "as it is cannot be told"
+                f"{numbered.relation.name} has {there:,} combinations, which do not fit into memory, so its "
+                "risks cannot be computed"
             )
         return condense(numbered.relation, names).weights
 

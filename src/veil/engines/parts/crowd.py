@@ -134,8 +134,8 @@ class Crowd:
                 part.found = search_best(prepared, threads=self.threads, progress=progress).found
         except (NoSolutionError, ImpossibleError) as error:
             raise type(error)(
-                f"of {plural(len(self.parts), 'part')}, number {part.number + 1} has no release: ", *error.words,
-                ". Or allow for more combinations in `parts`, so that these are fewer and larger",
+                f"of {plural(len(self.parts), 'part')}, number {part.number + 1} has no solution: ", *error.words,
+                ". Or allow more combinations in `parts`, so that there are fewer, larger parts",
             ) from None  # fmt: skip
         return prepared
 
@@ -150,7 +150,8 @@ class Crowd:
             places = pc.index_in(found.engine_values[name], known.engine_values[name])
             if places.null_count:
                 raise InputError(
-                    f"{self.relation.name}: was changed while it was being read. Run it again when nobody changes the table"
+                    f"{self.relation.name}: was changed while it was being read. Run it again when nobody "
+                    "is changing the table"
                 )
             typed = values_of(known, name).take(places)
             columns[name] = pa.DictionaryArray.from_arrays(cells.indices, typed)

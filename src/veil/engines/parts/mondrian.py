@@ -65,18 +65,18 @@ def _only_mondrian(relation: Relation, methods: Sequence[Method]) -> Mondrian:
     for method in methods:
         if not isinstance(method, Mondrian):
             raise PlanError(
-                f"{type(method).__name__} masks tables in memory, and {relation.name} is held by an engine, which "
-                f"only Mondrian can deal with. {way_out}"
+                f"{type(method).__name__} masks tables in memory, but {relation.name} is held by an engine, "
+                f"which only supports Mondrian. {way_out}"
             )
         if method.relaxed:
             raise PlanError(
-                "relaxed Mondrian divides records with equal values by the order of rows, and rows that an engine "
-                f"holds have none. Use relaxed=False. {way_out}"
+                "relaxed Mondrian splits records with equal values by row order, but rows held by an "
+                f"engine have no order. Use relaxed=False. {way_out}"
             )
     if len(methods) > 1:
         raise PlanError(
-            f"{relation.name} is held by an engine, which takes one step, and there are {len(methods)}: save what the "
-            "first makes, and go on from there"
+            f"{relation.name} is held by an engine, which supports only one step, not {len(methods)}: save "
+            "the result of the first, and continue from there"
         )
     (only,) = methods
     assert isinstance(only, Mondrian)

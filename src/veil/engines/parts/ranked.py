@@ -127,7 +127,8 @@ class Numbered:
     def _require_unchanged(self, is_unchanged: bool) -> None:
         if not is_unchanged:
             raise InputError(
-                f"{self.relation.name}: was changed while it was being read. Run it again when nobody changes the table"
+                f"{self.relation.name}: was changed while it was being read. Run it again when nobody is "
+                "changing the table"
             )
 
     def _require_finite(self, found: dict[str, Condensed]) -> None:
@@ -135,8 +136,8 @@ class Numbered:
             values = found[name].table[name].chunk(0).dictionary
             if hierarchy is None and pa.types.is_floating(values.type) and pc.any(pc.is_inf(values)).as_py():
                 raise InputError(
-                    f"{self.relation.name}: column {name!r} holds an infinite number, and no interval with it has a "
-                    "width: replace it by a number or a missing value"
+                    f"{self.relation.name}: column {name!r} holds an infinite number, and no interval that "
+                    "contains it has a width: replace it with a number or a missing value"
                 )
 
     def _lookup(

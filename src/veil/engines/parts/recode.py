@@ -84,22 +84,22 @@ def _check(plan: Plan, relation: Relation) -> None:
     for name, treatment in plan.identifying.items():
         if treatment == "mask":
             raise PlanError(
-                f"identifying column {name!r} would be masked, and part by part it can only be removed: say "
+                f"identifying column {name!r} would be masked, but with `parts` it can only be removed: say "
                 f'identifying={{"{name}": "remove"}}'
             )
     for name in plan.aggregated:
         raise PlanError(
-            f"column {name!r} is microaggregated, which no engine does yet. Give it a hierarchy instead"
+            f"column {name!r} is microaggregated, which engines do not support. Give it a hierarchy instead"
         )
     if plan.choose_by != "all columns":
         raise PlanError(
-            "part by part, transformations are chosen by all columns: leave it (",
+            "with `parts`, transformations are chosen by all columns: leave it at the default (",
             Say("choose_by", "all columns"),
             ")",
         )
     if plan.suppressed_rows != "blank":
         raise PlanError(
-            "part by part, suppressed rows stay and show nothing: say ", Say("suppressed_rows", "blank")
+            "with `parts`, suppressed rows stay and are blank: say ", Say("suppressed_rows", "blank")
         )
 
 
@@ -107,8 +107,9 @@ def _check_models(plan: Plan) -> None:
     for model in plan.models:
         if not model.survives_union:
             raise PlanError(
-                f"a table cannot be anonymized part by part under {model}: what holds for classes of two parts need "
-                "not hold where these get the same labels. Use a model that is monotone under generalization, such as "
+                f"a table cannot be anonymized part by part under {model}: what holds for classes in two "
+                "parts need not hold for both together if they get the same labels. Use a model that is "
+                "monotone under generalization, such as "
                 "KAnonymity, or `veil.anonymize`"
             )
 
@@ -167,8 +168,9 @@ class RecodedBlocks(Blocks):
             best = search.best
             if best is None or best.score is None:
                 raise NoSolutionError(
-                    f"a part of {part.records} records has no transformation within the plan: give hierarchies one "
-                    "label above all values, raise `maximum_levels` or `suppression_limit`, or allow more combinations "
+                    f"a part of {part.records} records has no transformation within the plan: give every "
+                    "hierarchy a top level with a single label, raise `maximum_levels` or "
+                    "`suppression_limit`, or allow more combinations "
                     "in `parts`, so that these are larger"
                 )
             self.levels[part] = best.levels

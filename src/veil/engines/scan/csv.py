@@ -47,14 +47,15 @@ def csv_options(files: list[Path], format: Csv) -> tuple[Csv, dict[str, Any]]:
         )
     if format.thousands is not None:
         raise InputError(
-            f"{files[0]}: DuckDB does not read numbers with a separator of thousands ({format.thousands}). Convert it to Parquet, "
+            f"{files[0]}: DuckDB does not read numbers with a thousands separator ({format.thousands}). "
+            "Convert it to Parquet, "
             "or read it into memory with ",
             _IN_MEMORY,
         )
     first = _head(files[0], format)
     if len(first.names) == 1 and "" not in format.missing:
         raise InputError(
-            f"{files[0]}: has one column, where DuckDB takes a blank line for no line and Veil for an empty text. "
+            f"{files[0]}: has only one column: DuckDB skips blank lines, but Veil reads them as empty text. "
             "Say ",
             Say("format", "Csv", missing=...),
             " if it is a missing value, or use ",
@@ -101,8 +102,8 @@ def check_agreement(file: Path, format: Csv, head: pa.Table) -> None:
         )
         if not agree:
             raise InputError(
-                f"{file}, row {number}: DuckDB reads it differently than Veil's own reader. Check quotes and line "
-                "ends there, convert the file to Parquet, or read it with ",
+                f"{file}, row {number}: DuckDB reads it differently than Veil's own reader. Check quotes "
+                "and line endings there, convert the file to Parquet, or read it with ",
                 _IN_MEMORY,
             )
 
@@ -191,7 +192,8 @@ def _sample(file: Path, format: Csv) -> tuple[str, bool, str]:
             data = stream.read(_SAMPLE_BYTES + 1)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise InputError(
-            f"{file}: is not a whole gzip file ({error}). Copy it again, or rename it if it is not compressed"
+            f"{file}: is not a complete gzip file ({error}). Copy it again, or rename it if it is not "
+            "compressed"
         ) from None
     whole = len(data) <= _SAMPLE_BYTES
     if not whole:
@@ -220,7 +222,8 @@ def _check_alike(file: Path, found: _Head, first: Path, expected: _Head) -> None
         )
     if found.skip != expected.skip or found.line_end != expected.line_end:
         raise InputError(
-            f"{file}: has other blank lines at its start, or other line ends, than {first}. Save them alike"
+            f"{file}: has different blank lines at its start, or different line endings, than {first}. Save "
+            "both in the same way"
         )
 
 

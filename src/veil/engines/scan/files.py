@@ -146,7 +146,7 @@ def _files(path: str) -> list[Path]:
         found = [Path(each) for each in glob.glob(path, recursive=True)]
         found = [each for each in found if each.is_file() and _visible(each.name)]
         if not found:
-            raise InputError(f"{path}: no file matches. Check the pattern; ** stands for folders in folders")
+            raise InputError(f"{path}: no file matches. Check the pattern; ** matches nested folders")
         return sorted(found)
     folder = Path(path)
     if not folder.is_dir():
@@ -154,7 +154,7 @@ def _files(path: str) -> list[Path]:
     inside = sorted(each for each in folder.rglob("*") if each.is_file())
     visible = [each for each in inside if all(map(_visible, each.relative_to(folder).parts))]
     if not visible:
-        raise InputError(f"{path}: the folder holds no files. Give a folder of Parquet or CSV files")
+        raise InputError(f"{path}: the folder contains no files. Give a folder of Parquet or CSV files")
     return visible
 
 
@@ -175,8 +175,8 @@ def _common_format(files: list[Path]) -> Format:
     if len(formats) > 1:
         both = " and ".join(f"{file} ({kind})" for kind, (_, file) in sorted(formats.items())[:2])
         raise InputError(
-            f"the files have different formats: {both}. Give a pattern that names those that belong "
-            "together, for example 'folder/*.parquet'"
+            f"the files have different formats: {both}. Give a pattern for files of one format, for example "
+            "'folder/*.parquet'"
         )
     return next(iter(formats.values()))[0]
 
@@ -193,7 +193,8 @@ def _partitions(path: str, files: list[Path]) -> tuple[str, ...]:
     if len(spelled) > 1:
         one, other = list(spelled.items())[:2]
         raise InputError(
-            f"{path}: the folders do not spell the same columns: {one[1]} has {_list_names(one[0])}, {other[1]} "
+            f"{path}: the folder names do not encode the same columns: {one[1]} has {_list_names(one[0])}, "
+            f"{other[1]} "
             f"has {_list_names(other[0])}. Give the files that belong together"
         )
     return next(iter(spelled))

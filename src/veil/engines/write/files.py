@@ -68,12 +68,12 @@ def file_target(
 def _refuse_source(text: str, place: Path, relation: Relation) -> None:
     files = [Path(os.path.realpath(file)) for file in relation.scan.files] if relation.scan else []
     if any(place == file or place in file.parents for file in files):
-        raise OutputError(f"{text}: is what is being read, or holds it. Choose another path")
+        raise OutputError(f"{text}: is or contains the input. Choose another path")
     folder = Path(os.path.realpath(relation.location.path)) if isinstance(relation.location, Files) else None
     if folder is not None and folder in place.parents:
-        raise OutputError(f"{text}: lies in the folder that is being read. Choose a path outside of it")
+        raise OutputError(f"{text}: is inside the input folder. Choose a path outside of it")
     if (held := relation.original.dialect.file()) is not None and place == Path(os.path.realpath(held)):
-        raise OutputError(f"{text}: is the database that is being read. Choose another path")
+        raise OutputError(f"{text}: is the input database. Choose another path")
 
 
 class FolderTarget(Target):
@@ -199,7 +199,8 @@ class FolderTarget(Target):
         for each in self.place.iterdir():
             if each.is_dir() or not each.name.endswith((".parquet", ".crc", "_SUCCESS")):
                 raise OutputError(
-                    f"{self.name}: holds {each.name!r}, which is no part of a release, and would be removed. "
+                    f"{self.name}: holds {each.name!r}, which is not part of a release, and would be "
+                    "removed. "
                     "Choose another folder, or remove it yourself"
                 )
 

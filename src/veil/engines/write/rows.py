@@ -45,7 +45,7 @@ def write_rows(
     def check(staged: Any) -> None:
         found = collect(staged._find_backend(), staged)
         if not rows_as_texts(found.select(table.column_names)).equals(rows_as_texts(table)):
-            raise VerificationError(f"{target}: what was written is not what was released. Nothing was kept")
+            raise VerificationError(f"{target}: the written rows differ from the release, and were removed")
 
     return write(
         held,

@@ -45,14 +45,15 @@ def check_database(
     """
     if database.table is not None:
         raise OutputError(
-            f"{database}: is one table, and several go there, each by its name. Leave #{database.table} out; for a schema, "
+            f"{database}: names one table, but several are written, each under its own name. Leave "
+            f"#{database.table} out; for a schema, "
             "give Database(…, schema=…)"
         )
     kind = database.dialect
     if kind.transaction is None or not (kind.undoes_definitions or kind.renames_together):
         raise OutputError(
-            f"{database.place}: {database.engine} cannot take back the making of tables, so that some could appear and others "
-            "not. Write to a folder, or to DuckDB, SQLite, PostgreSQL or MySQL"
+            f"{database.place}: {database.engine} cannot roll back the creation of tables, so some could "
+            "appear without the others. Write to a folder, or to DuckDB, SQLite, PostgreSQL or MySQL"
         )
     if database.file is not None and not database.file.exists():
         if not database.file.absolute().parent.is_dir():
@@ -75,12 +76,10 @@ def check_database(
         place = database.with_table(name, database.schema)
         for relation in relations:
             if TableTarget(place, backend, relation, "", overwrite).is_source():
-                raise OutputError(
-                    f"{place}: is what is being read. Choose another database, or another schema"
-                )
+                raise OutputError(f"{place}: is the input. Choose another database, or another schema")
         if name in there and not overwrite:
             raise OutputError(
-                f"{place}: exists already. Choose another place, or say ", Say("overwrite", True)
+                f"{place}: already exists. Choose another place, or say ", Say("overwrite", True)
             )
 
 
@@ -206,7 +205,7 @@ def _stage(dialect: Dialect, schema: str | None, name: str, staged: str, table: 
         found = batches.read_all()
     if not rows_as_texts(found).equals(rows_as_texts(table)):
         raise OutputError(
-            f"table {name!r}: the database holds other rows than were written. Nothing was kept"
+            f"table {name!r}: the rows in the database differ from those written. Nothing was kept"
         )
 
 

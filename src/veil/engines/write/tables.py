@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 def table_target(database: Database, relation: Relation, mark: str, overwrite: bool) -> TableTarget:
     """Return the target for a table, over the connection of the source where that is the same database."""
     if database.table is None:
-        raise OutputError(f"{database.url}: no table is named. Add #table to the URL, or say `table`")
+        raise OutputError(f"{database.url}: no table is named. Add #table to the URL, or give `table`")
     backend = _backend(database, relation)
     kind = TableInOnePiece if database.dialect.transaction is None else TableTarget
     made = kind(database, backend, relation, mark, overwrite)
     if made.is_source():
-        raise OutputError(f"{database}: is what is being read. Choose another name")
+        raise OutputError(f"{database}: is the input table. Choose another name")
     return made
 
 
@@ -142,8 +142,10 @@ class TableTarget(Target):
         for name, kind in self.kinds.items():
             if not self.dialect.has(kind):
                 raise OutputError(
-                    f"{self.name}: column {name!r} has type {kind}, which {self.backend.name} does not have. Write to Parquet "
-                    "files or to another engine, or give a view that turns the column into text or a whole number"
+                    f"{self.name}: column {name!r} has type {kind}, which {self.backend.name} does not "
+                    "have. Write to Parquet "
+                    "files or to another engine, or use a view that turns the column into text or a whole "
+                    "number"
                 )
 
     def _create(self) -> None:
@@ -193,7 +195,7 @@ class TableTarget(Target):
     def commit(self) -> None:
         exists = self.exists()
         if exists and not self.overwrite:
-            raise OutputError(f"{self.name}: has been made by somebody else meanwhile")
+            raise OutputError(f"{self.name}: has been created by somebody else in the meantime")
         with self._transaction() if self.dialect.undoes_definitions else contextlib.nullcontext():
             self._take_place(exists=exists)
             self._drop(self.progress)

@@ -147,7 +147,7 @@ def write_pieces(
             return Written(place.name, len(pieces), len(pieces))
         if place.exists() and not overwrite:
             raise OutputError(
-                f"{place.name}: is there already. Choose another name, or say ", Say("overwrite", True)
+                f"{place.name}: already exists. Choose another name, or say ", Say("overwrite", True)
             )
         done = place.begin(key, labels, model)
         continued = len(done)
@@ -162,8 +162,8 @@ def write_pieces(
         if not unchanged:
             place.abandon()
             raise InputError(
-                f"{relation.name}: was changed while it was being written, so that rows may be missing or "
-                "doubled. Nothing was written. Run it again when nobody changes the table"
+                f"{relation.name}: was changed while it was being written, so rows may be missing or "
+                "duplicated. Nothing was written. Run it again when nobody is changing the table"
             )
         progress.phase("checking what was written")
         try:

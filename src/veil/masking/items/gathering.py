@@ -50,7 +50,7 @@ def _check_constant(table: pa.Table, person: str, name: str, people: int, plan: 
         raise PlanError(
             f"column {name!r} differs between rows of the same {person!r}, and for ",
             Say("items"),
-            f" all rows of a person become one: leave the column out, or make it the same for each {person!r}",
+            f" all rows of a person are merged: leave the column out, or make it the same for each {person!r}",
         )
 
 

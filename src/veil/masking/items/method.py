@@ -115,7 +115,7 @@ class ItemGeneralization(Method):
         for name in (self.column, self.person):
             if name in self.within:
                 raise ValueError(
-                    f"`within` of ItemGeneralization should not name {name!r}, which is published anew"
+                    f"`within` of ItemGeneralization should not name {name!r}, which this step itself changes"
                 )
         if self.person == self.column:
             raise ValueError("`person` of ItemGeneralization should be another column than that of the items")
@@ -170,8 +170,9 @@ class ItemGeneralization(Method):
         parts = recoder.whole() if self.recoding == "global" else recoder.each()
         if parts is None:
             raise NoSolutionError(
-                f"{self}: even as the widest groups of the hierarchy, items or combinations of them are held by fewer than "
-                f"{self.k} records. Let items be left out (`left_out`), or ask for a smaller `k` or `m`"
+                f"{self}: even at the top level of the hierarchy, some items or combinations occur in fewer "
+                f"than {self.k} records. Allow items to be left out (`left_out`), or choose a smaller `k` "
+                "or `m`"
             )
         shown = Shown.of(problem, parts, baskets, hierarchy, self.column)
         after, rows, part_of = self._published(table, records, shown, pair_of, randomness)
@@ -186,10 +187,11 @@ class ItemGeneralization(Method):
         if least >= self.k:
             return
         if not self.within:
-            raise PlanError(f"{self}: the table has only {least} records. Ask for a `k` of at most that")
+            raise PlanError(f"{self}: the table has only {least} records. Choose a `k` of at most that")
         raise NoSolutionError(
-            f"{self}: only {least} records agree in {', '.join(map(repr, self.within))}, which tells them apart whatever "
-            f"becomes of their items. Make these columns {self.k}-anonymous first, for instance by Mondrian"
+            f"{self}: only {least} records agree in {', '.join(map(repr, self.within))}, which singles them "
+            f"out however their items are generalized. Make these columns {self.k}-anonymous first, for "
+            "instance by Mondrian"
         )
 
     def _built(self, records: Records) -> Hierarchy | None:

@@ -70,8 +70,9 @@ class Shown:
         for name in self.names.to_pylist():
             if separator in name:
                 raise PlanError(
-                    f"column {column!r}: the name {name!r} has the separator {separator!r} in it, so that nobody could tell "
-                    "it from two items. Give the group another name in the hierarchy, or use lists instead of text"
+                    f"column {column!r}: the name {name!r} contains the separator {separator!r}, so it "
+                    "would look like two items. Give the group another name in the hierarchy, or use lists "
+                    "instead of text"
                 )
         lists = pa.LargeListArray.from_arrays(pa.array(self.starts), self.names.take(pa.array(self.codes)))
         spelled = pc.binary_join(lists, separator).cast(pa.string())

@@ -55,8 +55,8 @@ class Records(NamedTuple):
                 continue
             if int(groups(table, (person, name), method).max(initial=-1)) + 1 > rows.size:
                 raise PlanError(
-                    f"{method}: column {name!r} differs between rows of the same {person!r}, and rows of items "
-                    "that become one cannot keep both. Drop it, or make it the same for each person"
+                    f"{method}: column {name!r} differs between rows of the same {person!r}, but the rows "
+                    "of a person are merged. Drop it, or make it the same for each person"
                 )
         baskets = Baskets.of_rows(owners, column_of(table, column, method), rows.size)
         return Records(rows, owners, baskets, groups(table.take(pa.array(rows)), within, method))

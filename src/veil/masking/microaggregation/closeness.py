@@ -96,8 +96,8 @@ class _Distances:
         self.scale = values.size * (max(1, self.totals.size - 1) if self.ordered else 1)
         if values.size**2 * self.totals.size >= 2**62:
             raise InputError(
-                f"{method}: {values.size} records with {self.totals.size} different confidential values are too many "
-                "to be compared exactly. Round the values, or sample the records"
+                f"{method}: {values.size} records with {self.totals.size} distinct confidential values are "
+                "too many to compare exactly. Round the values, or sample the records"
             )
 
     def __call__(self, rows: Integers) -> float:

@@ -30,7 +30,8 @@ def check_named(method: object, parameter: str, named: Iterable[str], columns: S
     for name in named:
         if name not in columns:
             raise PlanError(
-                f"{method}: `{parameter}` names {name!r}, which is none of its columns.{did_you_mean(name, columns)}"
+                f"{method}: `{parameter}` names {name!r}, which is not one of its "
+                f"columns.{did_you_mean(name, columns)}"
             )
 
 
@@ -64,8 +65,8 @@ class Measuring(Method):
     def __post_init__(self) -> None:
         if self.bounds and self.distance != "range":
             raise ValueError(
-                f"`bounds` of {type(self).__name__} should be left out with distance {self.distance!r}, which has no "
-                "use for them"
+                f"`bounds` of {type(self).__name__} should be left out with distance {self.distance!r}, "
+                "which does not use them"
             )
 
     def records(self, table: pa.Table, columns: Sequence[str], allowed: Sequence[str] = ()) -> Records:

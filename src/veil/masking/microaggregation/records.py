@@ -124,7 +124,8 @@ def check_size(k: int, number: int, method: object, people: object = None) -> No
     if k > number:
         what = "records" if people is None else "people"
         raise PlanError(
-            f"{method}: the table has {number} {what}, too few for a group of {k}. Choose `k` of at most {number}"
+            f"{method}: the table has {number} {what}, too few for a group of {k}. Choose a `k` of at most "
+            f"{number}"
         )
 
 
@@ -135,8 +136,8 @@ def _check_bounds(
         outside = np.flatnonzero((values < bounds[0]) | (values > bounds[1]))
         if outside.size:
             raise InputError(
-                f"{method}: column {name!r} holds {values[outside[0]]:g} in row {outside[0] + 1}, outside of its "
-                f"`bounds` from {bounds[0]:g} to {bounds[1]:g}. Widen them"
+                f"{method}: column {name!r} holds {values[outside[0]]:g} in row {outside[0] + 1}, outside "
+                f"its `bounds` from {bounds[0]:g} to {bounds[1]:g}. Widen them"
             )
     return bounds
 

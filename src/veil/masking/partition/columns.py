@@ -209,8 +209,8 @@ def without_surprises(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     if pc.any(infinite).as_py():
         row = pc.index(infinite, True).as_py()
         raise InputError(
-            f"column {name!r} holds {column[row].as_py()} in row {row + 1}, and no interval with it has a width: "
-            "replace it by a number or a missing value"
+            f"column {name!r} holds {column[row].as_py()} in row {row + 1}, and no interval that contains "
+            "it has a width: replace it with a number or a missing value"
         )
     clean = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     return pc.add(clean, pa.scalar(0.0, column.type))

@@ -68,8 +68,9 @@ class TopDownSpecialization(Method):
         for name, hierarchy in self.quasi_identifiers.items():
             if hierarchy is None:
                 raise PlanError(
-                    f"`quasi_identifiers` of TopDownSpecialization should give column {name!r} a hierarchy, for example "
-                    f'{{"{name}": h.auto()}}; without hierarchies there is Mondrian'
+                    f"`quasi_identifiers` of TopDownSpecialization should give column {name!r} a hierarchy, "
+                    "for example "
+                    f'{{"{name}": h.auto()}}; without hierarchies, use Mondrian'
                 )
         if self.target in self.quasi_identifiers:
             raise PlanError(f"column {self.target!r} cannot be both target and quasi-identifier")

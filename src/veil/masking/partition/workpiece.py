@@ -98,8 +98,8 @@ class Judge:
             criterion = model.bind(voters)
             if isinstance(criterion, SampleCriterion):
                 raise PlanError(
-                    f"{model} judges all classes together, and a partition is made class by class: use a model that "
-                    "judges classes, such as KAnonymity, or `veil.anonymize`"
+                    f"{model} judges all classes together, but a partition is made class by class: use a "
+                    "model that judges single classes, such as KAnonymity, or `veil.anonymize`"
                 )
             if criterion is not None:
                 self._criteria.append((model, criterion))
@@ -191,8 +191,8 @@ def _reject(
         criterion.reject(table, rejected)
     except _Unlabelled:
         raise PlanError(
-            f"{model} looks at the labels of classes in hierarchies, and classes of a partition have labels of "
-            "their own: use another model, or `veil.anonymize`"
+            f"{model} reads hierarchy labels of classes, but a partition has its own labels: use another "
+            "model, or `veil.anonymize`"
         ) from None
 
 
@@ -320,8 +320,8 @@ def _prepare_rows(
     for model in models:
         if model.subset is not None:
             raise PlanError(
-                f"{model} speaks of a research subset, which partitions do not know: use `veil.anonymize`, or "
-                "partition the rows of the subset alone with a model that needs no population"
+                f"{model} has a research subset, which partitioning does not support: use `veil.anonymize`, "
+                "or partition only the rows of the subset with a model that needs no population"
             )
     for name, builder in builders.items():
         if isinstance(builder, LineBuilder):

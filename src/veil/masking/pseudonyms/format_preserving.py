@@ -95,8 +95,10 @@ class FormatPreservingPseudonyms(Pseudonyms):
                 form = form_of(value, leading=whole)
                 if form is None:
                     raise InputError(
-                        f"{self}: column {name!r}, row {_first(codes, at)}: the value has a letter or digit other than "
-                        "a to z and 0 to 9, which would stay as it is. Spell it with these, or use KeyedPseudonyms or "
+                        f"{self}: column {name!r}, row {_first(codes, at)}: the value has a letter or digit "
+                        "other than "
+                        "a to z and 0 to 9, which would stay unchanged. Write it with these, or use "
+                        "KeyedPseudonyms or "
                         "RandomPseudonyms"
                     )
                 if form not in permutations:
@@ -105,8 +107,10 @@ class FormatPreservingPseudonyms(Pseudonyms):
                 if size < SMALLEST:
                     # The form and not the value: messages end up in logs.
                     raise InputError(
-                        f"{self}: column {name!r}, row {_first(codes, at)}: a value of the form {form!r} has only "
-                        f"{size:,} possible pseudonyms, and at least {SMALLEST:,} are needed. Use RandomPseudonyms or "
+                        f"{self}: column {name!r}, row {_first(codes, at)}: a value with the format "
+                        f"{form!r} has only "
+                        f"{size:,} possible pseudonyms, and at least {SMALLEST:,} are needed. Use "
+                        "RandomPseudonyms or "
                         "KeyedPseudonyms"
                     )
                 smallest = min(smallest, size)

@@ -105,7 +105,8 @@ class RandomPseudonyms(Pseudonyms):
         known = list(dict.fromkeys(value for name in self.columns for value in _values(table, name, self)))
         if 2 * len(known) > 16**self.length:
             raise PlanError(
-                f"{self}: {len(known)} different values need longer pseudonyms. Raise `length` above {self.length}"
+                f"{self}: {len(known)} distinct values need longer pseudonyms. Raise `length` above "
+                f"{self.length}"
             )
         spelled = randomness.tokens(len(known), self.length)
         pseudonym_of = dict(zip(known, spelled, strict=True))
@@ -143,7 +144,7 @@ class UnkeyedHash(Pseudonyms):
     def _is_meant(self) -> UnkeyedHash:
         if not self.although_values_can_be_guessed:
             raise ValueError(
-                "UnkeyedHash can be undone by hashing guesses: use KeyedPseudonyms, or say "
+                "UnkeyedHash can be reversed by hashing guesses: use KeyedPseudonyms, or say "
                 "although_values_can_be_guessed=True"
             )
         return self

@@ -82,7 +82,8 @@ class LocalSuppression(Method):
         for name, to in self.linked.items():
             if name in self.columns:
                 raise ValueError(
-                    f"`linked` of LocalSuppression names {name!r}, which is in `columns` itself: take it out of one of them"
+                    f"`linked` of LocalSuppression names {name!r}, which is also in `columns`: remove it "
+                    "from one of them"
                 )
             if to not in self.columns:
                 raise ValueError(
@@ -116,7 +117,7 @@ class LocalSuppression(Method):
         people = None if person is None else number_people(table[person], person).astype(np.int64)
         number, what = (table.num_rows, "records") if people is None else (int(people.max()) + 1, "people")
         if self.k > number:
-            raise PlanError(f"{self}: the table has only {number} {what}. Ask for a `k` of at most that")
+            raise PlanError(f"{self}: the table has only {number} {what}. Choose a `k` of at most that")
         codes = _codes(table, self.columns, self)
         weights = np.array([self.importance.get(name, 1.0) for name in self.columns])
         if self.missing == "own_value":

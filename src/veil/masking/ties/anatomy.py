@@ -78,7 +78,9 @@ class Anatomy(Method):
         if (self.l is None) == (not self.by):
             raise ValueError("Anatomy needs `l` or `by`, one of the two")
         if set(self.by) & set(self.columns):
-            raise ValueError("`by` of Anatomy should not name confidential columns, as groups are public")
+            raise ValueError(
+                "`by` of Anatomy should not name confidential columns, because groups are public"
+            )
         return self
 
     @property
@@ -140,10 +142,12 @@ def in_two_tables(
     """
     if name in table.column_names:
         raise PlanError(
-            f"{method}: the table has a column {name!r} already. Choose another name with `group`"
+            f"{method}: the table already has a column {name!r}. Choose another name with `group`"
         )
     if set(columns) == set(table.column_names):
-        raise PlanError(f"{method}: all columns are confidential, so that the first table would be empty")
+        raise PlanError(
+            f"{method}: all columns are confidential, so the first table would be empty: name fewer"
+        )
     places = np.unique(numbers, return_inverse=True)[1]
     shown = randomness.permutation(int(places.max()) + 1)[places] + 1
     first = table.drop_columns(list(columns)).append_column(name, pa.array(shown))
@@ -184,8 +188,8 @@ def diverse_groups(values: Integers, l: int, randomness: Randomness, method: obj
     if counts.max(initial=1) * l > values.size:
         worst = int(np.argmax(values == np.argmax(counts)))
         raise NoSolutionError(
-            f"{method}: {counts.max(initial=0)} of {values.size} records have the value of row {worst + 1}, more than "
-            f"1/{l}, so that some group must have it too often. Choose a smaller `l`"
+            f"{method}: {counts.max(initial=0)} of {values.size} records have the value of row {worst + 1}, "
+            f"more than 1/{l}, so some group would contain it too often. Choose a smaller `l`"
         )
     shuffled = randomness.permutation(values.size)
     dealt = np.empty(values.size, np.int64)

@@ -212,9 +212,11 @@ class BucketizedTCloseness(Measuring):
             if ratio is None or ratio > self.t:
                 found = "a group without a bucket" if ratio is None else f"a ratio of {ratio}"
                 raise NoSolutionError(
-                    f"{self}: groups that are similar in {', '.join(map(repr, self.quasi_identifiers))} differ too much in "
-                    f"{self.confidential!r}: {found}, and at most {self.t} is asked for. Choose a larger `k` or `t`, or leave "
-                    "`quasi_identifiers` out, so that groups are drawn at random"
+                    f"{self}: groups that are similar in {', '.join(map(repr, self.quasi_identifiers))} "
+                    "differ too much in "
+                    f"{self.confidential!r}: {found}, but at most {self.t} is allowed. Choose a larger `k` "
+                    "or `t`, or leave "
+                    "`quasi_identifiers` out, so that groups are formed at random"
                 )
             return groups
         counts = fitting_counts(table.num_rows, self.t, times)

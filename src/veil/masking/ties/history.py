@@ -42,9 +42,9 @@ class _Content(BaseModel):
     def _fits(self) -> _Content:
         for each in self.sets:
             if len(set(each)) < max(self.m, len(each)):
-                raise ValueError(f"a set of `sets` should have {self.m} or more values, all different")
+                raise ValueError(f"a set of `sets` should have {self.m} or more values, all distinct")
         if max(self.people.values(), default=-1) >= len(self.sets):
-            raise ValueError("somebody in `people` has a set that `sets` does not hold")
+            raise ValueError("somebody in `people` has a set that is not in `sets`")
         return self
 
 
@@ -79,18 +79,20 @@ class History:
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: cannot be read as a history of releases: {error}") from None
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
-            raise InputError(f"{path}: is no history of releases. Choose another file")
+            raise InputError(f"{path}: is not a history of releases. Choose another file")
         try:
             found = _Content.model_validate(content)
         except ValidationError as error:
             raise InputError(
-                f"{path}: is damaged as a history of releases: {_first(error)}. Restore it from a copy: whoever has a "
-                "signature has to keep it"
+                f"{path}: is damaged as a history of releases: {_first(error)}. Restore it from a backup: "
+                "people must keep their signatures"
             ) from None
         if (found.attribute, found.m) != (attribute, m):
             raise PlanError(
-                f"{path}: this history is of {found.attribute!r} with m = {found.m}, not of {attribute!r} with "
-                f"m = {m}. Signatures cannot be exchanged: go on with the same, or start another history for other people"
+                f"{path}: this history is of {found.attribute!r} with m = {found.m}, not of {attribute!r} "
+                "with "
+                f"m = {m}. Signatures cannot be changed: continue with the same parameters, or start "
+                "another history for other people"
             )
         sets = [frozenset(each) for each in found.sets]
         people = {name: sets[at] for name, at in found.people.items()}

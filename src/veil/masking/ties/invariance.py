@@ -85,12 +85,13 @@ class MInvariance(Method):
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         self.check_columns(table)
         if GROUP in table.column_names:
-            raise PlanError(f"{self}: the table has a column {GROUP!r} already. Rename it")
+            raise PlanError(f"{self}: the table already has a column {GROUP!r}. Rename it")
         people = _texts(table, self.person, self)
         if len(set(people)) < len(people):
             twice = next(each for each in people if people.count(each) > 1)
             raise InputError(
-                f"column {self.person!r}: {twice!r} stands twice. A person has one record in a release"
+                f"column {self.person!r}: {twice!r} appears twice. A person can have only one record in a "
+                "release"
             )
         values = _texts(table, self.attribute, self)
         path = Path(self.history)
@@ -124,8 +125,9 @@ class MInvariance(Method):
         for at, signature in before.items():
             if values[order[at]] not in signature:
                 raise InputError(
-                    f"column {self.attribute!r}, row {int(order[at]) + 1}: the value is not among those that the person's "
-                    "groups have had, so that the change would show. Leave the record out, or give the person a new id"
+                    f"column {self.attribute!r}, row {int(order[at]) + 1}: the value is not in the person's "
+                    "signature from earlier releases, so the change would be visible. Leave the record "
+                    "out, or give the person a new id"
                 )
 
     def _findings(

@@ -85,7 +85,7 @@ class WholeRecordSwapping(Measuring):
             raise PlanError(f"{self}: a column cannot be both confidential and a quasi-identifier")
         if not known:
             raise PlanError(
-                f"{self}: there is no column to compare records by: name fewer confidential columns"
+                f"{self}: no column is left to compare records by: name fewer confidential columns"
             )
         return known
 

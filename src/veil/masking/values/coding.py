@@ -105,12 +105,13 @@ class _Coding(Method):
         if self.quantile is None:
             return self._as_value(values.type, self.threshold)
         if missing.all():
-            raise InputError(f"{self}: column {self.column!r} has no values, and so no quantiles")
+            raise InputError(f"{self}: column {self.column!r} has no values, so it has no quantiles")
         order = np.argsort(place, kind="stable")
         order = order[~missing[order]]
         if order.size == 1:
             raise InputError(
-                f"{self}: column {self.column!r} has the same value in every row, and so no tail. Give `threshold`, or "
+                f"{self}: column {self.column!r} has the same value in every row, so it has no tail. Give "
+                "`threshold`, or "
                 "leave it out"
             )
         total = np.cumsum(counts[order])
@@ -122,7 +123,9 @@ class _Coding(Method):
         """Return the threshold as a value of the column; a decimal one of integers stays a decimal."""
         if is_number(kind):
             if isinstance(threshold, str):
-                raise PlanError(f"{self}: column {self.column!r} holds numbers, and {threshold!r} is none")
+                raise PlanError(
+                    f"{self}: column {self.column!r} holds numbers, and {threshold!r} is not a number"
+                )
             if not pa.types.is_integer(kind) or float(threshold).is_integer():
                 return (
                     pa.scalar(threshold).cast(kind) if not pa.types.is_decimal(kind) else pa.scalar(threshold)
@@ -132,7 +135,7 @@ class _Coding(Method):
             return pa.scalar(str(threshold)).cast(kind)
         except pa.ArrowInvalid:
             raise PlanError(
-                f"{self}: column {self.column!r} holds values of type {kind}, and {threshold!r} is none"
+                f"{self}: column {self.column!r} holds values of type {kind}, and {threshold!r} is not one"
             ) from None
 
     def _at_or_beyond(

@@ -171,9 +171,10 @@ class DateShifting(OfPeople):
         if fewest < self.least:
             few = int(np.count_nonzero(possible < self.least))
             raise PlanError(
-                f"{self}: the dates of {plural(few, 'person', 'people')} fill so much of the period of the table that fewer "
-                f"than {self.least} shifts are possible ({fewest} for one of them), and who knows the period could undo "
-                "theirs. Leave such people or their outermost dates out; shift by more days, if that is what bounds it; or "
+                f"{self}: the dates of {plural(few, 'person', 'people')} span so much of the period of the "
+                f"table that fewer than {self.least} shifts are possible ({fewest} for one of them), and "
+                "anyone who knows the period could reverse them. Leave such people or their outermost "
+                "dates out; shift by more days, if that is what bounds it; or "
                 "lower `least` if nobody can know the period"
             )
         promise = f"at least {self.least} shifts are possible for everybody, given the period of the table"
@@ -228,8 +229,9 @@ class DateShifting(OfPeople):
         everybody = np.unique(pairs[1]).size
         if everybody > 1 and 2 * int(had.max(initial=0)) > everybody:
             raise PlanError(
-                f"{self}: {int(had.max()):,} of {everybody:,} people have the same date in column {name!r}, and who knows it "
-                "sees by how much they were moved. Leave the column out of the table"
+                f"{self}: {int(had.max()):,} of {everybody:,} people have the same date in column {name!r}, "
+                "and anyone who knows it can see by how much they were shifted. Leave the column out of "
+                "the table"
             )
 
     def _refuse_order(self, table: pa.Table, name: str, counts: Days, missing: NDArray[np.bool_]) -> None:
@@ -246,7 +248,8 @@ class DateShifting(OfPeople):
             steps = steps[steps != 0]
             if steps.size >= 20 and max((steps > 0).mean(), (steps < 0).mean()) > _IN_STEP:
                 raise PlanError(
-                    f"{self}: column {other!r} is in the order of {name!r}, and so tells between which dates a row was. "
+                    f"{self}: column {other!r} is in the order of {name!r}, and so reveals between which "
+                    "dates a row was. "
                     "Leave it out of the table, or shift it as well if it holds dates"
                 )
 

@@ -91,7 +91,7 @@ class CorrelatedNoise(Method):
 
 def _matrix(table: pa.Table, columns: tuple[str, ...], method: object) -> NDArray[np.float64]:
     if table.num_rows < 2:
-        raise InputError(f"{method}: noise follows the spread of a column, which one record does not have")
+        raise InputError(f"{method}: noise depends on the spread of a column, and a single record has none")
     for name in columns:
         refuse_constant(numbers(table, name, method), name, method)
     return np.column_stack([numbers(table, name, method) for name in columns])

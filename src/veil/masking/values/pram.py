@@ -124,8 +124,8 @@ class PostRandomization(Method):
         values, places = found.drop_null(), place[codes]
         if len(values) > MOST:
             raise InputError(
-                f"{self}: column {self.column!r} has {len(values)} different values, and at most {MOST} are "
-                "categories. Recode it first, or choose a method for numbers"
+                f"{self}: column {self.column!r} has {len(values)} distinct values, and at most {MOST} are "
+                "supported. Recode it first, or choose a method for numbers"
             )
         names = [str(each) for each in canonical_text(values, column=self.column)]
         if self.matrix is not None:
@@ -133,7 +133,7 @@ class PostRandomization(Method):
         else:
             if len(names) < 2:
                 raise InputError(
-                    f"{self}: column {self.column!r} has the same value in every row, so that nothing would "
+                    f"{self}: column {self.column!r} has the same value in every row, so nothing would "
                     "change. Leave it out"
                 )
             stay = decimal_fraction(self.retention or 0)
@@ -151,7 +151,7 @@ class PostRandomization(Method):
         for name in names:
             if name not in matrix:
                 raise PlanError(
-                    f"{self}: `matrix` says nothing of the value {name!r} of column {self.column!r}."
+                    f"{self}: `matrix` has no entry for the value {name!r} of column {self.column!r}."
                     f"{did_you_mean(name, matrix)} Add it, with what it becomes"
                 )
         known = set(names)
@@ -164,8 +164,8 @@ class PostRandomization(Method):
                 values = pa.concat_arrays([values, pa.array(added, pa.string()).cast(values.type)])
             except pa.ArrowInvalid:
                 raise PlanError(
-                    f"{self}: `matrix` names {added[0]!r}, which is no value of type {values.type} as column "
-                    f"{self.column!r} holds"
+                    f"{self}: `matrix` names {added[0]!r}, which is not a value of type {values.type}, the "
+                    f"type of column {self.column!r}"
                 ) from None
         names = [*names, *added]
         rows = [matrix.get(name, {name: "1"}) for name in names]

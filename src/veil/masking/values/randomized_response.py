@@ -148,13 +148,13 @@ class RandomizedResponse(Method):
         for text in texts:
             if text is None:
                 raise InputError(
-                    f"{self}: column {self.column!r} has missing values, and that an answer is missing would tell. "
-                    "Make them a category of their own first"
+                    f"{self}: column {self.column!r} has missing values, and a missing answer would itself "
+                    "be revealing. Turn them into a separate category first"
                 )
             if text not in place:
                 raise PlanError(
-                    f"{self}: column {self.column!r} holds {text!r}, which is none of the `categories`."
-                    f"{did_you_mean(text, self.categories)} Declare every value that is possible"
+                    f"{self}: column {self.column!r} holds {text!r}, which is not one of the `categories`."
+                    f"{did_you_mean(text, self.categories)} Declare every possible value"
                 )
         return np.array([place[str(text)] for text in texts], np.int64)
 
@@ -190,8 +190,8 @@ def _check_matrix(categories: tuple[str, ...], matrix: Transitions) -> None:
         never = [name for name, row in zip(categories, matrix, strict=True) if not row[place]]
         if 0 < len(never) < len(categories):
             raise ValueError(
-                f"`matrix` of RandomizedResponse: {answer!r} never comes from {never[0]!r}, so that whoever sees it knows "
-                "what was not there. Give every probability of a column a positive value"
+                f"`matrix` of RandomizedResponse: {answer!r} never comes from {never[0]!r}, so anyone who "
+                "sees it can rule that answer out. Make every probability in that column positive"
             )
 
 
@@ -203,7 +203,8 @@ def _solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction
         pivot = next((i for i in range(at, size) if rows[i][at]), None)
         if pivot is None:
             raise ParameterError(
-                "the answers tell nothing of some categories (the matrix has no inverse): shares cannot be estimated"
+                "the answers carry no information about some categories (the matrix has no inverse), so "
+                "shares cannot be estimated"
             )
         rows[at], rows[pivot] = rows[pivot], rows[at]
         rows[at] = [each / rows[at][at] for each in rows[at]]

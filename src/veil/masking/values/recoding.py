@@ -66,7 +66,8 @@ class GlobalRecoding(Method):
         _ascending(self.breaks)
         if self.labels is not None and (self.breaks is None or len(self.labels) != len(self.breaks) + 1):
             raise ValueError(
-                f"`labels` of GlobalRecoding go with `breaks`, one more than these, not {len(self.labels)}"
+                "`labels` of GlobalRecoding need `breaks`, with one more label than breaks, not "
+                f"{len(self.labels)}"
             )
         return self
 

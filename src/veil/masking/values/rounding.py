@@ -71,8 +71,9 @@ class Rounding(Method):
                 table = replace_column(table, name, pa.array(made, mask=missing).cast(kind))
             except (pa.ArrowInvalid, OverflowError):
                 raise InputError(
-                    f"{self}: the multiples of {base} around the values of column {name!r} do not fit into its "
-                    f"type {column.type}. Cast it to a wider one, or take a smaller base"
+                    f"{self}: the multiples of {base} around the values of column {name!r} do not fit into "
+                    "its "
+                    f"type {column.type}. Cast it to a wider type, or use a smaller base"
                 ) from None
         return self.outcome(before, table)
 

@@ -103,8 +103,8 @@ class StratifiedSampling(Sampling):
                 row = table.select(self.columns).slice(int(np.argmax(strata == small[0])), 1).to_pylist()[0]
                 named = ", ".join(f"{name} = {value!r}" for name, value in row.items())
                 raise PlanError(
-                    f"{self}: the stratum {named} has only {sizes[small[0]]} records. Ask for fewer, for a "
-                    "`fraction`, or for strata by fewer columns"
+                    f"{self}: the stratum {named} has only {sizes[small[0]]} records. Choose a smaller "
+                    "`size`, a `fraction`, or fewer columns"
                 )
             return np.full(sizes.size, self.size)
         share = decimal_fraction(self.fraction or 0)
@@ -141,7 +141,7 @@ def _number(fraction: float | None, size: int | None, records: int, method: obje
     if size is None:
         return max(1, round_half_up(decimal_fraction(fraction or 0) * records))
     if size > records:
-        raise PlanError(f"{method}: the table has only {records} records. Ask for at most that many")
+        raise PlanError(f"{method}: the table has only {records} records. Choose at most that many")
     return size
 
 

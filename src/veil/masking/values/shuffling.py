@@ -84,7 +84,9 @@ class Shuffling(Method):
         before = table
         _refuse_overlap(self.columns, self.given, self)
         if table.num_rows < 3:
-            raise InputError(f"{self}: {table.num_rows} records have no correlations. At least 3 are needed")
+            raise InputError(
+                f"{self}: {table.num_rows} records are too few for correlations. At least 3 are needed"
+            )
         everything = (*self.columns, *self.given)
         for name in everything:
             refuse_constant(numbers(table, name, self), name, self)
@@ -103,7 +105,7 @@ class Shuffling(Method):
 def _refuse_overlap(columns: tuple[str, ...], others: tuple[str, ...], method: object) -> None:
     for name in columns:
         if name in others:
-            raise PlanError(f"{method}: column {name!r} cannot be shuffled and stay where it is")
+            raise PlanError(f"{method}: column {name!r} cannot be both shuffled and kept in place")
 
 
 def _shuffle_strata(strata: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:

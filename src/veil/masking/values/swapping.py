@@ -47,7 +47,7 @@ class DataSwapping(Method):
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         before = table
         for name in set(self.columns) & set(self.within):
-            raise PlanError(f"{self}: column {name!r} cannot be swapped and be what partners agree in")
+            raise PlanError(f"{self}: column {name!r} cannot be both swapped and in `within`")
         refuse_constant(groups(table, self.columns, self), ", ".join(self.columns), self)
         strata = groups(table, self.within, self)
         sizes = np.bincount(strata)
@@ -108,8 +108,8 @@ class RankSwapping(Method):
         window = int(decimal_fraction(self.p) * table.num_rows // 100)
         if window < 1:
             raise PlanError(
-                f"{self}: {self.p:g} percent of {table.num_rows} records is less than one rank, so that nothing "
-                f"would change. Take `p` of at least {100 / table.num_rows:.6g}"
+                f"{self}: {self.p:g} percent of {table.num_rows} records is less than one rank, so nothing "
+                f"would change. Choose a `p` of at least {100 / table.num_rows:.6g}"
             )
         made, facts = table, {"largest difference of ranks allowed": window}
         farthest = 0

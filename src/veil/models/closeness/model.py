@@ -126,15 +126,15 @@ class TCloseness(PrivacyModel):
             )
         if self.distance != "hierarchical" and self.hierarchy is not None:
             raise ValueError(
-                f"`hierarchy` of TCloseness should be None for the {self.distance} distance, which has no use "
-                'for it; the hierarchical one is distance="hierarchical"'
+                f"`hierarchy` of TCloseness should be None for the {self.distance} distance, which does not "
+                'use it; for the hierarchical distance, use distance="hierarchical"'
             )
         # What is too much of values and of groups of them adds up, and only grows with their counts. The ordered distance
         # looks at both ends of what people show.
         object.__setattr__(self, "views", ("lowest",) if self.distance == "ordered" else ("most",))
         if self.order is not None and (self.distance != "ordered" or len(set(self.order)) < len(self.order)):
             raise ValueError(
-                '`order` of TCloseness should list different values, for distance="ordered" alone, not '
+                '`order` of TCloseness should list distinct values, and only for distance="ordered", not '
                 f"{list(self.order)} for the {self.distance} distance"
             )
 
@@ -155,7 +155,8 @@ class TCloseness(PrivacyModel):
             known = categories(table[self.attribute])
             order = "[…]" if known is None else canonical_text(known)
             raise PlanError(
-                f"the categories of column {self.attribute!r} have an order, which files do not keep. Write it down: "
+                f"the categories of column {self.attribute!r} have an order, which files do not keep. Give "
+                "it explicitly: "
                 f"TCloseness({self.attribute!r}, {self.t!r}, 'ordered', order={order})"
             )
 
@@ -210,8 +211,9 @@ class TCloseness(PrivacyModel):
         if made.height == 0 or len(roots) > 1:
             some = f"{len(roots)} labels ({', '.join(roots[:3])} …)"
             raise HierarchyError(
-                f"`hierarchy` of TCloseness should lead all values of column {self.attribute!r} to one root, but "
-                f"it ends in {some if made.height else 'the values themselves'}: add a last level with the same "
+                f"`hierarchy` of TCloseness should lead all values of column {self.attribute!r} to one "
+                f"root, but its last level consists of {some if made.height else 'the values themselves'}: add a "
+                "last level with the same "
                 "label everywhere, such as '*'"
             )
         return [np.unique(map_, return_inverse=True)[1] for map_ in maps]

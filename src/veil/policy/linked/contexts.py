@@ -86,6 +86,6 @@ def _context(given: Any, name: str) -> Any:
 
 def _refuse(address: object, name: str) -> Any:
     raise InputError(
-        f"{name}: the context {address!r} would have to be fetched, and nothing that a policy names is. Write the context "
-        "out; those of ODRL and DPV are known"
+        f"{name}: the context {address!r} would have to be fetched, but Veil fetches nothing. Write the "
+        "context out; those of ODRL and DPV are built in"
     )

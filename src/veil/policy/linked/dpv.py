@@ -97,8 +97,8 @@ class _Document:
         records = self.graph.of_type("dpv:ConsentRecord")
         if len(records) > 1:
             raise InputError(
-                f"the document holds {len(records)} consent records, and a policy is what one person allows. Put each into a "
-                "file of its own"
+                f"the document holds {len(records)} consent records, but a policy is what one person "
+                "allows. Put each into a separate file"
             )
         roots = self._roots()
         for each in roots:
@@ -130,7 +130,7 @@ class _Document:
     def _process(self, node: Node, around: _Said, above: frozenset[Node]) -> None:
         if node in above:
             raise InputError(
-                f"the process {self.graph.name(node)!r} lies in itself. Take it out of one of them"
+                f"the process {self.graph.name(node)!r} contains itself. Remove it from one of the two"
             )
         said = self._said(node, around)
         purposes, inside = self.graph.take(node, "dpv:hasPurpose"), self.graph.take(node, "dpv:hasProcess")

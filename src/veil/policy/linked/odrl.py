@@ -71,8 +71,8 @@ def from_odrl(graph: Graph) -> Policy:
     found = list(dict.fromkeys([*graph.of_type(*_POLICIES), *_holders(graph)]))
     if len(found) != 1:
         raise InputError(
-            f"the document holds {len(found)} policies of ODRL, and a policy is what one person allows. Put each into a file of "
-            "its own"
+            f"the document holds {len(found)} ODRL policies, but a policy is what one person allows. Put "
+            "each into a separate file"
         )
     return _Document(Reading(graph), found[0]).policy()
 

@@ -99,7 +99,8 @@ def _product(choices: list[list[Concept]]) -> Iterator[tuple[Concept, ...]]:
 def _check_size(size: int) -> None:
     if size > MOST_PIECES:
         raise InputError(
-            f"the usage policies have unions or intervals that make {size} cases, and {MOST_PIECES} are looked at. Write fewer"
+            f"the unions or intervals of the usage policies make {size} cases, and at most {MOST_PIECES} "
+            "are supported. Simplify them"
         )
 
 

@@ -150,7 +150,7 @@ class _Functional:
         while (facet := self._next()) != ")":
             kind = local_name(facet)
             if kind not in _BOUNDS:
-                raise InputError(f"{self.name}: {kind!r} is no bound of an interval")
+                raise InputError(f"{self.name}: {kind!r} is not a bound of an interval")
             _bound(bounds, kind, _number(self._next(), self.name))
         return bounds[0], bounds[1]
 
@@ -179,7 +179,7 @@ def _bound(bounds: list[float], kind: str, number: float) -> None:
 def _number(text: str, name: str) -> float:
     found = re.fullmatch(r'"?(-?[0-9]{1,15})"?(?:(?:\^\^|/).*)?', text.strip())
     if found is None:
-        raise InputError(f"{name}: {text!r} is no whole number")
+        raise InputError(f"{name}: {text!r} is not a whole number")
     return float(found[1])
 
 

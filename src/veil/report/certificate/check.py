@@ -66,7 +66,8 @@ def check_certificate(
         promises = form.promises.model_dump()
         if not promises["models"] and not promises["stated"]:
             raise InputError(
-                f"{path}: the certificate promises nothing, so that any table would keep it. Ask for one that names the "
+                f"{path}: the certificate promises nothing, so every table would satisfy it. Ask for one "
+                "that names the "
                 "privacy models"
             )
         findings, open_questions = check_signature(data, signed_by)
@@ -126,7 +127,7 @@ def _check_tables(
             )
     columns = {column for each in released.values() for column in each.table.column_names}
     if promises["label"] in columns:  # which would not be judged
-        raise ValueError(f"{promises['label']!r} is a column, and cannot say which table a row is from")
+        raise ValueError(f"{promises['label']!r} is a column, so it cannot say which table a row is from")
     lacking = [name for name in promises["quasi_identifiers"] if name not in columns | {promises["label"]}]
     if lacking:
         findings += _lacking(lacking)
@@ -171,8 +172,9 @@ def _open_release(source: Any, data: dict[str, Any]) -> Source:
         return read(source, may_be_empty=True)
     if certified:
         raise InputError(
-            f"{relation.name}: an engine holds it, and the certificate has a fingerprint of all rows in their order. "
-            "Give the file or the frame that was certified, or check the table against the recipe"
+            f"{relation.name}: an engine holds it, but the certificate has a fingerprint of all rows in "
+            "their order. Give the file or the frame that was certified, or check the table against the "
+            "recipe"
         )
     from veil.engines.source import of_release
 

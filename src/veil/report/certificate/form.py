@@ -97,13 +97,13 @@ def read_certificate(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(content, object_pairs_hook=_each_once)
     except (json.JSONDecodeError, RecursionError):
-        raise InputError(f"{path}: holds no certificate. Give its JSON file, or a report") from None
+        raise InputError(f"{path}: contains no certificate. Give its JSON file, or a report") from None
     except ValueError as error:
         raise InputError(f"{path}: the certificate is damaged: {error}. Ask for it again") from None
     if isinstance(data, dict) and isinstance(data.get("certificate"), dict):
         data = data["certificate"]
     if not isinstance(data, dict) or "veil_certificate" not in data:
-        raise InputError(f"{path}: holds no certificate. Give its JSON file, or a report")
+        raise InputError(f"{path}: contains no certificate. Give its JSON file, or a report")
     if data["veil_certificate"] != FORMAT or isinstance(data["veil_certificate"], bool):
         raise InputError(
             f"{path}: a certificate of format {data['veil_certificate']!r}, which this version of Veil "

@@ -39,8 +39,8 @@ class PublicKey:
             found = None
         if not isinstance(found, ed25519.Ed25519PublicKey):
             raise InputError(
-                f"{path}: holds no public Ed25519 key. `veil keys new` makes one, beside the private key, with the ending "
-                ".pub"
+                f"{path}: contains no public Ed25519 key. `veil keys new` makes one, next to the private "
+                "key, with the extension .pub"
             )
         return cls(found.public_bytes_raw())
 
@@ -89,7 +89,9 @@ class PrivateKey:
         """Read a private key from its file; a passphrase that is not given is taken from VEIL_KEY_PASSPHRASE."""
         content = _read(path)
         if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
-            raise InputError(f"{path}: others can read this private key. Change that: chmod 600 {path}")
+            raise InputError(
+                f"{path}: other users can read this private key. Change its permissions: chmod 600 {path}"
+            )
         return cls.of_pem(content, passphrase or os.environ.get(PASSPHRASE), called=str(path))
 
     @classmethod
@@ -108,7 +110,7 @@ class PrivateKey:
             wrong = ", or the passphrase is another one" if given else ""
         if not isinstance(found, ed25519.Ed25519PrivateKey):
             raise InputError(
-                f"{called}: holds no private Ed25519 key{wrong}. `veil keys new` makes one"
+                f"{called}: contains no private Ed25519 key{wrong}. `veil keys new` makes one"
             ) from None
         return cls(found)
 
@@ -144,7 +146,7 @@ class PrivateKey:
         file, beside = Path(path), beside_key(path)
         for each in (file, beside):
             if each.exists():
-                raise OutputError(f"{each}: exists already, and keys are never replaced. Choose another name")
+                raise OutputError(f"{each}: already exists, and keys are never replaced. Choose another name")
         for each, content, mode in ((file, private, 0o600), (beside, public, 0o644)):
             try:
                 with open(os.open(each, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as opened:

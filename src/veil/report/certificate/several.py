@@ -94,7 +94,8 @@ def open_tables(source: Any, names: list[str]) -> dict[str, Source]:
         source = _files_of(Path(source), names)
     if not isinstance(source, Mapping):
         raise InputError(
-            f"the certificate is about several tables ({', '.join(names)}): give them by name, or the folder or the database "
+            f"the certificate is for several tables ({', '.join(names)}): give them by name, or the folder "
+            "or the database "
             "that holds them"
         )
     return {name: _read(each) for name, each in source.items()}

@@ -87,7 +87,7 @@ def acknowledge(outcome: Outcome, keys: Iterable[str]) -> Outcome:
             known = f"There are: {'; '.join(map(repr, there))}" if there else "There is none"
             raise ParameterError(
                 Say("acknowledge"),
-                f" should name concerns about this release, and {key!r} is none. {known}",
+                f" should name concerns about this release, and {key!r} is not one. {known}",
             )
     made = dataclasses.replace(outcome, acknowledged=tuple(key for key in given if key in there))
     _FOUND[made] = _FOUND[outcome]

@@ -102,7 +102,7 @@ class Repeated:
         return PlanError(
             f"rows seem to be about the same people: {self}. ",
             *asked,
-            "people are counted, not rows; or say that every row is a person of its own (",
+            "Veil then counts people instead of rows; or say that every row is a different person (",
             Say("person", NOTHING),
             ")",
         )

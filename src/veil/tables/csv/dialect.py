@@ -96,7 +96,7 @@ def without_titles(data: bytes, lines: int, path: Path) -> bytes:
     """
     titles = re.match(rb"(?:[^\r\n]*(?>\r\n|\n|\r)){%d}" % lines, data)
     if titles is None:
-        raise InputError(f"{path}: has no lines below those that `skip` leaves out ({lines}). Say fewer")
+        raise InputError(f"{path}: has no lines left after `skip` ({lines}). Skip fewer")
     return re.sub(rb"[^\r\n]+", b"", titles[0]) + data[titles.end() :] if lines else data
 
 
@@ -173,8 +173,8 @@ def _check_names(
     place = header_below(names, rows)
     if place is not None:
         raise InputError(
-            f"{path}, line {line}: does not name the columns, though most records have values in them. If the lines "
-            "above the header are no part of the table, such as a title, say ",
+            f"{path}, line {line}: does not name all columns, although most records have values in them. If "
+            "the lines above the header are not part of the table, such as a title, say ",
             Say("format", "Csv", skip=starts[place] - 1),
             "; if this is the header, name the columns in the file",
         )

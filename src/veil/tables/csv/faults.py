@@ -46,7 +46,7 @@ def _first_fault(text: str, width: int | None, format: Csv, path: Path) -> Input
             # The mark behind the last line was swallowed: a quote is still open there.
             return InputError(
                 f"{path}, line {line}: a quote ({format.quote}) is opened in this line and never closed. "
-                "Close or remove it; if quotes mean nothing in this file, say ",
+                "Close or remove it; if quotes have no special meaning in this file, say ",
                 Say("format", "Csv", quote=None),
             )
         if fields and width is not None and len(fields) != width:  # blank lines are never at fault

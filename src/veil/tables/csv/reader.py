@@ -78,7 +78,7 @@ def check_types(names: list[str], format: Csv, path: Path) -> None:
     for name in format.types:
         if name not in names:
             raise InputError(
-                f"{path}: `types` names a column {name!r} that is absent.{did_you_mean(name, names)}"
+                f"{path}: `types` names a column {name!r} that does not exist.{did_you_mean(name, names)}"
             )
 
 

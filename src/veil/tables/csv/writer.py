@@ -76,10 +76,10 @@ def _field(column: pa.ChunkedArray, name: str, separator: str, missing: str, for
     text = spell(column, name, decimal=format.decimal, time_separator=format.time_separator or "T")
     if format.quote is None and column.null_count and pc.any(pc.equal(text, missing)).as_py():
         raise OutputError(
-            f"column {name!r} holds the text {missing!r} beside missing values, which are written alike without quotes. "
-            "Write with ",
+            f"column {name!r} holds the text {missing!r} as well as missing values, which look the same "
+            "without quotes. Write with ",
             Say("format", "Csv", quote='"'),
-            ", or make them one in the input",
+            ", or unify them in the input",
         )
     return _quote_values(text, f"column {name!r}", separator, format).fill_null(missing)
 
@@ -120,7 +120,8 @@ def _protect_values(text: pa.Array, where: str, separator: str, format: Csv) -> 
     clash = text.filter(pc.match_substring_regex(text, f"[{re.escape(separator)}\r\n]"))
     if len(clash):
         raise OutputError(
-            f"{where} holds {clash[0].as_py()!r}, which needs quotes, but the format has none. Write with ",
+            f"{where} holds {clash[0].as_py()!r}, which needs quotes, but the format does not allow them. "
+            "Write with ",
             Say("format", "Csv", quote='"'),
             " or another separator",
         )

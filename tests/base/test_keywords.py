@@ -1,0 +1,52 @@
+"""Names that are given where they are not known lead to where they belong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import veil
+from veil import KAnonymity, Plan
+from veil import hierarchies as h
+from veil.errors import ParameterError
+
+TABLE = pa.table({"age": [31, 34], "w": [120.5, 80.0]})
+PLAN: dict[str, Any] = {"quasi_identifiers": {"age": h.intervals(10)}, "models": KAnonymity(2)}
+PLACES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "anonymize": lambda unknown: veil.anonymize(TABLE, **PLAN, **unknown),
+    "assess": lambda unknown: veil.assess(TABLE, quasi_identifiers="age", **unknown),
+    "frontier": lambda unknown: veil.frontier(TABLE, over={"k": [2]}, **PLAN, **unknown),
+    "Plan": lambda unknown: Plan(**PLAN, **unknown),
+    "Recipe": lambda unknown: veil.Recipe(
+        quasi_identifiers={"age": "auto"}, models=[{"kind": "KAnonymity", "k": 2}], **unknown
+    ),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", ["weights", "weight", "sampling_weights", "weight_column"])
+def test_sampling_weights_are_told_where_they_belong(place: str, name: str) -> None:
+    with pytest.raises(
+        ParameterError, match=rf"`{name}` .*give them as `weights` to veil.risk.analyze"
+    ) as refused:
+        PLACES[place]({name: "w"})
+    assert "list their column in `insensitive`" in str(refused.value)
+
+
+@pytest.mark.parametrize("place", ["anonymize", "assess"])
+def test_other_keywords_are_told_the_nearest_name(place: str) -> None:
+    with pytest.raises(
+        ParameterError, match=rf"`sensitiv` is not a parameter of {place}. Did you mean 'sensitive'?"
+    ):
+        PLACES[place]({"sensitiv": "w"})
+    with pytest.raises(
+        ParameterError, match="`household` .*give their column as `household` to veil.risk.analyze"
+    ):
+        PLACES[place]({"household": "w"})
+
+
+def test_the_parameter_that_the_hint_names_takes_them() -> None:
+    assert veil.risk.analyze(TABLE, quasi_identifiers=["age"], weights="w") is not None

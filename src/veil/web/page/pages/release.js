@@ -94,7 +94,7 @@ function Suppressed() {
 function Order() {
   const { order, outdated } = state.release;
   const set = (shuffled) => again(t(`release.order.${shuffled ? "random" : "input"}.words`), { order: shuffled ? "random" : "input" });
-  return html`<p><label><input type="checkbox" checked=${order === "random"} disabled=${outdated || running("anonymize").length > 0} onChange=${(event) => set(event.target.checked)} /> ${t("release.shuffle")}</label></p>
+  return html`<p><label><input type="checkbox" checked=${state.plan.draft.order === "random"} disabled=${outdated || running("anonymize").length > 0} onChange=${(event) => set(event.target.checked)} /> ${t("release.shuffle")}</label></p>
     <p class=${order === "random" ? "quiet" : "problem"}>${t(`release.order.${order}`)}</p>`;
 }
 

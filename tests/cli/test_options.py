@@ -81,6 +81,7 @@ def test_the_list_of_commands_knows_the_command_without_its_options() -> None:
         (Say("engine", "memory"), 'engine="memory"', "--engine memory"),
         (Say("engine", "Settings", memory=...), "Settings(memory=...)", "--memory ..."),
         (Say("format", "Csv", header=False), "Csv(header=False)", "--format csv:header=false"),
+        (Say("format", "Csv", skip=1), "Csv(skip=1)", "--format csv:skip=1"),
         (Say("format", "Csv", quote=None), "Csv(quote=None)", "--format csv:quote=null"),
         (Say("format", "Csv", quote='"'), "Csv(quote='\"')", '--format csv:quote="'),
         (Say("format", "Excel", skip=3), "Excel(skip=3)", "--format excel:skip=3"),

@@ -260,3 +260,40 @@ def test_what_is_said_cannot_break_the_page(tmp_path: Path) -> None:
     assert "<script>alert" not in path.read_text()
     assert nasty in everything_in(path)
     made().report(tmp_path / "report.pdf", about={"title": nasty, "purpose": nasty})
+
+
+def test_sample_rows_have_the_decimal_comma_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "costs.csv").write_text("town;cost\n" + "Ulm;12,5\nUlm;8,25\n" * 5)
+    release = veil.anonymize(
+        tmp_path / "costs.csv",
+        quasi_identifiers={"town": "suppression"},
+        others="keep",
+        models=KAnonymity(2),
+        format=veil.tables.Csv(separator=";", decimal=","),
+    )
+    (sample,) = collect_facts(release)["sample"]
+    assert {cost for _, cost in sample["rows"]} <= {"12,5", "8,25"}
+
+
+def test_a_mask_says_what_it_makes_harder_and_names_no_changed_column_as_unchanged(tmp_path: Path) -> None:
+    mask = veil.mask(
+        patients(200), [veil.masking.RandomPseudonyms("name"), veil.masking.Rounding("cost", 100)]
+    )
+    page = first_page(mask.report(tmp_path / "mask.html"))
+    assert "Against whom" not in page
+    (unchanged,) = re.findall(r"published unchanged: ([^.]*)\.", page)
+    assert "sex" in unchanged.split(", ")
+    assert "name" not in unchanged.split(", ")
+
+
+def test_the_recipe_of_a_private_release_names_its_files(tmp_path: Path) -> None:
+    (tmp_path / "sex.csv").write_text("f;*\nm;*\n")
+    release = veil.anonymize(
+        pa.table({"sex": ["f", "m"] * 300}),
+        quasi_identifiers={"sex": h.File(str(tmp_path / "sex.csv"))},
+        models=veil.SafePub(1.0, 1e-4),
+        for_testing_seed=1,
+    )
+    recipe = collect_facts(release)["recipe"]
+    assert "sex.csv" in str(recipe["quasi_identifiers"])
+    assert "withheld" not in str(recipe)

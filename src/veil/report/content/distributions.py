@@ -200,7 +200,7 @@ def _ranks(outcome: Outcome, name: str, values: pa.Array, texts: list[str | None
         return natural
     hierarchy = outcome.hierarchies[name]
     first = _first_values(hierarchy, outcome.original[name])
-    begins = {
+    begins: dict[str | None, float] = {
         text: float(found[1]) for text in texts if text is not None and (found := _INTERVAL.match(text))
     }
     if len(begins) > 1:  # values below may be in no order, as dates that are text

@@ -250,7 +250,7 @@ OPTIONS: dict[str, tuple[list[str], list[str]]] = {
     "bad choice": (["--others", "maybe"], ["maybe", "keep"]),
     "no threads": (["--threads", "0"], ["--threads", "1"]),
     "bad format": (["--format", "csv:separator=;;"], ["--format", "`separator` of Csv"]),
-    "input twice": (["--input", "patients.csv"], ["--input goes with a recipe"]),
+    "input twice": (["--input", "patients.csv"], ["--input is only for recipes"]),
 }
 
 

@@ -164,7 +164,7 @@ def test_the_command_line_carries_a_recipe_out(clinic: Path) -> None:
     code, told = run("policy", "apply", clinic / "recipe.yaml", "--purpose", "billing")
     assert (code, "already says this, and so does --purpose" in told) == (2, True)
     code, told = run("policy", "apply", clinic / "recipe.yaml", clinic / "policies")
-    assert (code, "Say it in the recipe" in told) == (2, True)
+    assert (code, "Change the recipe instead" in told) == (2, True)
     code, told = run("policy", "apply", clinic / "patients.csv", clinic / "policies", "-o", clinic / "x.csv")
     assert (code, "--purpose is missing" in told) == (2, True)
     code, told = run("policy", "apply", clinic / "patients.csv")

@@ -231,7 +231,11 @@ def test_as_published_is_labelled_and_has_no_price() -> None:
     [
         ({"neighbours": "one more or less"}, PlanError, "one changed"),
         ({"method": Corners(101)}, ParameterError, "`k` is 101"),
-        ({"bounds": {"a": (0, 100)}, "domains": {"b": list(range(100))}}, ParameterError, "only takes numbers"),
+        (
+            {"bounds": {"a": (0, 100)}, "domains": {"b": list(range(100))}},
+            ParameterError,
+            "only takes numbers",
+        ),
         ({"delta": "1e-6"}, ParameterError, "delta"),
     ],
 )

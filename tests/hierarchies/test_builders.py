@@ -183,7 +183,9 @@ def test_redaction_declarations_that_cannot_work(make, message):
 
 
 def test_redaction_of_values_longer_than_said(build):
-    with pytest.raises(HierarchyError, match="up to 4 characters, such as '8010', but `length` of Redaction is 3"):
+    with pytest.raises(
+        HierarchyError, match="up to 4 characters, such as '8010', but `length` of Redaction is 3"
+    ):
         build(h.redaction(alphabet=10, length=3), ["8010"])
 
 

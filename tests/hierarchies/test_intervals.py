@@ -351,7 +351,9 @@ def test_intervals_agree_with_the_twin(build, case, tenths):
     data = [number / 10 if tenths else number for number in values]
     expected = twin(values, listed, groups, lower, upper, show)
     if expected is None or not is_tree(expected):
-        with pytest.raises(HierarchyError, match="outside the range" if expected is None else "split the interval"):
+        with pytest.raises(
+            HierarchyError, match="outside the range" if expected is None else "split the interval"
+        ):
             build(builder, data)
         return
     made = build(builder, data)

@@ -161,7 +161,9 @@ def test_an_entry_point_that_is_no_model_is_refused(tmp_path: Path) -> None:
     install(tmp_path, "veil.models", "Half", "class Half: pass")
     ran = python(tmp_path, "-m", "veil.cli", "models")
     assert ran.returncode == 2
-    assert "is not a PrivacyModel declared with @declared(kind_of=PrivacyModel)" in " ".join(ran.stderr.split())
+    assert "is not a PrivacyModel declared with @declared(kind_of=PrivacyModel)" in " ".join(
+        ran.stderr.split()
+    )
 
 
 def test_what_cannot_be_registered_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,7 +119,10 @@ def test_parameters_out_of_range(make, message):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (q.Loss(weights={"AA": 1}), "`weights` of the quality model names 'AA', which is not a quasi-identifier. Did you mean 'A'?"),
+        (
+            q.Loss(weights={"AA": 1}),
+            "`weights` of the quality model names 'AA', which is not a quasi-identifier. Did you mean 'A'?",
+        ),
         (q.Static({"A": [0, 1, 2], "G": [0, 1]}), "Static lists no losses for 'Z'; it needs 4"),
         (
             q.Static({"A": [0, 1], "G": [0, 1], "Z": [0, 1, 2, 3]}),

@@ -227,8 +227,8 @@ def test_priors_stand_in_recipes() -> None:
         ("{range: [5, 1]}", "should be ascending"),
         ("{range: [0, 1], distribution: normal}", "no distribution 'normal'"),
         ("{range: [0, 1], distribution: norm, parameters: {mu: 1}}", "parameters of 'norm' are wrong"),
-        ("{}", "one of them, not 0"),
-        ("{answers: [f], range: [0, 1]}", "one of them, not 2"),
+        ("{}", "exactly one of `chances`, `answers` and `range`, not 0"),
+        ("{answers: [f], range: [0, 1]}", "exactly one of `chances`, `answers` and `range`, not 2"),
         ("laplace", "needs a prior as `noise`"),
     ],
 )

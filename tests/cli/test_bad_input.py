@@ -228,7 +228,7 @@ OPTIONS: dict[str, tuple[list[str], list[str]]] = {
     "k = 0": (["--model", "k-anonymity:0"], ["--model 'k-anonymity:0'", "`k`", "not 0"]),
     "unknown model": (["--model", "k-anonimity:2"], ["--model", "Did you mean 'k-anonymity'?"]),
     "unknown parameter": (["--model", "k-anonymity:kk=2"], ["`kk` is not a parameter", "'k'"]),
-    "parameters without a name": (["--model", "k=5"], ["after the name and a colon", "k-anonymity:k=5"]),
+    "parameters without a name": (["--model", "k=5"], ["follow the name and a colon", "k-anonymity:k=5"]),
     "parameters that are missing": (
         ["--model", "t-closeness"],
         ["`t` of TCloseness", "t-closeness:ATTRIBUTE,T"],

@@ -278,7 +278,7 @@ def test_options_that_are_missing(folder: Path) -> None:
     )
     _refused(folder, ("anonymize", "patients.csv", *PLAN[:-2], "-o", "release.csv"), "--model k-anonymity:5")
     _refused(folder, ("anonymize",), "RECIPE|TABLE")
-    _refused(folder, ("anonymize", "recipe.yaml", "--qi", "age=auto"), "--qi goes with a table")
+    _refused(folder, ("anonymize", "recipe.yaml", "--qi", "age=auto"), "--qi is only for a table")
 
 
 def test_columns_without_a_role_get_one_by_options_or_in_the_recipe(folder: Path) -> None:

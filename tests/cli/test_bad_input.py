@@ -228,7 +228,7 @@ OPTIONS: dict[str, tuple[list[str], list[str]]] = {
     "k = 0": (["--model", "k-anonymity:0"], ["--model 'k-anonymity:0'", "`k`", "not 0"]),
     "unknown model": (["--model", "k-anonimity:2"], ["--model", "Did you mean 'k-anonymity'?"]),
     "unknown parameter": (["--model", "k-anonymity:kk=2"], ["`kk` is not a parameter", "'k'"]),
-    "parameters without a name": (["--model", "k=5"], ["after the name and a colon", "k-anonymity:k=5"]),
+    "parameters without a name": (["--model", "k=5"], ["follow the name and a colon", "k-anonymity:k=5"]),
     "parameters that are missing": (
         ["--model", "t-closeness"],
         ["`t` of TCloseness", "t-closeness:ATTRIBUTE,T"],
@@ -250,7 +250,7 @@ OPTIONS: dict[str, tuple[list[str], list[str]]] = {
     "bad choice": (["--others", "maybe"], ["maybe", "keep"]),
     "no threads": (["--threads", "0"], ["--threads", "1"]),
     "bad format": (["--format", "csv:separator=;;"], ["--format", "`separator` of Csv"]),
-    "input twice": (["--input", "patients.csv"], ["--input goes with a recipe"]),
+    "input twice": (["--input", "patients.csv"], ["--input is only for recipes"]),
 }
 
 
@@ -278,7 +278,7 @@ def test_options_that_are_missing(folder: Path) -> None:
     )
     _refused(folder, ("anonymize", "patients.csv", *PLAN[:-2], "-o", "release.csv"), "--model k-anonymity:5")
     _refused(folder, ("anonymize",), "RECIPE|TABLE")
-    _refused(folder, ("anonymize", "recipe.yaml", "--qi", "age=auto"), "--qi goes with a table")
+    _refused(folder, ("anonymize", "recipe.yaml", "--qi", "age=auto"), "--qi is only for a table")
 
 
 def test_columns_without_a_role_get_one_by_options_or_in_the_recipe(folder: Path) -> None:

@@ -164,7 +164,7 @@ def test_the_command_line_carries_a_recipe_out(clinic: Path) -> None:
     code, told = run("policy", "apply", clinic / "recipe.yaml", "--purpose", "billing")
     assert (code, "already says this, and so does --purpose" in told) == (2, True)
     code, told = run("policy", "apply", clinic / "recipe.yaml", clinic / "policies")
-    assert (code, "Say it in the recipe" in told) == (2, True)
+    assert (code, "Change the recipe instead" in told) == (2, True)
     code, told = run("policy", "apply", clinic / "patients.csv", clinic / "policies", "-o", clinic / "x.csv")
     assert (code, "--purpose is missing" in told) == (2, True)
     code, told = run("policy", "apply", clinic / "patients.csv")
@@ -196,7 +196,7 @@ def test_due(clinic: Path) -> None:
     assert [each["policy"] for each in json.loads(told)] == ["Ada", "Bob"]
     code, told = run("policy", "due", folder, "--on", "2026-01-01", "--withdrawn", "Bob=2025-12-01")
     assert "consent withdrawn since 2025-12-01" in told
-    assert "nobody can take a record back" in told
+    assert "earlier releases cannot be taken back" in told
     assert run("policy", "due", folder, "--on", "soon")[0] == 2
     assert run("policy", "due", folder, "--ended", "research")[0] == 2
 

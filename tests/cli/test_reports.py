@@ -223,7 +223,7 @@ def test_a_certified_table_in_another_dialect(folder: Path) -> None:
         ("", "either --recipe FILE or --certificate FILE"),
         ("--recipe recipe.yaml --certificate certificate.json", "one of the two"),
         ("--certificate nowhere.json", "nowhere.json: no such file"),
-        ("--certificate release.csv", "holds no certificate"),
+        ("--certificate release.csv", "contains no certificate"),
     ],
 )
 def test_what_verify_refuses(certified: Path, options: str, told: str) -> None:

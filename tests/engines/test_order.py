@@ -193,5 +193,5 @@ def test_the_order_of_the_input_if_asked(tmp_path: Path) -> None:
 
 def test_there_is_no_key() -> None:
     release = veil.anonymize(people(), **PLAN)
-    with pytest.raises(PlanError, match="rows of it have no numbers"):
+    with pytest.raises(PlanError, match="its rows have no numbers"):
         release.key  # noqa: B018

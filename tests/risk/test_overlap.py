@@ -153,7 +153,7 @@ def test_columns_that_only_one_release_has_exclude_nobody() -> None:
     assert found.counts == {1: 2, 2: 1}
     with pytest.raises(PlanError, match="no column 'il'"):
         intersection(FIRST, SECOND, sensitive="il")
-    with pytest.raises(InputError, match="goes with releases"):
+    with pytest.raises(InputError, match="is only for releases"):
         intersection(FIRST, SECOND, sensitive="ill", person="name")
 
 

@@ -125,7 +125,7 @@ def test_parameters_are_checked():
         suda(E1, NAMES, sampling_fraction=2)
     with pytest.raises(ParameterError, match="`scoring` should be 'elliot' or 'ihsn', not 'x'"):
         suda(E1, NAMES, scoring="x")
-    with pytest.raises(ParameterError, match="too many to look at. Give `largest`"):
+    with pytest.raises(ParameterError, match="too many to examine. Give `largest`"):
         suda(seeded(5, 30, 2, 1), [f"q{j}" for j in range(30)])
 
 

@@ -434,7 +434,7 @@ def test_bad_parameters_are_refused(options, message):
 
 
 def test_bad_columns_are_refused():
-    with pytest.raises(PlanError, match="'G' is the target and cannot be a feature"):
+    with pytest.raises(PlanError, match="'G' is the target and cannot also be a feature"):
         classification(e1((1, 0, 1)), "G", features=["G"])
     with pytest.raises(PlanError, match="no feature to predict 'A' from"):
         classification(e1((1,), "A"), "A")

@@ -76,7 +76,7 @@ def _demo(folder: Path, rows: int, threads: int | None) -> None:
     release = run(folder / RECIPE_FILE, threads=threads)
 
     console = show.output()
-    show.first_rows(console, f"{rows:,} hospital stays that Veil has made up", table)
+    show.first_rows(console, f"{rows:,} made-up hospital stays", table)
     show.first_rows(console, "The same rows as released", release.arrow)
     show.release(console, release)
     show.verification(console, release.verification)

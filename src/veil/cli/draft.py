@@ -41,7 +41,7 @@ def draft(
         yield from _comment(f"Note: {note}.")
     if meant is not None:
         yield from _comment(
-            "If that is so, take this line instead, and draft the recipe again with that --format:"
+            "If that is right, use this line instead, and draft the recipe again with that --format:"
         )
         yield from _comment(_entry("input", _input(path, meant)))
     yield _entry("output", f"release{''.join(file.suffixes[-2:])}")
@@ -92,7 +92,7 @@ _ABOUT = ("title", "data_set", "purpose", "recipient", "legal_basis", "version",
 _ROLES = {
     "identifying": "What names a person: removed.",
     "sensitive": "What an attacker must not learn. A model for it protects it, such as the one below.",
-    "insensitive": "Published as they are. Nothing was found against it, which is weak evidence.",
+    "insensitive": "Published unchanged. Nothing indicates another role, which is weak evidence: please check.",
 }
 
 

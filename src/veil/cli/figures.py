@@ -171,7 +171,9 @@ def roles(
         )
     if any(each.role == "quasi-identifying" for each in proposed):
         codes = {each.column for each in proposed if "zip" in each.looks_like}
-        console.print(Text("To go on, correct this command and run it; what is not named is dropped:"))
+        console.print(
+            Text("To continue, adjust this command and run it; columns that are not named are dropped:")
+        )
         console.print(
             Text(
                 show.printable(next_command(proposed, file, format, codes, person_of(repeated))), style="cyan"

@@ -293,7 +293,9 @@ def read(text: str, known: Mapping[str, type[Any]], option: str) -> Any:
         kinds = [kebab(kind) for kind in known]
         hint = did_you_mean(name, kinds)
         if "=" in name:
-            hint = f" Parameters stand after the name and a colon, such as {_EXAMPLES.get(option, kinds[0])}.{hint}"
+            hint = (
+                f" Parameters follow the name and a colon, such as {_EXAMPLES.get(option, kinds[0])}.{hint}"
+            )
         raise ParameterError(f"{option} {text!r}: there is no {name!r}.{hint}")
     try:
         return cls(**arguments(rest, cls))

@@ -206,9 +206,7 @@ def due_and_show(
         return
     _print([str(each) for each in found] or ["nothing is due"])
     if found:
-        _print(
-            ["releases that are out already stay out: nobody can take a record back from those who have it"]
-        )
+        _print(["earlier releases cannot be taken back from those who have them"])
 
 
 def compare_and_show(one: Path, other: Path) -> None:

@@ -197,7 +197,9 @@ def risks(console: Console, *columns: tuple[str, Risk]) -> None:
 def assessment(console: Console, found: Assessment) -> None:
     """Show what a table fulfils already."""
     rows = [(each.model, each.attribute or "", str(each)) for each in found.strengths]
-    console.print(table("What the table fulfils", ("model", "attribute", "strongest parameter"), rows))
+    console.print(
+        table("Guarantees that the table meets", ("model", "attribute", "strongest parameter"), rows)
+    )
     if found.suppressed:
         console.print(
             f"{plural(found.suppressed, 'suppressed record is', 'suppressed records are')} left out."

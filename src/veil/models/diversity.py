@@ -38,7 +38,7 @@ class DistinctLDiversity(PrivacyModel):
     """
 
     attribute: Attribute
-    l: Annotated[int, Field(ge=1, description="least number of different values; 2 to 5 is usual")]
+    l: Annotated[int, Field(ge=1, description="least number of distinct values; 2 to 5 is usual")]
     kind: Literal["DistinctLDiversity"] = Field(default="DistinctLDiversity", repr=False, kw_only=True)
 
     monotone_generalization: ClassVar[bool] = True

@@ -58,7 +58,9 @@ class KMap(PrivacyModel):
     ] = None
     significance: Annotated[
         float,
-        Field(gt=0, lt=1, description="accepted chance of an error of the estimate; 0.01 to 0.05 is usual"),
+        Field(
+            gt=0, lt=1, description="accepted probability of an error of the estimate; 0.01 to 0.05 is usual"
+        ),
     ] = 0.01
     estimator: Annotated[
         Estimator,

@@ -49,9 +49,11 @@ class DeltaPresence(PrivacyModel):
     classes are ignored, as a part that nobody minds may spoil the union. Not monotone under suppression.
     """
 
-    minimum: Annotated[Chance, Field(description="least chance of a person to be in the release; 0 to 0.1")]
+    minimum: Annotated[
+        Chance, Field(description="minimum probability that a person is in the release; 0 to 0.1")
+    ]
     maximum: Annotated[
-        Chance, Field(gt=0, description="greatest chance of a person to be in it; less is safer")
+        Chance, Field(gt=0, description="maximum probability that a person is in the release; less is safer")
     ]
     subset: Annotated[
         SubsetField, Field(description="the rows to release; not needed if another model of the plan says it")

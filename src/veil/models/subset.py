@@ -228,7 +228,7 @@ class Random:
     np.True_
     """
 
-    probability: Annotated[float, Field(gt=0, le=1, description="chance of each row to be in the subset")]
+    probability: Annotated[float, Field(gt=0, le=1, description="probability that a row is in the subset")]
     for_testing_seed: int | None = Field(
         default=None,
         ge=0,

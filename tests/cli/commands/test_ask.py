@@ -127,7 +127,7 @@ def test_a_mistake_in_the_last_question_costs_nothing() -> None:
             ("ask", "people.csv", "--count", "--epsilon", "1", "--neighbours", "one changed"),
             'the budget is for neighbours="one more or less"',
         ),
-        (("budget", "people.csv", "--neighbours", "one changed"), "--neighbours goes with --epsilon"),
+        (("budget", "people.csv", "--neighbours", "one changed"), "--neighbours needs --epsilon"),
     ],
 )
 def test_mistakes_are_explained(arguments, message) -> None:
@@ -221,14 +221,14 @@ def test_priors_stand_in_recipes() -> None:
 @pytest.mark.parametrize(
     ("noise", "message"),
     [
-        ("{chances: {f: 0.6, m: 0.5}}", "should add up to 1, not to 11/10"),
+        ("{chances: {f: 0.6, m: 0.5}}", "should add up to 1, not 11/10"),
         ("{chances: {f: 1.5, m: -0.5}}", "should be at least 0"),
         ("{answers: []}", "has no answers"),
         ("{range: [5, 1]}", "should be ascending"),
         ("{range: [0, 1], distribution: normal}", "no distribution 'normal'"),
         ("{range: [0, 1], distribution: norm, parameters: {mu: 1}}", "parameters of 'norm' are wrong"),
-        ("{}", "one of them, not 0"),
-        ("{answers: [f], range: [0, 1]}", "one of them, not 2"),
+        ("{}", "exactly one of `chances`, `answers` and `range`, not 0"),
+        ("{answers: [f], range: [0, 1]}", "exactly one of `chances`, `answers` and `range`, not 2"),
         ("laplace", "needs a prior as `noise`"),
     ],
 )

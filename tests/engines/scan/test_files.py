@@ -237,7 +237,7 @@ def test_a_value_that_is_not_of_the_type_asked_for(tmp_path: Path) -> None:
     relation = opened(tmp_path / "table.csv", format=Csv(types={"age": "integer"}))
     with pytest.raises(InputError, match="table.csv: column 'age', row .*'forty' is not of type integer"):
         seen(relation)
-    with pytest.raises(InputError, match="`types` names a column 'agee' that is absent"):
+    with pytest.raises(InputError, match="`types` names a column 'agee' that does not exist"):
         opened(tmp_path / "table.csv", format=Csv(types={"agee": "integer"}))
 
 
@@ -347,9 +347,9 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
         (folder("mixed", a_dot_parquet=parquet(x=[1]), b_dot_csv=text("x\n1\n")), "the files have different formats"),
         (folder("headers", a_dot_csv=text("x,y\n1,2\n"), b_dot_csv=text("y,x\n1,2\n")), "has the columns 'y', 'x', but"),
         (folder("blank", a_dot_csv=text("x,y\n1,2\n"), b_dot_csv=text("\nx,y\n1,2\n")), "different blank lines at its start"),
-        (folder("empty"), "no such file|holds no files"),
+        (folder("empty"), "no such file|contains no files"),
         (folder("unknown", a_dot_dat=text("x")), "the file format is unclear"),
-        (folder("deep", y_eq_1__a_dot_parquet=parquet(x=[1]), z_eq_1__a_dot_parquet=parquet(x=[1])), "spell the same columns"),
+        (folder("deep", y_eq_1__a_dot_parquet=parquet(x=[1]), z_eq_1__a_dot_parquet=parquet(x=[1])), "encode the same columns"),
         (folder("damaged", a_dot_parquet=text("PAR1 and no more")), "not a readable Parquet file"),
     ]:  # fmt: skip
         made.mkdir(exist_ok=True)

@@ -136,7 +136,7 @@ def test_a_folder_that_is_no_release_is_never_replaced(people: Relation, tmp_pat
     home = tmp_path / "home"
     (home / "photos").mkdir(parents=True)
     with pytest.raises(
-        OutputError, match="holds 'photos', which is no part of a release, and would be removed"
+        OutputError, match="holds 'photos', which is not part of a release, and would be removed"
     ):
         sent(people, home, overwrite=True)
     assert [each.name for each in home.iterdir()] == ["photos"]

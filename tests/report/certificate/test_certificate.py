@@ -285,9 +285,9 @@ def test_whoever_gets_the_file_need_not_know_its_decimal_mark(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{}", "holds no certificate"),
-        ("[1]", "holds no certificate"),
-        ("<html></html>", "holds no certificate"),
+        ("{}", "contains no certificate"),
+        ("[1]", "contains no certificate"),
+        ("<html></html>", "contains no certificate"),
         ('{"veil_certificate": 99}', "of format 99, which this version of Veil"),
         ('{"veil_certificate": 1}', "the certificate is damaged"),
         ('{"veil_certificate": 1, "content": [], "promises": 3}', "the certificate is damaged"),

@@ -96,7 +96,7 @@ class ItemGeneralization(Method):
         Field(
             ge=1,
             le=1000,
-            description="what an item costs that is left out, 1 being a group of everything; none: no item is",
+            description="cost of leaving out an item, where 1 is a group of all items; none: items are never left out",
         ),
     ] = 2.0
     strategy: Annotated[Strategy, Field(description="how hard to look for the least loss")] = "auto"

@@ -53,9 +53,7 @@ class Measuring(Method):
     bounds: Annotated[
         dict[str, tuple[float, float]],
         AfterValidator(_ranges),
-        Field(
-            description="least and greatest possible value, by column; without them the range is what occurs"
-        ),
+        Field(description="lowest and highest possible value, by column; by default the range of the data"),
     ] = Field(default_factory=dict, kw_only=True, repr=False)
     hierarchies: Annotated[
         dict[str, ColumnHierarchy],

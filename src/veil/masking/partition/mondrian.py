@@ -71,7 +71,7 @@ class Mondrian(Method):
     ]
     models: Models
     relaxed: Annotated[
-        bool, Field(description="let records with the median value go to either side of a cut")
+        bool, Field(description="allow records with the median value on either side of a cut")
     ] = False
     numbers: Annotated[
         Style,

@@ -60,7 +60,10 @@ class FormatPreservingPseudonyms(Pseudonyms):
     key_variable: KeyVariable = None
     key: Key = Field(default=None, repr=False)
     context: Annotated[
-        str, Field(description="what the pseudonyms are for; the same person has others in another context")
+        str,
+        Field(
+            description="what the pseudonyms are for; the same person has different ones in another context"
+        ),
     ] = ""
     kind: Literal["FormatPreservingPseudonyms"] = Field(
         default="FormatPreservingPseudonyms", repr=False, kw_only=True

@@ -23,7 +23,8 @@ from veil.tables.text import canonical_text
 
 _Identifying = Annotated[Columns, Field(description="columns that name a person")]
 _Context = Annotated[
-    str, Field(description="what the pseudonyms are for; the same person has others in another context")
+    str,
+    Field(description="what the pseudonyms are for; the same person has different ones in another context"),
 ]
 
 

@@ -60,7 +60,9 @@ class Anatomy(Method):
     ['group', 'ill']
     """
 
-    columns: Annotated[Columns, Field(description="confidential columns, which go into the second table")]
+    columns: Annotated[
+        Columns, Field(description="confidential columns, which are moved to the second table")
+    ]
     l: Annotated[
         int | None, Field(ge=2, description="a value makes up at most 1/l of its group; 2 to 10 is usual")
     ] = None

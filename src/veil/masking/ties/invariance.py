@@ -45,13 +45,9 @@ class MInvariance(Method):
     """
 
     attribute: Annotated[str, Field(description="sensitive column")]
-    m: Annotated[
-        int, Field(ge=2, description="least number of different values in a group; 2 to 10 is usual")
-    ]
+    m: Annotated[int, Field(ge=2, description="least number of distinct values in a group; 2 to 10 is usual")]
     quasi_identifiers: Annotated[Columns, Field(description="columns that an attacker may know")]
-    person: Annotated[
-        str, Field(description="column that tells who is who from release to release; it is removed")
-    ]
+    person: Annotated[str, Field(description="column that identifies people across releases; it is removed")]
     history: Annotated[
         str, Field(min_length=1, description="file with the sets of earlier releases, away from them")
     ]

@@ -176,13 +176,13 @@ class _Coding(Method):
 
 _Threshold = Annotated[_Value | None, Field(description="values at or beyond it are replaced")]
 _Quantile = Annotated[
-    float | None, Field(gt=0, lt=1, description="share of the values that lie at or below the threshold")
+    float | None, Field(gt=0, lt=1, description="share of the values at or below the threshold")
 ]
 _Replacement = Annotated[
     Literal["threshold", "mean", "median"],
-    Field(description="what stands for the tail: the threshold itself, or mean or median of the tail"),
+    Field(description="what to show for the tail: the threshold itself, or the mean or median of the tail"),
 ]
-_Given = Annotated[_Value | None, Field(description="what stands for the tail instead, such as '90+'")]
+_Given = Annotated[_Value | None, Field(description="what to show for the tail instead, such as '90+'")]
 _Order = Annotated[
     tuple[str, ...],
     Field(description="values of a column of text, lowest first; ordered categories have theirs"),

@@ -126,7 +126,7 @@ class DateShifting(OfPeople):
     key_file: KeyFile = None
     key_variable: KeyVariable = None
     key: Key = Field(default=None, repr=False)
-    context: Annotated[str, Field(description="what the shifts are for; others in another context")] = ""
+    context: Annotated[str, Field(description="what the shifts are for; they differ in another context")] = ""
     kind: Literal["DateShifting"] = Field(default="DateShifting", repr=False, kw_only=True)
 
     shuffles: ClassVar[bool] = True

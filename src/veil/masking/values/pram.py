@@ -68,7 +68,7 @@ class PostRandomization(Method):
     column: Annotated[str, Field(description="column of categories")]
     retention: Annotated[float | None, Field(ge=0, le=1, description="probability that a value stays")] = None
     matrix: Annotated[
-        Matrix | None, Field(description="for each value, the probability of what it becomes")
+        Matrix | None, Field(description="for each value, the probabilities of its replacements")
     ] = None
     invariant: Annotated[bool, Field(description="whether the expected share of every value stays")] = False
     kind: Literal["PostRandomization"] = Field(default="PostRandomization", repr=False, kw_only=True)

@@ -62,7 +62,9 @@ class RandomizedResponse(Method):
     ] = None
     matrix: Annotated[
         tuple[tuple[Probability, ...], ...] | None,
-        Field(description="for each category, the probability of each that it becomes, instead of epsilon"),
+        Field(
+            description="for each category, the probability of each published category, instead of epsilon"
+        ),
     ] = None
     kind: Literal["RandomizedResponse"] = Field(default="RandomizedResponse", repr=False, kw_only=True)
 

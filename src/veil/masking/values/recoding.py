@@ -45,10 +45,10 @@ class GlobalRecoding(Method):
     """
 
     column: Annotated[str, Field(description="column to recode")]
-    hierarchy: Annotated[OneHierarchy, Field(description="hierarchy that tells what values become")] = None
+    hierarchy: Annotated[OneHierarchy, Field(description="hierarchy that generalizes the values")] = None
     level: Annotated[int, Field(ge=0, description="level of the hierarchy")] = 1
     mapping: Annotated[
-        dict[Text, Text] | None, Field(min_length=1, description="what values become, by value")
+        dict[Text, Text] | None, Field(min_length=1, description="replacement of each value")
     ] = None
     breaks: Annotated[
         tuple[Annotated[float, Field(allow_inf_nan=False)], ...] | None,

@@ -36,7 +36,7 @@ class Rounding(Method):
 
     columns: Annotated[Columns, Field(description="columns of numbers")]
     base: Annotated[
-        float, Field(gt=0, allow_inf_nan=False, description="what values are multiples of afterwards")
+        float, Field(gt=0, allow_inf_nan=False, description="values are rounded to multiples of this")
     ]
     method: Annotated[
         Literal["nearest", "random"], Field(description="to the nearest multiple, or unbiased at random")

@@ -127,7 +127,7 @@ class BernoulliSampling(Sampling):
     array([0, 1])
     """
 
-    probability: Annotated[float, Field(gt=0, le=1, description="chance of each record to be kept")]
+    probability: Annotated[float, Field(gt=0, le=1, description="probability that a record is kept")]
     kind: Literal["BernoulliSampling"] = Field(default="BernoulliSampling", repr=False, kw_only=True)
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:

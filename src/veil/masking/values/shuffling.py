@@ -31,7 +31,7 @@ class ColumnShuffling(Method):
     [10, 20]
     """
 
-    columns: Annotated[Columns, Field(description="columns whose values are handed out anew")]
+    columns: Annotated[Columns, Field(description="columns whose values are shuffled")]
     together: Annotated[bool, Field(description="whether the values of a record stay together")] = False
     within: Annotated[Names, Field(description="columns that make strata; values stay inside them")] = ()
     kind: Literal["ColumnShuffling"] = Field(default="ColumnShuffling", repr=False, kw_only=True)
@@ -70,7 +70,7 @@ class Shuffling(Method):
     [1, 2, 3, 4]
     """
 
-    columns: Annotated[Columns, Field(description="columns whose values are handed out anew")]
+    columns: Annotated[Columns, Field(description="columns whose values are shuffled")]
     given: Annotated[Names, Field(description="columns that stay and that the new values depend on")] = ()
     kind: Literal["Shuffling"] = Field(default="Shuffling", repr=False, kw_only=True)
 

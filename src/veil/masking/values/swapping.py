@@ -35,7 +35,7 @@ class DataSwapping(Method):
 
     columns: Annotated[Columns, Field(description="columns whose values are exchanged")]
     share: Annotated[float, Field(gt=0, le=1, description="share of the records that get a partner")]
-    within: Annotated[Names, Field(description="columns in which partners agree")] = ()
+    within: Annotated[Names, Field(description="columns in which swapped records must agree")] = ()
     kind: Literal["DataSwapping"] = Field(default="DataSwapping", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")

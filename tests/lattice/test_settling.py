@@ -12,7 +12,13 @@ from support.models import asked
 from support.samples import model_of, names_of, sample_of
 from support.searching import assert_finds_the_best, often
 from veil.lattice.evaluator import Evaluator
-from veil.models import AverageReidentificationRisk, KAnonymity, KMAnonymity, SampleUniqueness
+from veil.models import (
+    AverageReidentificationRisk,
+    KAnonymity,
+    KMAnonymity,
+    SampleUniqueness,
+    SubsetKAnonymity,
+)
 from veil.quality import Loss
 
 
@@ -64,3 +70,15 @@ def test_pruned_is_exhaustive(data: st.DataObject) -> None:
         sample_of(problem), [ours for _, ours in pairs], Loss(), data.draw(strategies.limits())
     )
     assert_finds_the_best(evaluator, low, high, 1)
+
+
+def test_criteria_take_turns_until_nothing_more_has_to_go() -> None:
+    """A chain in which each record shares a value with the next: what goes for one attribute, the other one needed."""
+    rows = [(f"a{(link + 1) // 2}", f"b{link // 2}") for link in range(20)] + [("a", "b")] * 3
+    tables = [[[value, "*"] for value in sorted(set(column))] for column in zip(*rows, strict=True)]
+    problem = oracle.Problem(rows, tables)
+    models = [SubsetKAnonymity(2, subsets=[[name]]) for name in names_of(problem)]
+    evaluator = Evaluator(sample_of(problem), models, Loss(), 1.0)
+    node, satisfied, *_ = evaluator.judge((0, 0), evaluator.sample.table)
+    assert satisfied
+    assert node.tally.suppressed == 20

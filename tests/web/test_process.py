@@ -46,7 +46,9 @@ def test_the_next_start_removes_what_a_killed_one_has_left(tmp_path):
     with process(temporary=tmp_path) as (killed, address):
         base, token = re.match(r"(http://[^#]+)/#token=(.+)", address).groups()
         with httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}) as client:
-            sent = client.post("/api/v1/tables", content=b"age\n1\n2\n", headers={"Veil-File-Name": "secret.csv"})
+            sent = client.post(
+                "/api/v1/tables", content=b"age\n1\n2\n", headers={"Veil-File-Name": "secret.csv"}
+            )
             assert sent.status_code == 202
         (left,) = set(tmp_path.glob("veil-workbench-*")) - before
         (left / "new" / "link").symlink_to(elsewhere)

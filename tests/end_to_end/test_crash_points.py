@@ -79,5 +79,7 @@ def test_stopped_at_any_step(tmp_path: Path) -> None:
 def test_a_writer_that_is_not_atomic_is_found_out(tmp_path: Path) -> None:
     found = tried(tmp_path, "SIGKILL", "planted")
     # A kill meets a step just before or just after it happens: before the first nothing is there, after the last all is.
-    assert len(found) == 6
-    assert all(each["problems"] for each in found[1:-1])
+    for old in (False, True):
+        points = [each for each in found if each["old"] == old]
+        assert len(points) == 6
+        assert all(each["problems"] for each in points[1:-1])

@@ -12,6 +12,8 @@ from urllib.parse import quote
 
 import pydantic
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import DecimalSchema
 
 from veil.base.declare import with_careful_numbers
 from veil.engines.database import Database
@@ -227,9 +229,19 @@ def with_file(database: Database, move: Callable[[str], str]) -> Database:
     return Database(url, database.table, database.schema, database.password_variable)
 
 
+class _Schema(GenerateJsonSchema):
+    """Writes the same schema with every version of pydantic, of which those before 2.14 give decimals a pattern."""
+
+    def decimal_schema(self, schema: DecimalSchema) -> JsonSchemaValue:
+        made = super().decimal_schema(schema)
+        for each in made.get("anyOf", [made]):
+            each.pop("pattern", None)
+        return made
+
+
 def schema_of(recipe: type[Located], *, secret: str | None = None) -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12) of recipes; `secret` is a parameter that they refuse everywhere."""
-    made = recipe.model_json_schema()
+    made = recipe.model_json_schema(schema_generator=_Schema)
     made["description"] = made["description"].split("\n\n")[0]
     clear = {each.__name__ for each in SOURCES.values()} | {"Settings"}
     for name, definition in made["$defs"].items():

@@ -211,7 +211,7 @@ def test_the_demo_spares_files_that_are_not_its_own(folder: Path) -> None:
     ran = veil("demo", "patients.csv")
     assert (ran.code, "is a file" in ran.err) == (2, True)
     ran = veil("demo", "patients.csv/demo")
-    assert (ran.code, "patients.csv/demo: cannot be made" in ran.err) == (2, True)
+    assert (ran.code, "patients.csv/demo: cannot be created" in ran.err) == (2, True)
     assert contents(folder) == before
 
 

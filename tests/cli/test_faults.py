@@ -118,7 +118,7 @@ def test_two_runs_with_one_target(folder: Path, monkeypatch: pytest.MonkeyPatch,
     during_the_run(monkeypatch, another)
     ran = release("--report", "report.html", engine=engine)
     assert ran.code == 2
-    assert "meanwhile" in ran.err or "is there already" in ran.err
+    assert "in the meantime" in ran.err or "already exists" in ran.err
     assert contents(folder) == seen
 
 

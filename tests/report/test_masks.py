@@ -115,7 +115,7 @@ def test_what_a_search_has_is_told_to_be_missing(release: Release) -> None:
     assert release.search is None
     for name in ("score", "transformation"):
         with pytest.raises(
-            AttributeError, match=rf"there is no `{name}`: .* Ask for `(steps|passes)` and `measures\(\)`"
+            AttributeError, match=rf"there is no `{name}`: .* Use `(steps|passes)` and `measures\(\)`"
         ):
             getattr(release, name)
     assert release.measures()["classes"] == release.classes + bool(release.suppressed)

@@ -213,6 +213,9 @@ TargetSpec = Annotated[
 """A file, a folder (with / at its end), or a table of a database."""
 
 
+_WITH_LIMITS = [name for name in get_args(Engine) if name not in ("auto", "memory")]
+
+
 def _engine(value: Any) -> Any:
     """Read `{kind: duckdb, memory: 2GB}` as DuckDB with limits, and an engine without any by its name."""
     if isinstance(value, Settings):
@@ -223,7 +226,7 @@ def _engine(value: Any) -> Any:
         name = str(named).lower()
         if name in get_args(Engine) and not limits:
             return name
-        if name in ("duckdb", "settings") and not isinstance(value, str):
+        if name in (*_WITH_LIMITS, "settings") and not isinstance(value, str):
             return limits
     raise ValueError(
         "auto, memory or duckdb is expected, or duckdb with limits, such as {kind: duckdb, memory: 2GB, threads: 2}, "

@@ -142,7 +142,7 @@ def test_a_new_engine_is_one_file(
     assert shown is not None
     found = shown.batches(shown.table).read_all()
     assert sorted(found.to_pylist(), key=repr) == sorted(expected.arrow.to_pylist(), key=repr)
-    with pytest.raises(VeilError, match="is there already"):
+    with pytest.raises(VeilError, match="already exists"):
         release.save(f"{place}shown")
     release.save(f"{place}shown", overwrite=True)
 

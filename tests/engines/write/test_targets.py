@@ -313,7 +313,7 @@ def test_a_table_is_replaced_only_when_asked(
     )
     database = Database(base, name)
     sent(source, database)
-    with pytest.raises(OutputError, match="is there already"):
+    with pytest.raises(OutputError, match="already exists"):
         sent(source, database)
     sent(opened(source.table.limit(3)), database, overwrite=True)
     found = opened(database)
@@ -565,7 +565,7 @@ def test_spark_to_a_folder_a_file_and_a_table(spark: Any, tmp_path: Path) -> Non
         assert rows_of(opened(str(tmp_path / name), engine="duckdb")).total() == 500
     assert rows_of(str(tmp_path / "release")) == expected
     sent(opened(frame.limit(5)), "spark:#released")
-    with pytest.raises(OutputError, match="is there already"):
+    with pytest.raises(OutputError, match="already exists"):
         sent(relation, "spark:#released")
     sent(relation, "spark:#released", overwrite=True)
     assert Counter(map(tuple, spark.table("released").collect())) == expected

@@ -398,7 +398,7 @@ def test_a_table_that_changes_meanwhile(postgres: Any, scratch: Path) -> None:
         "CREATE VIEW growing AS SELECT n FROM generate_series(1, nextval('larger')) AS n",
         "GRANT ALL ON growing, larger TO veil",
     )
-    with pytest.raises(InputError, match=r"growing of .*: had \d+ rows, and \d+ were read: it was changed"):
+    with pytest.raises(InputError, match=r"growing of .*: had \d+ rows, but \d+ were read: it was changed"):
         bring_over(opened(postgres.url("growing"), scratch, bring_over=True))
     assert not list(scratch.iterdir())
 

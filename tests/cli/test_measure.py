@@ -377,7 +377,7 @@ def test_picture_and_figures_are_written_both_or_not_at_all(
         ("frontier recipe.yaml --over k=5 --plot front.gif", "should end in .png or .svg or .pdf, not '.gif'"),
         ("frontier recipe.yaml --over k=5 --plot nowhere/front.png", "the directory does not exist"),
         ("frontier recipe.yaml --over k=5 --plot x.svg -o x.svg", "another file of the same run"),
-        ("frontier patients.csv --over k=5", "a recipe (.yaml) is needed"),
+        ("frontier patients.csv --over k=5", "a recipe (.yaml) with the plan to vary is needed"),
         ("frontier nowhere.yaml --over k=5", "nowhere.yaml: no such file"),
         ("frontier recipe.yaml --over k=5 --input nowhere.csv", "nowhere.csv: no such file"),
     ],

@@ -57,5 +57,5 @@ def test_dates_and_texts_as_a_person_types_them():
         count_query(compared, {})
     ages = pa.table({"age": [1, 2]})
     compared = Comparison(ages, ages, ["age"])
-    with pytest.raises(ParameterError, match="'age' has numbers, and 'x' is none"):
+    with pytest.raises(ParameterError, match="'age' has numbers, and 'x' is not a number"):
         count_query(compared, {"age": ("x", 2)})

@@ -319,7 +319,7 @@ def test_a_sample(mysql: MySQL) -> None:
 def test_a_connection_that_cannot_write_all_texts(in_mysql: Holder, mysql: MySQL) -> None:
     in_mysql(people())
     connection: Any = connect(Database(mysql.url() + "?charset=latin1"))
-    with pytest.raises(InputError, match='speaks latin1.*charset="utf8mb4"'):
+    with pytest.raises(InputError, match='uses latin1.*charset="utf8mb4"'):
         condense(relation_of(connection.table("people")), ["city"])  # type: ignore[arg-type]
 
 

@@ -85,7 +85,7 @@ def test_an_unknown_acknowledgement_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ParameterError) as error:
         released().acknowledge("nearly unique: wait")
     assert str(error.value) == (
-        "`acknowledge` should name concerns about this release, and 'nearly unique: wait' is none. There are: "
+        "`acknowledge` should name concerns about this release, and 'nearly unique: wait' is not one. There are: "
         f"{WEIGHT!r}; {INCOME!r}"
     )
 

@@ -142,7 +142,7 @@ def test_a_fingerprint_is_not_passed_over_because_an_engine_holds_the_table(fold
     with pytest.raises(InputError, match="the certificate has a fingerprint of all rows"):
         check_certificate("c.json", "files/")
     ran = veil("verify", "files", "--certificate", "c.json")
-    assert (ran.code, "files: an engine holds it, and the certificate has a fingerprint" in ran.err) == (
+    assert (ran.code, "files: an engine holds it, but the certificate has a fingerprint" in ran.err) == (
         2,
         True,
     )

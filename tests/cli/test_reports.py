@@ -221,7 +221,7 @@ def test_a_certified_table_in_another_dialect(folder: Path) -> None:
     ("options", "told"),
     [
         ("", "either --recipe FILE or --certificate FILE"),
-        ("--recipe recipe.yaml --certificate certificate.json", "one of the two"),
+        ("--recipe recipe.yaml --certificate certificate.json", "either --recipe FILE or --certificate FILE"),
         ("--certificate nowhere.json", "nowhere.json: no such file"),
         ("--certificate release.csv", "contains no certificate"),
     ],

@@ -61,7 +61,7 @@ REASONS = {
     "c4": ([f"k{at}" for at in range(200)], "a value of their own"),
     "c5": ([at + 0.37 for at in range(200)], "as is usual for measurements"),
     "sample_weight": ([100.5 + at / 7 for at in range(200)], "survey weight"),
-    "c6": (column("p"), "no indication"),
+    "c6": (column("p"), "nothing in its name"),
     "c7": (SENTENCES, "five words or more"),
     "c8": ([f"call Anna Huber {at}" for at in range(200)], "contain a name, number or address"),
 }

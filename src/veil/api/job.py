@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,7 @@ class Job:
         tables = self.input.values() if isinstance(self.input, Mapping) else [self.input]
         population = self.recipe.population_path if isinstance(self.recipe, PolicyRecipe) else None
         places = (*tables, self.recipe.file, self.sign, population)
-        return [place for place in places if isinstance(place, Path) and not place.is_dir()]
+        return [place for place in places if isinstance(place, Path) and not os.path.isdir(place)]
 
 
 def settle(
@@ -151,7 +152,9 @@ def table_of(
     chosen = format or recipe.input_format
     if input is not None and chosen is not None and format is None:
         # What the recipe knows about such files, if it is one.
-        chosen = similar_format(input, chosen) if isinstance(input, Path) and not input.is_dir() else None
+        chosen = (
+            similar_format(input, chosen) if isinstance(input, Path) and not os.path.isdir(input) else None
+        )
     return table, chosen
 
 

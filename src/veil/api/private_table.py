@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from veil.api.job import table_of
@@ -48,7 +49,7 @@ def publish_private_table(
                 "table"
             )
     targets = {"table": target} | ({} if about is None else {"report": about})
-    kept = [each for each in (place, recipe.file) if isinstance(each, Path) and not each.is_dir()]
+    kept = [each for each in (place, recipe.file) if isinstance(each, Path) and not os.path.isdir(each)]
     check_targets(targets, keep=kept, overwrite=overwrite or recipe.overwrite)
     output_format(target)
     if about is not None:

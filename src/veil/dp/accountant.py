@@ -372,6 +372,8 @@ def _read(path: Path) -> tuple[Composition, str, tuple[Entry, ...]]:
         neighbours = check_neighbours(content.get("neighbours", "one more or less"))
         rules = Composition(budget, neighbours, amount(1, content.get("zcdp_delta", 0)).delta)
         spent = tuple(_entry(each) for each in _typed(content["spent"], list))
+        if not rules.zcdp_delta and any(each.rho for each in spent):
+            raise ValueError("a release is counted in zCDP, and no part of delta is set aside for any")
         return rules, _check_fingerprint(_typed(content["fingerprint"], str)), spent
     except (ArithmeticError, KeyError, TypeError, ValueError, ParameterError, AttributeError) as error:
         raise _damage_error(path, f"{type(error).__name__}: {error}") from None

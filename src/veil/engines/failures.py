@@ -15,6 +15,9 @@ from veil.errors import InputError, Say, VeilError, Words
 if TYPE_CHECKING:
     from veil.engines.database import Database
 
+_STOPPED = re.compile(r"(?m)^(KeyboardInterrupt(: <EMPTY MESSAGE>)?|SystemExit: \d+)\s*\Z")
+"""Ends what DuckDB says when a signal has reached Python code that it was calling."""
+
 
 @contextlib.contextmanager
 def explain_errors(
@@ -42,8 +45,10 @@ def explain_errors(
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether this is how DuckDB speaks of Ctrl-C."""
-    return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
+    """Whether this is how DuckDB speaks of Ctrl-C, or of the end that a scheduler asks for."""
+    if isinstance(error, RuntimeError) and str(error) == "Query interrupted":
+        return True
+    return isinstance(error, Exception) and is_of_driver(error) and _STOPPED.search(str(error)) is not None
 
 
 def stop_queries(backend: Any) -> None:

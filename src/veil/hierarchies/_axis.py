@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BeforeValidator, TypeAdapter
 
+from veil.base.hostile import MOST_DIGITS
 from veil.errors import HierarchyError, Say
 from veil.tables.text import canonical_text
 
@@ -202,6 +203,11 @@ def _any_numbers(texts: Sequence[str], column: str) -> tuple[list[int], int]:
                 f"the value {text!r} of column {column!r} is not finite, so it is in no interval"
             )
         sign, digits, exponent = number.as_tuple()
+        if max(len(digits), abs(int(exponent))) > MOST_DIGITS:
+            raise HierarchyError(
+                f"the value {text[:20]!r}… of column {column!r} has more than {MOST_DIGITS:,} digits. Replace it in the data, by "
+                "a missing value for example, or use another kind of hierarchy"
+            )
         whole = int("".join(map(str, digits)))
         parts.append((-whole if sign else whole, int(exponent)))
     lowest = min((exponent for _, exponent in parts if exponent < 0), default=0)

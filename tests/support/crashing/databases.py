@@ -166,7 +166,12 @@ class OfServer(OfDatabase):
             self.make_old(each)
 
     def ask(self, place: Path) -> dict[str, str]:
-        return {each: self._told(each) for each in self.names()}
+        for _ in range(100):
+            with contextlib.suppress(
+                Exception
+            ):  # a server drops or renames a table that a killed run has asked for
+                return {each: self._told(each) for each in self.names()}
+        raise AssertionError("the tables do not come to rest")
 
     def _told(self, table: str) -> str:
         columns = self.rows(

@@ -77,7 +77,9 @@ class _Functional:
         while at < len(text):
             found = _TOKEN.match(text, at)
             if found is None:
-                raise InputError(f"{self.name}: cannot be read from {text[at : at + 20]!r} on")
+                line = text.count("\n", 0, at) + 1
+                column = at - text.rfind("\n", 0, at)
+                raise InputError(f"{self.name}: cannot be read from line {line}, column {column}, on")
             at = found.end()
             token = next((each for each in found.groups()[1:] if each is not None), None)
             if token is not None:

@@ -121,7 +121,8 @@ def test_a_release_whose_key_was_forgotten_says_where_to_give_it_again(client):
 
 
 @pytest.mark.parametrize(
-    ("key", "why"), [("00" * 16, "repeating pattern"), ("abcd", "has 2 bytes"), ("mine and dear", "hexadecimal")]
+    ("key", "why"),
+    [("00" * 16, "repeating pattern"), ("abcd", "has 2 bytes"), ("mine and dear", "hexadecimal")],
 )
 def test_a_weak_key_is_refused_and_not_repeated(client, key, why):
     answer = client.put("/api/v1/plan/key", json={"key": key})

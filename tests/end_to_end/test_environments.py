@@ -94,7 +94,7 @@ def test_an_installation_where_nothing_can_be_written(tmp_path: Path, expected: 
         )
     )
     assert out == expected
-    assert err.count("NotKeptWarning: no folder can be written to") == 1
+    assert err.count("NotKeptWarning: there is no writable folder") == 1
     assert sorted(package.rglob("*")) == before
 
 

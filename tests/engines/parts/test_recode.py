@@ -164,7 +164,7 @@ def test_what_cannot_be_done_part_by_part_is_refused(connection: Any) -> None:
         "monotone under generalization": plan(m.DeltaDisclosure("diagnosis", 1)),
         "can only be removed": plan(identifying={"name": "mask"}),
         'say suppressed_rows="blank"': plan(suppressed_rows="drop"),
-        "show nothing": plan(suppressed_rows="keep cells"),
+        "stay and are blank": plan(suppressed_rows="keep cells"),
     }
     for said, asked in refused.items():
         with pytest.raises(PlanError, match=said):

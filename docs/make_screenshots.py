@@ -74,7 +74,8 @@ def main() -> None:
             for step, sign in SIGNS.items():
                 page.evaluate("step => { location.hash = step; }", step)
                 page.locator(sign).first.wait_for()
-                page.wait_for_timeout(1500)  # prices, shares and pictures come in one by one
+                page.wait_for_timeout(1500)  # shares and pictures come in one by one
+                page.wait_for_function("() => !document.querySelector('main .running')")
                 page.screenshot(path=FOLDER / f"{step}.png")
             browser.close()
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import secrets
 import shutil
 import threading
@@ -54,6 +55,15 @@ class Filter:
     missing: bool = False
 
 
+def plain_name(text: str) -> str:
+    """Return a text as the name of a file can hold it everywhere.
+
+    >>> plain_name("Aufnahmen März/2025")
+    'Aufnahmen-M-rz-2025'
+    """
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
+
+
 class OpenTable:
     """A table of a session, with what has been found out about it."""
 
@@ -69,6 +79,12 @@ class OpenTable:
         self._singled: dict[tuple[frozenset[str], str | None], SingledOut] = {}
         self._orders: dict[tuple[str, bool], NDArray[np.int64]] = {}
         self._uncovered: dict[str, tuple[str, tuple[str, ...]]] = {}
+
+    @property
+    def stem(self) -> str:
+        """What files that are made of it are called: as its own file or, in a database, as the table."""
+        named = re.fullmatch(r"table (\S+) of .*", self.name) if self.held is not None else None
+        return plain_name(named[1] if named else Path(self.name).stem) or "table"
 
     @property
     def arrow(self) -> pa.Table:

@@ -20,7 +20,7 @@ function formatter(options) {
 }
 
 export const number = (value, digits = 0) =>
-  value === null || value === undefined ? "–" : formatter({ maximumFractionDigits: digits }).format(value);
+  value === null || value === undefined ? "–" : formatter({ maximumFractionDigits: digits, signDisplay: "negative" }).format(value);
 
 /** A share in percent. What is not nothing never looks like nothing. */
 export function percent(share, digits = 1) {

@@ -31,7 +31,7 @@ from veil.web.problems import Refused
 from veil.web.routes.base import Body, InSession, JobTold, told
 from veil.web.routes.facts import facts
 from veil.web.routes.releases import look
-from veil.web.session import Made, Session
+from veil.web.session import Made, Session, plain_name
 
 router = APIRouter(tags=["releases"])
 
@@ -245,7 +245,7 @@ def hierarchies(id: str, session: InSession) -> FileResponse:
                 built = builder.build(*made.table.distinct(column), column)
                 text = io.StringIO()
                 csv.writer(text, lineterminator="\n").writerows(built.to_rows())
-                files.writestr(f"{number:02}-{_plain(column)}.csv", text.getvalue())
+                files.writestr(f"{number:02}-{plain_name(column)}.csv", text.getvalue())
 
     return _handed(session, "hierarchies.zip", made, write_all)
 
@@ -286,9 +286,4 @@ def _handed(
 
 def _called(made: Made, name: str) -> str:
     """Return what a file is called that is handed over: after its table."""
-    return f"{_plain(Path(made.table.name).stem) or 'table'}-{name}"
-
-
-def _plain(text: str) -> str:
-    """Return a text as a name of a file can hold it everywhere."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
+    return f"{made.table.stem}-{name}"

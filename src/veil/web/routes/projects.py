@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from http import HTTPStatus
 from pathlib import Path
@@ -32,9 +31,10 @@ def save(session: InSession, table: bool = False) -> FileResponse:
         folder.cleanup()
         raise
     open_table = session.tables.get(session.history.draft.table or "")
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(open_table.name).stem) if open_table else ""
     return FileResponse(
-        path, filename=f"{stem or 'project'}{SUFFIX}", background=BackgroundTask(folder.cleanup)
+        path,
+        filename=f"{open_table.stem if open_table else 'project'}{SUFFIX}",
+        background=BackgroundTask(folder.cleanup),
     )
 
 

@@ -141,6 +141,7 @@ def look(id: str, session: InSession) -> dict[str, Any]:
         "id": made.id,
         "table": made.table.id,
         "name": made.table.name,
+        "stem": made.table.stem,
         "outdated": draft.table != made.table.id or draft.document() != made.recipe,
         "engine": None if made.table.held is None else made.table.held.kind,
         "order": made.recipe.get("order", "random"),

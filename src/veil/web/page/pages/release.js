@@ -139,7 +139,7 @@ export default function Release({ needs }) {
         setBusy(null);
       }
     });
-  const stem = release.name.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9._-]+/g, "-") || "table";
+  const { stem } = release;
   const command = `veil verify ${stem}-release.${format} --certificate ${stem}-certificate.json${signedBy ? ` --signed-by ${signedBy}` : ""}`;
   const files = [["certificate", "release.certificate"], [`report.html?language=${state.language}`, "release.report"], [`report.pdf?language=${state.language}`, "release.pdf"], ["recipe", "release.recipe"], ...(release.search && !release.engine ? [["hierarchies.zip", "release.hierarchies"]] : []), ["criteria.wp216", "release.wp216"], ["criteria.sp800-188", "release.sp800188"]];
   return html`<${Heading} intro=${t("intro.release")}>${t("step.release")}<//>

@@ -126,10 +126,8 @@ def main(sessions: int, seconds: float) -> int:
             f"{sessions} sessions for {seconds:.0f} s: {sum(each.asked.total() for each in guests):,} requests"
         )
         print(f"wrong answers: {len(wrong)}", *wrong[:10], sep="\n  ")
-        middle = len(used) // 2
-        print(
-            f"memory: {max(used[:middle] or used):.0f} MB at most in the first half, {max(used[middle:]):.0f} MB in the second"
-        )
+        tenths = [used[len(used) * at // 10 : len(used) * (at + 1) // 10] or used[-1:] for at in range(10)]
+        print("memory, MB on average in each tenth:", *(f"{sum(each) / len(each):.0f}" for each in tenths))
         return 1 if wrong else 0
     finally:
         server.send_signal(signal.SIGTERM)

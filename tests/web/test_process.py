@@ -16,18 +16,20 @@ from veil.errors import PlanError, VeilError
 from veil.web.serve import serve
 
 
+def send_table(address):
+    base, token = re.match(r"(http://[^#]+)/#token=(.+)", address).groups()
+    with httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}) as client:
+        sent = client.post("/api/v1/tables", content=b"age\n1\n2\n", headers={"Veil-File-Name": "secret.csv"})
+        assert sent.status_code == 202
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
 def test_nothing_stays_when_it_is_stopped(tmp_path, how):
     with process(temporary=tmp_path) as (server, address):
-        base, token = re.match(r"(http://[^#]+)/#token=(.+)", address).groups()
-        with httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}) as client:
-            sent = client.post(
-                "/api/v1/tables", content=b"age\n1\n2\n", headers={"Veil-File-Name": "secret.csv"}
-            )
-            assert sent.status_code == 202
-            folders = list(tmp_path.glob("veil-workbench-*"))
-            assert len(folders) == 1
-            assert folders[0].stat().st_mode & 0o077 == 0  # nobody else may look into it
+        send_table(address)
+        folders = list(tmp_path.glob("veil-workbench-*"))
+        assert len(folders) == 1
+        assert folders[0].stat().st_mode & 0o077 == 0  # nobody else may look into it
         server.send_signal(how)
         out, errors = server.communicate(timeout=60)
     assert list(tmp_path.iterdir()) == []
@@ -45,12 +47,7 @@ def test_the_next_start_removes_what_a_killed_one_has_left(tmp_path):
     (tmp_path / "veil-workbench-symlink0").symlink_to(elsewhere)
     before = set(tmp_path.iterdir())
     with process(temporary=tmp_path) as (killed, address):
-        base, token = re.match(r"(http://[^#]+)/#token=(.+)", address).groups()
-        with httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}) as client:
-            sent = client.post(
-                "/api/v1/tables", content=b"age\n1\n2\n", headers={"Veil-File-Name": "secret.csv"}
-            )
-            assert sent.status_code == 202
+        send_table(address)
         (left,) = set(tmp_path.glob("veil-workbench-*")) - before
         (left / "new" / "link").symlink_to(elsewhere)
         with process(temporary=tmp_path):

@@ -23,6 +23,7 @@ from veil.outcome.method import Method
 from veil.plan.plan import ASK, Plan
 from veil.recipe import Recipe
 from veil.recipe.about import read_about
+from veil.recipe.document import document_text
 from veil.recipe.masking import MaskingRecipe
 from veil.web.problems import Refused
 
@@ -160,6 +161,11 @@ class Draft(BaseModel):
             "quasi_identifiers": self.columns("quasi-identifying"),
             "order": self.order,
         }
+
+    def text_of(self, table: str, recipe: Mapping[str, Any]) -> str:
+        """Return a recipe for a table as the text of a file, with what the first page of the report says."""
+        about = {"about": self.about} if self.about else {}
+        return document_text({"input": table, "output": "release.csv", **recipe, **about})
 
     def recipe(self) -> dict[str, Any]:
         """Return the recipe, as a file would hold it, without what is as by default."""

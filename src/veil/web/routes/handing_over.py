@@ -21,7 +21,6 @@ from starlette.background import BackgroundTask
 from veil.api.release import Release
 from veil.plan.plan import ASK
 from veil.recipe.about import About, read_about
-from veil.recipe.document import document_text
 from veil.tables import write
 from veil.web.draft import checked_recipe
 from veil.web.guard import REPORT_POLICY
@@ -214,15 +213,8 @@ def recipe(id: str, session: InSession) -> Response:
         spelled = {name: made.recipe[name] for name, each in default.items() if made.recipe[name] != each}
     else:
         spelled = checked_recipe(made.recipe).spell()
-    about = session.history.draft.about
-    told = {
-        "input": made.table.name,
-        "output": "release.csv",
-        **spelled,
-        **({"about": about} if about else {}),
-    }
     return Response(
-        document_text(told),
+        session.history.draft.text_of(made.table.name, spelled),
         media_type="application/yaml",
         headers={"Content-Disposition": f'attachment; filename="{_called(made, "recipe.yaml")}"'},
     )

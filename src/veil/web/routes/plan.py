@@ -21,7 +21,7 @@ from veil.hierarchies import proposals as suggest
 from veil.models import KAnonymity
 from veil.plan.plan import ASK, Plan
 from veil.recipe.as_code import masking_code, python_code
-from veil.recipe.document import document_text, parse
+from veil.recipe.document import parse
 from veil.recipe.recipe import Recipe
 from veil.tables.text import canonical_text
 from veil.web.draft import KEY_FILE, Draft, checked_recipe, checked_steps
@@ -78,7 +78,7 @@ def _masking_code(draft: Draft, table: str, key: Path | None) -> dict[str, str]:
     order = document["order"]
     given = {} if document["person"] == ASK else {"person": document["person"]}
     given |= {} if order == "random" else {"order": order}
-    recipe = _text_of(draft, table, {**given, "steps": document["steps"]})
+    recipe = draft.text_of(table, {**given, "steps": document["steps"]})
     # A recipe of masking methods cannot leave columns out: one that names people would be in what it makes.
     text = "" if document["without"] else recipe
     steps = [
@@ -94,14 +94,9 @@ def _masking_code(draft: Draft, table: str, key: Path | None) -> dict[str, str]:
     }
 
 
-def _text_of(draft: Draft, table: str, recipe: dict[str, Any]) -> str:
-    about = {"about": draft.about} if draft.about else {}
-    return document_text({"input": table, "output": "release.csv", **recipe, **about})
-
-
 def _code(draft: Draft, recipe: Recipe, table: str) -> dict[str, str]:
     return {
-        "recipe": _text_of(draft, table, recipe.spell()),
+        "recipe": draft.text_of(table, recipe.spell()),
         "python": python_code(recipe, table),
         "command": "veil anonymize recipe.yaml --certificate certificate.json --report report.html",
     }

@@ -44,6 +44,18 @@ def test_results_are_tables(release: Release) -> None:
     assert release.search.nodes()[:1] == [release.search.nodes()[0]]
 
 
+def test_notes_quote_the_input_only_when_they_are_asked_for() -> None:
+    jobs = pa.table({"job": ["nurse", "baker", "judge", "tailor", "farmer", "Baker"] + ["cook"] * 3})
+    release = veil.anonymize(
+        jobs, quasi_identifiers={"job": "auto"}, models=KAnonymity(3), suppression_limit=1
+    )
+    spelling, crude = release.notes
+    assert "'Baker' and 'baker' differ" in spelling
+    assert "without a known structure" in crude
+    assert "release.notes" in release._repr_html_()
+    assert "Baker" not in release._repr_html_() + repr(release)
+
+
 def test_rows_stand_beside_what_they_were(release: Release) -> None:
     shown = release.beside(4)
     assert shown.column_names[:3] == ["row", "age before", "age after"]

@@ -32,6 +32,7 @@ def test_results_are_tables(release: Release) -> None:
         (release.risk(), '<td style="text-align:left">uniques</td>'),
         (release.utility(), "Information left"),
         (release.search.nodes(), "suppressed"),
+        (release.search.prices(), "proven"),
         (veil.risk.propose_roles(TABLE), "Proposed role"),
         (veil.risk.analyze(TABLE, ["age"]), "prosecutor"),
         (release.advice(time_limit=5), "kept"),

@@ -29,7 +29,10 @@ from veil.cli.base import (
 
 @command(LOOK)
 def identify(
-    file: Annotated[Path, typer.Argument(metavar="TABLE", help="The table to examine.")],
+    source: Annotated[
+        str,
+        typer.Argument(metavar="TABLE", help="The table to examine: a file, a folder, a pattern or a URL."),
+    ],
     threshold: Annotated[
         float,
         typer.Option(min=0, max=1, metavar="SHARE", help="Share of a column's values that must look alike."),
@@ -48,7 +51,8 @@ def identify(
 ) -> None:
     """Find columns that identify people, and propose a role for each column.
 
-    Shows what the name and the values of each column look like, and the command to continue with.
+    Shows what the name and the values of each column look like, and the command to continue with. A CSV file is read
+    as it seems to be meant, and a note says how.
 
     [cyan]veil identify patients.csv --save-recipe draft.yaml[/cyan]
     """
@@ -56,7 +60,7 @@ def identify(
     from veil.cli import measure as measuring
 
     telling = measuring.Telling(json, output, overwrite)
-    measuring.identify(file, telling, format=format, threshold=threshold, recipe=save_recipe)
+    measuring.identify(source, telling, format=format, threshold=threshold, recipe=save_recipe)
 
 
 @command(LOOK)

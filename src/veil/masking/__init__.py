@@ -115,6 +115,9 @@ else:
     def __getattr__(name: str) -> Any:
         return METHODS.attribute(__name__, name)
 
+    def __dir__() -> list[str]:  # for completion, which would list what this file imports
+        return sorted(__all__)
+
     import_files(__name__)
     from veil.masking.pseudonyms.methods import GuessableWarning
 

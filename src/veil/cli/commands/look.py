@@ -19,6 +19,7 @@ from veil.cli.base import (
     Memory,
     Output,
     Overwrite,
+    Quiet,
     Reading,
     Subset,
     Temporary,
@@ -367,6 +368,7 @@ def verify(
     memory: Memory = None,
     temporary: Temporary = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Check on a published table that it keeps the promises of a recipe or of a certificate.
 
@@ -380,7 +382,7 @@ def verify(
     from veil.cli.places import engine_of
 
     chosen = engine_of(engine and engine.value, memory, temporary)
-    raise typer.Exit(checking.verify(source, recipe, certificate, signed_by, format, chosen, json))
+    raise typer.Exit(checking.verify(source, recipe, certificate, signed_by, format, chosen, json, quiet))
 
 
 @command(LOOK)

@@ -34,7 +34,7 @@ class Say:
     """A way out, as data: a field, the value to give it, and parameters of that value. Without a value, the field itself.
 
     >>> print(Say("others", "keep"), Say("format", "Csv", encoding="latin-1"), Say("sensitive"), Say("person", NOTHING))
-    others="keep" Csv(encoding="latin-1") `sensitive` person=None
+    others="keep" format=Csv(encoding="latin-1") `sensitive` person=None
     """
 
     field: str
@@ -51,7 +51,10 @@ class Say:
         if not self.parameters:
             return f"{self.field}={in_quotes(self.value)}"
         given = [f"{name}={in_quotes(each)}" for name, each in self.parameters.items()]
-        return f"{self.value}({', '.join([*self.beside, *given])})"
+        made = f"{self.value}({', '.join([*self.beside, *given])})"
+        return (
+            f"format={made}" if self.field == "format" else made
+        )  # which is the parameter of every reading function
 
     @property
     def beside(self) -> list[str]:

@@ -256,10 +256,10 @@ def test_each_names_the_way_out_in_its_own_words(folder: Path) -> None:
     ):
         veil.run("recipe.yaml", output="other.csv", progress=False)
     (folder / "patients.csv").write_bytes(PATIENTS.replace("Ada", "Zoë").encode("latin-1"))
-    with pytest.raises(InputError, match=re.escape('for example Csv(encoding="latin-1") or')):
+    with pytest.raises(InputError, match=re.escape('for example format=Csv(encoding="cp1252"), and')):
         veil.run("recipe.yaml", output="other.csv", progress=False)
     assert (
-        "for example --format csv:encoding=latin-1 or"
+        "for example --format csv:encoding=cp1252, and"
         in command("anonymize", "recipe.yaml", "-o", "x.csv").err
     )
 

@@ -48,5 +48,14 @@ def test_other_keywords_are_told_the_nearest_name(place: str) -> None:
         PLACES[place]({"household": "w"})
 
 
+def test_the_k_of_k_anonymity_is_told_where_it_belongs() -> None:
+    with pytest.raises(ParameterError, match=r"`k` is not a parameter .* models=KAnonymity\(5\)"):
+        PLACES["anonymize"]({"k": 5})
+    with pytest.raises(
+        ParameterError, match=r"`models` of Plan is required, for example models=KAnonymity\(5\)"
+    ):
+        Plan(quasi_identifiers={"age": "auto"})  # type: ignore[call-arg]
+
+
 def test_the_parameter_that_the_hint_names_takes_them() -> None:
     assert veil.risk.analyze(TABLE, quasi_identifiers=["age"], weights="w") is not None

@@ -36,7 +36,7 @@ TABLES: dict[str, tuple[bytes, list[str]]] = {
     "NUL byte": (PATIENTS.replace("cold", "co\0ld", 1).encode(), ["patients.csv, line 3", "NUL byte"]),
     "wrong encoding": (
         PATIENTS.replace("Bob", "Zoë").encode("latin-1"),
-        ["patients.csv, line 3", "not UTF-8", "--format csv:encoding=latin-1"],
+        ["patients.csv, line 3", "not UTF-8", "--format csv:encoding=cp1252"],
     ),
     "open quote": (PATIENTS.replace("Cem", '"Cem', 1).encode(), ["patients.csv, line 4", "never closed"]),
 }

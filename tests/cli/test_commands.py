@@ -41,6 +41,9 @@ def test_verify(folder: Path) -> None:
     ran = veil("verify", "release.csv", "--recipe", "recipe.yaml")
     assert (ran.code, ran.err) == (0, "")
     assert "2-anonymity" in ran.out
+    assert ran.out.endswith("Every promise holds\n")
+    ran = veil("verify", "release.csv", "--recipe", "recipe.yaml", "--quiet")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
     ran = veil("verify", "patients.csv", "--recipe", "recipe.yaml")
     assert ran.code == 1
     assert "BROKEN" in ran.out

@@ -34,6 +34,9 @@ def test_people_are_counted_and_shown(tmp_path: Path) -> None:
     assert "patient" not in (tmp_path / "out.csv").read_text().splitlines()[0]
     assert "person: patient" in (tmp_path / "recipe.yaml").read_text()
     checked = veil("verify", str(tmp_path / "out.csv"), "--recipe", str(tmp_path / "recipe.yaml"))
+    assert "No promise is broken; for 1 promise the table alone is not enough" in " ".join(
+        checked.out.split()
+    )
     assert checked.code == 3
     assert "NOT CHECKED: 2-anonymity, counting people" in checked.out
     found = veil("assess", str(tmp_path / "visits.csv"), "--qi", "age", "--person", "patient")

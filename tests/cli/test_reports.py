@@ -212,7 +212,7 @@ def test_a_certified_table_in_another_dialect(folder: Path) -> None:
     ran = veil("anonymize", "latin.csv", *PLAN, *latin, "-o", "release.csv", "--certificate", "c.json")
     assert (ran.code, ran.err) == (0, "")
     ran = veil("verify", "release.csv", "--certificate", "c.json")
-    assert (ran.code, "csv:encoding=latin-1" in ran.err) == (2, True)
+    assert (ran.code, "csv:encoding=cp1252" in ran.err) == (2, True)
     ran = veil("verify", "release.csv", "--certificate", "c.json", *latin)
     assert (ran.code, ran.err) == (0, "")
 

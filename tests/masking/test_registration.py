@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from support.extension import install, run, veil
+from veil import masking
 
 CODE = '''
 from __future__ import annotations
@@ -68,3 +71,10 @@ def test_recipes_the_verb_and_the_command_line_know_it(tmp_path: Path) -> None:
     veil(tmp_path, "mask", "people.csv", "--output", "masked.csv", "--step", "shortening:name,letters=2")
     assert (tmp_path / "masked.csv").read_text().split()[:1] == ["name"]
     assert sorted((tmp_path / "masked.csv").read_text().split()[1:]) == ["Ad", "Bo"]
+
+
+def test_completion_lists_the_methods_and_a_part_of_a_name_finds_them() -> None:
+    assert {"UnivariateMicroaggregation", "Rounding"} <= set(dir(masking))
+    assert "Annotated" not in dir(masking)
+    with pytest.raises(AttributeError, match="Perhaps one of UnivariateMicroaggregation, GeneticMicro"):
+        masking.Microaggregation  # noqa: B018

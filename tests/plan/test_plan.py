@@ -48,6 +48,11 @@ def test_short_forms_become_what_they_stand_for() -> None:
         ({"models": []}, "`models`.*at least 1 item"),
         ({"models": ["k"]}, "`models"),
         ({"sensitive": ["age"]}, "'age' cannot be both quasi-identifying and sensitive"),
+        ({"sensitive": ["ill", "ill"]}, "column 'ill' is named twice in `sensitive`: leave one out"),
+        (
+            {"sensitive": ["cost"], "microaggregated": {"cost": "mean"}},
+            "column 'cost' stands in `microaggregated`, which makes it a quasi-identifier, and cannot be sensitive as well",
+        ),
         (
             {"suppression_limit": 1.5},
             "`suppression_limit` of Plan should be from 0 to 1, not 1.5",

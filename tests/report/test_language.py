@@ -151,6 +151,16 @@ def test_numbers_are_written_as_germans_do() -> None:
     assert words.of("nobody has translated this 1.5") == "nobody has translated this 1.5"
 
 
+def test_medians_and_modes_have_the_marks_of_the_language(tmp_path: Path) -> None:
+    table = pa.table({"sex": ["f", "m"] * 20, "cost": [1250.5, 1777.0, 1777.0, 2400.0] * 10})
+    release = veil.anonymize(
+        table, quasi_identifiers={"sex": "suppression"}, others="keep", models=KAnonymity(2)
+    )
+    for language, median in (("de", "1.777"), ("en", "1,777")):
+        page = release.report(tmp_path / f"{language}.html", about={"language": language}).read_text()
+        assert len(re.findall(rf"<td[^>]*>{re.escape(median)}</td>", page)) == 2
+
+
 @pytest.mark.parametrize("value", ["holds", "Purpose", "before", "1,234.5"])
 def test_what_comes_from_the_table_stays_as_it_is(value: str, tmp_path: Path) -> None:
     table = pa.table({value: [value, "x"] * 20, "n": [1, 2] * 20})

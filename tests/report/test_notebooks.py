@@ -10,7 +10,8 @@ from nbclient import NotebookClient
 import veil
 from veil import KAnonymity, Release
 from veil import hierarchies as h
-from veil.errors import PlanError
+from veil.errors import ParameterError, PlanError
+from veil.synthetic import patients
 
 TABLE = pa.table({"age": [21, 22, 23, 34, 35, 61], "<i>": list("ffmmff"), "ill": list("ababab")})
 
@@ -35,6 +36,18 @@ def test_results_are_tables(release: Release) -> None:
         (release.search.prices(), "proven"),
         (veil.risk.propose_roles(TABLE), "Proposed role"),
         (veil.risk.analyze(TABLE, ["age"]), "prosecutor"),
+        (veil.risk.individual_risk(TABLE, ["age"]), "highest risk of a record"),
+        (release.concerns, "no model"),
+        (
+            veil.frontier(
+                TABLE,
+                quasi_identifiers={"age": "auto"},
+                others="keep",
+                models=KAnonymity(2),
+                over={"k": [2, 9]},
+            ),
+            "needs classes of 9 records",
+        ),
         (release.advice(time_limit=5), "kept"),
     ):
         shown = result._repr_html_()  # type: ignore[attr-defined]
@@ -55,6 +68,34 @@ def test_notes_quote_the_input_only_when_they_are_asked_for() -> None:
     assert "without a known structure" in crude
     assert "release.notes" in release._repr_html_()
     assert "Baker" not in release._repr_html_() + repr(release)
+
+
+def test_no_column_is_left_out_without_a_word() -> None:
+    wide = pa.table({"age": [1, 1, 2, 2], **{f"q{i}": [1, 2, 1, 2] for i in range(40)}})
+    made = veil.anonymize(
+        wide, quasi_identifiers={"age": "suppression"}, others="keep", models=KAnonymity(2), person=None
+    )
+    shown = made._repr_html_()
+    for told in (
+        "40 more: &#x27;q0&#x27;, &#x27;q1&#x27;, &#x27;q2&#x27;, &#x27;q3&#x27;, &#x27;q4&#x27; and 35 more",
+        "First rows of 4, first 20 columns of 41",
+    ):
+        assert told in shown
+
+
+def test_roles_become_a_plan() -> None:
+    table = patients(300)
+    plan = veil.risk.propose_roles(table).plan()
+    named = [name for columns in plan.values() for name in columns]
+    assert sorted(named) == sorted(table.column_names)
+    made = veil.anonymize(table, **plan, models=KAnonymity(5), suppression_limit=0.2, person=None)
+    assert made.verification.holds
+
+
+def test_pictures_say_their_names(release: Release) -> None:
+    assert "class_sizes()" in repr(release.plot)
+    with pytest.raises(ParameterError, match=r"say which picture: plot\.risks\(\), plot\.class_sizes\(\)"):
+        release.plot()
 
 
 def test_rows_stand_beside_what_they_were(release: Release) -> None:

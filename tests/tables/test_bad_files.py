@@ -124,7 +124,7 @@ def test_nul_bytes(tmp_path: Path, content: bytes, place: str) -> None:
 def test_wrong_encoding(tmp_path: Path, content: bytes, place: str) -> None:
     message = csv_refusal(tmp_path, content)
     assert message.startswith(place)
-    assert 'Csv(encoding="latin-1") or Csv(encoding="cp1252")' in message
+    assert 'for example format=Csv(encoding="cp1252"), and check' in message
 
 
 def test_wrong_encoding_that_was_said(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_sheets(tmp_path: Path) -> None:
     path = book(tmp_path, Ward1=[["age"], [1]], Ward2=[["age"], [2]])
     assert read(path, format=Excel("Ward2")).table.to_pydict() == {"age": [2]}
     with pytest.raises(
-        InputError, match=r"more than one sheet holds data: 'Ward1', 'Ward2'. Choose with Excel"
+        InputError, match=r"more than one sheet holds data: 'Ward1', 'Ward2'. Choose with format=Excel"
     ):
         read(path)
     with pytest.raises(InputError, match=r"there is no sheet 'Ward3'. Did you mean 'Ward"):

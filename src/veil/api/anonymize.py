@@ -178,7 +178,7 @@ def anonymize(
     plan = _plan_of(plan, _for_several(given) if several and plan is None else given)
     if local is not None and not isinstance(local, Mode):
         raise ParameterError(
-            f"`local` should be a mode of local recoding, for example FastIterative(), not {local!r}"
+            f"`local` should be a mode of local recoding, for example veil.local_recoding.FastIterative(), not {local!r}"
         )
     with following(progress) as shown:
         shown.phase("reading the tables" if several else "reading the table")

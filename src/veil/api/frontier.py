@@ -23,6 +23,7 @@ from veil.api.anonymize import anonymize
 from veil.api.open import check_people
 from veil.api.release import Release
 from veil.base.figures import new_figure
+from veil.base.html import html_table
 from veil.base.progress import ProgressLike, following
 from veil.dp.publish import safepub_of
 from veil.dp.symbolic import Symbolic
@@ -98,6 +99,22 @@ class Frontier:
                 best.append(point)
                 last = at
         return tuple(best)
+
+    def _repr_html_(self) -> str:
+        front, names = self.pareto(), list(self.points[0].parameters)
+        rows = [
+            (
+                "best" if point in front else "",
+                *(point.parameters[name] for name in names),
+                *(
+                    (f"{point.risks[self.risk]:.2%}", f"{point.utilities[self.utility]:.2%}", "")
+                    if point.problem is None
+                    else ("", "", point.problem)
+                ),
+            )
+            for point in self.points
+        ]
+        return html_table(("", *names, f"risk ({self.risk})", f"utility ({self.utility})", ""), rows)
 
     def plot(self, risk: str | None = None, utility: str | None = None) -> Figure:
         """Draw all points, and the Pareto front as a line with numbers that are explained beside."""

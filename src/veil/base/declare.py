@@ -23,7 +23,7 @@ import pydantic.dataclasses
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import ArgsKwargs, PydanticCustomError, PydanticKnownError, core_schema
 
-from veil.base.keywords import hint
+from veil.base.keywords import EXAMPLES, hint
 from veil.base.registry import register
 from veil.errors import ParameterError, did_you_mean
 
@@ -216,7 +216,8 @@ def explain(error: pydantic.ValidationError, owner: str = "", data: Any = None) 
             lines.append(str(problem["ctx"]["error"]))
         elif kind in ("missing", "missing_argument"):
             name = ".".join(map(str, problem["loc"]))
-            lines.append(f"`{name}` {owner}is required")
+            example = EXAMPLES.get(name) if owner == "of Plan " else None
+            lines.append(f"`{name}` {owner}is required" + (f", for example {example}" if example else ""))
         elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
             elsewhere = hint(name) if owner == "of Plan " else ""  # survey weights are tried there
             lines.append(f"`{name}` {owner}is not a parameter" + (elsewhere and f".{elsewhere}"))

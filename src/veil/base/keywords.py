@@ -31,7 +31,13 @@ def hint(name: str, known: Iterable[str] = ()) -> str:
         return _WEIGHTS
     if plain in ("household", "households", "householdid", "hhid"):
         return _HOUSEHOLD
+    if plain in ("k", "l", "t", "model", "kanonymity"):
+        return f" Privacy models are given as `models`, such as {EXAMPLES['models']}"
     return did_you_mean(name, known)
+
+
+EXAMPLES = {"models": "models=KAnonymity(5)"}
+"""How to give what a plan cannot do without."""
 
 
 def refuse_unknown(function: str, unknown: Mapping[str, Any], known: Iterable[str]) -> None:

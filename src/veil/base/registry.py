@@ -170,7 +170,9 @@ class Family(Mapping[str, type[T]], Generic[T]):
             for each in known().values():
                 if each.__name__ == name:
                     return each
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        alike = [each for each in self.registered() if len(name) > 3 and name.lower() in each.lower()]
+        told = f". Perhaps one of {', '.join(alike)}?" if alike else ""
+        raise AttributeError(f"module {module!r} has no attribute {name!r}{told}")
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
         return handler.generate_schema(_AnyOf(self))

@@ -34,6 +34,7 @@ def verify(
     format: str | None,
     engine: Engine | Settings | None,
     as_json: bool,
+    quiet: bool = False,
 ) -> int:
     """Show whether a published table keeps the promises of a recipe or a certificate; return the exit code."""
     from veil.api.verify import verify
@@ -54,8 +55,9 @@ def verify(
         )
     if as_json:
         typer.echo(json.dumps(_plain(found), indent=2, ensure_ascii=False))
-    else:
+    elif not quiet:
         show.verification(show.output(), found, "the table")
+        show.verdict(show.output(), found)
     return failures.BROKEN if found.broken else 0 if found.holds else failures.NOT_CHECKED
 
 

@@ -13,38 +13,43 @@ import yaml
 
 from veil.base.spell import spell_value
 from veil.cli.figures import person_of
+from veil.cli.places import release_for, spell_place
+from veil.engines.database import Database
 from veil.hierarchies import propose
 from veil.recipe.parts import shorten
 from veil.risk import Proposal, Repeated
 from veil.tables import Format
+from veil.tables.misread import NOTHING_MISREAD, Misread
 
 
 def draft(
     table: pa.Table,
-    file: Path,
+    place: Path | Database,
     format: Format | None,
     proposed: Sequence[Proposal],
     repeated: Sequence[Repeated],
     folder: Path,
     *,
-    misread: Sequence[str] = (),
+    guessed: Sequence[str] = (),
+    misread: Misread = NOTHING_MISREAD,
     meant: Format | None = None,
 ) -> Iterator[str]:
     """Tell the lines of a recipe that can be run as it is, and that asks to be read first. `folder` is where it will be.
 
-    `misread` is what seems to be read otherwise than it is meant, and `meant` the format that would read it.
+    `guessed` is why the format is as it is, if nobody has said so. `misread` is what seems to be read otherwise than it
+    is meant, and `meant` the format that would read it.
     """
     yield "# A draft: roles and hierarchies are suggestions from names and values. Please review every line."
-    path = os.path.relpath(file, folder)
-    yield _entry("input", _input(path, format))
-    for note in misread:
+    if guessed:
+        yield from _comment(f"How the file is read is a guess: {'; '.join(guessed)}.")
+    yield _entry("input", _input(place, folder, format))
+    for note in misread.notes:
         yield from _comment(f"Note: {note}.")
     if meant is not None:
-        yield from _comment(
-            "If that is right, use this line instead, and draft the recipe again with that --format:"
-        )
-        yield from _comment(_entry("input", _input(path, meant)))
-    yield _entry("output", f"release{''.join(file.suffixes[-2:])}")
+        redo = ", and draft the recipe again with that --format" if misread.numbers else ""
+        yield from _comment(f"If that is right, use this line instead{redo}:")
+        yield from _comment(_entry("input", _input(place, folder, meant)))
+    yield _entry("output", release_for(place))
     yield "report: report.html"
     yield "certificate: certificate.json"
     yield from _comment(
@@ -54,6 +59,7 @@ def draft(
     yield "# What the first page of the report says. It is the one that is signed; what is missing there is “not stated”."
     yield "about:"
     yield from (f"  {name}:" for name in _ABOUT)
+    yield "  language: en  # or de"
     yield ""
     person = person_of(repeated)
     for again in repeated:
@@ -96,7 +102,15 @@ _ROLES = {
 }
 
 
-def _input(path: str, format: Format | None) -> Any:
+def _input(place: Path | Database, folder: Path, format: Format | None) -> Any:
+    """Where the table is, seen from the folder of the recipe, and how it is read."""
+    if isinstance(place, Database):
+        file = place.file
+        if file is None or file.is_absolute():
+            return spell_place(place)
+        url = f"{place.url.partition(':')[0]}://{os.path.relpath(file, folder)}"
+        return spell_place(Database(url, place.table, place.schema))
+    path = os.path.relpath(place, folder) + ("/" if place.is_dir() else "")
     spelled = spell_value(format) if format is not None else {}
     given = {key: value for key, value in spelled.items() if key != "kind"}
     return {"path": path, **given} if given else path

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from veil.base.wording import plural
 from veil.cli import show
+from veil.cli.places import release_for, spell_place
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from veil.api.advice import Advice
     from veil.api.frontier import Frontier
+    from veil.engines.database import Database
     from veil.risk import Proposal, Repeated, RiskAnalysis
     from veil.utility import Utility
 
@@ -145,7 +147,7 @@ def roles(
     console: Console,
     proposed: Sequence[Proposal],
     repeated: Sequence[Repeated],
-    file: Path,
+    place: Path | Database,
     format: str | None,
 ) -> None:
     """Show what columns look like and which roles that speaks for, and how to go on."""
@@ -158,7 +160,7 @@ def roles(
         )
         for each in proposed
     ]
-    console.print(show.table(f"Columns of {file}", ("column", "looks like", "proposed role", "why"), rows))
+    console.print(show.table(f"Columns of {place}", ("column", "looks like", "proposed role", "why"), rows))
     console.print(Text("These are suggestions from names and values. Please review every role."))
     for again in repeated:
         told = f"Rows seem to be about the same people: {again}."
@@ -176,7 +178,8 @@ def roles(
         )
         console.print(
             Text(
-                show.printable(next_command(proposed, file, format, codes, person_of(repeated))), style="cyan"
+                show.printable(next_command(proposed, place, format, codes, person_of(repeated))),
+                style="cyan",
             ),
             soft_wrap=True,
         )
@@ -190,7 +193,7 @@ def roles(
 
 def next_command(
     proposed: Sequence[Proposal],
-    file: Path,
+    place: Path | Database,
     format: str | None,
     codes: Collection[str] = (),
     person: str | None = None,
@@ -203,7 +206,7 @@ def next_command(
     named: dict[str, list[str]] = {role: [] for role in _ROLES}
     for each in proposed:
         named[each.role].append(each.column)
-    words = ["veil", "anonymize", str(file), "-o", f"release{''.join(file.suffixes[-2:])}"]
+    words = ["veil", "anonymize", spell_place(place), "-o", release_for(place)]
     words += ["--format", format] if format else []
     for column in named["quasi-identifying"]:
         words += ["--qi", f"{column}={'redaction' if column in codes else 'auto'}"]

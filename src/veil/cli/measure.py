@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from veil.api.job import table_of
-from veil.api.open import Place, count_combinations, find_relation, place_of, read_into_memory
+from veil.api.open import Place, count_combinations, find_relation, place_of, read_into_memory, tallied
 from veil.api.targets import check_ending, check_targets, require
 from veil.base.progress import following
 from veil.base.wording import plural
@@ -25,9 +25,11 @@ from veil.engines.relation import Engine
 from veil.engines.settings import Settings
 from veil.errors import InputError, PlanError, VeilError, did_you_mean
 from veil.recipe import Recipe
-from veil.tables import Format, read
+from veil.tables import Format, Source, read
 from veil.tables.formats import Csv, format_of
+from veil.tables.guessed import Guessed, read_guessing
 from veil.tables.misread import find_misread
+from veil.tables.tally import Tallied
 from veil.tables.together import Together
 
 if TYPE_CHECKING:
@@ -243,46 +245,79 @@ def _akin(path: Path, format: Format | None) -> Format | None:
 
 
 def identify(
-    file: Path, telling: Telling, *, format: str | None, threshold: float, recipe: Path | None
+    text: str, telling: Telling, *, format: str | None, threshold: float, recipe: Path | None
 ) -> None:
     """Show what the columns of a table look like, and which roles that speaks for; write a draft of a recipe if asked to."""
     from veil.cli.draft import draft
     from veil.risk import detect_identifiers, find_repeats, propose_roles
 
-    files.no_databases(file)
-    telling.check(file)
+    place = place_of(text)
+    warn_about_passwords(place)
+    keep = [place] if isinstance(place, Path) else []
+    telling.check(*keep)
     if recipe is not None:
-        check_targets({"recipe": recipe}, keep=[file], overwrite=telling.overwrite)
+        check_targets({"recipe": recipe}, keep=keep, overwrite=telling.overwrite)
     given = grammar.format(format) if format else None
     with following(None) as shown:
         shown.phase("reading the table")
-        source = read(file, format=given)
+        (source, guess, reasons), counted = _look_at(place, given)
         table = source.table
         shown.phase("looking at names and values")
         found = detect_identifiers(table, threshold=threshold)
         proposed = propose_roles(table, threshold=threshold)
         named = [each.column for each in proposed if each.role == "identifying"]
-        repeated = find_repeats(table, named)
+        repeated = find_repeats(counted, named)
+    chosen = given if guess is None else guess
+    spelled = format if guess is None else grammar.spell_format(guess)
     made = {
+        "format": None if guess is None else spelled,
         "identifiers": [dataclasses.asdict(each) for each in found],
         "roles": [dataclasses.asdict(each) for each in proposed],
         "repeated": [dataclasses.asdict(each) for each in repeated],
     }
-    telling.tell(made, lambda console: figures.roles(console, proposed, repeated, file, format))
+    telling.tell(made, lambda console: figures.roles(console, proposed, repeated, place, spelled))
+    if reasons and spelled is not None:
+        failures.say(
+            f"note: {place} is read as with --format {shlex.quote(spelled)}: {'; '.join(reasons)}. This is a guess: "
+            "please check the letters and the numbers"
+        )
     misread = find_misread(table, source.format)
     for note in misread.notes:
         failures.say(f"note: {note}")
-    meant = None if misread.format is None else _only_told(misread.format, given)
+    meant = None if misread.format is None else _only_told(misread.format, chosen)
     if meant is not None:
         failures.say(f"To read the file that way: --format {shlex.quote(grammar.spell_format(meant))}")
     if recipe is not None:
         with Together() as together, together.making(recipe) as path:
             lines = draft(
-                table, file, given, proposed, repeated, recipe.parent, misread=misread.notes, meant=meant
+                table,
+                place,
+                chosen,
+                proposed,
+                repeated,
+                recipe.parent,
+                guessed=reasons,
+                misread=misread,
+                meant=meant,
             )
             path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         if not telling.json:
             show.files(show.output(), [("draft of a recipe", recipe)])
+
+
+def _look_at(place: Place, format: Format | None) -> tuple[Guessed, pa.Table | Tallied]:
+    """Read a table, or as many rows of one that an engine holds as show what its columns are; and what counts all rows."""
+    relation = find_relation(place, format, "auto")
+    if relation is None:
+        path = cast("Path", place)  # databases always have an engine
+        found = read_guessing(path) if format is None else Guessed(read(path, format=format))
+        return found, found.source.table
+    from veil.engines.glimpse import glimpse  # which needs Ibis
+
+    seen = glimpse(relation)
+    if seen.table.num_rows < seen.total:
+        failures.say(f"note: columns are judged by {seen.table.num_rows:,} of {seen.total:,} rows")
+    return Guessed(Source(seen.table, "engine")), tallied(relation)
 
 
 def _only_told(meant: Csv, given: Csv | None) -> Csv:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -88,14 +89,18 @@ def spell_option(way: Say) -> str:
     --others keep --overwrite --sensitive
     >>> spell_option(Say("format", "Csv", encoding="latin-1")), spell_option(Say("engine", "Settings", memory=...))
     ('--format csv:encoding=latin-1', '--memory ...')
+    >>> print(spell_option(Say("format", "Csv", separator=";", decimal=",")))
+    --format 'csv:separator=;,decimal=","'
     """
     given = {name: _as_text(value) for name, value in way.parameters.items()}
     if way.value == "Settings":
         return " ".join(f"--{name} {value}" for name, value in given.items())
     if given:
-        parameters = ",".join([*way.beside, *(f"{name}={value}" for name, value in given.items())])
-        spec = f"{grammar.kebab(str(way.value))}:{parameters}"
-        return f"{flag_of(way.field)} " + (f"'COLUMN={spec}'" if way.field == "quasi_identifiers" else spec)
+        named = [f'{name}="{value}"' if "," in value else f"{name}={value}" for name, value in given.items()]
+        spec = f"{grammar.kebab(str(way.value))}:{','.join([*way.beside, *named])}"
+        return f"{flag_of(way.field)} " + (
+            f"'COLUMN={spec}'" if way.field == "quasi_identifiers" else shlex.quote(spec)
+        )
     return flag_of(way.field) if way.value in (None, True) else f"{flag_of(way.field)} {way.value}"
 
 

@@ -179,6 +179,22 @@ def verification(console: Console, found: Verification, of: str = "the output") 
     console.print(table(f"Verification of {of}", ("", "promise", "found"), rows))
 
 
+def verdict(console: Console, found: Verification) -> None:
+    """Say in one sentence what a verification comes to."""
+    open_ones = sum(not each.checked for each in found.findings)
+    if found.broken:
+        told = Text(f"{plural(len(found.broken), 'promise')} BROKEN", "bold red")
+    elif open_ones:
+        told = Text(
+            f"No promise is broken; for {plural(open_ones, 'promise')} the table alone is not enough, and the word of "
+            "whoever made the release stands for it",
+            "yellow",
+        )
+    else:
+        told = Text("Every promise holds", "green")
+    console.print(told)
+
+
 def risks(console: Console, *columns: tuple[str, Risk]) -> None:
     """Show re-identification risks, one column a table."""
     threshold = columns[0][1].threshold

@@ -90,6 +90,9 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         return BUILDERS.attribute(__name__, name)
 
+    def __dir__() -> list[str]:  # for completion, which would list what this file imports
+        return sorted(__all__)
+
     import_files(__name__)
 
     __all__ = [

@@ -47,6 +47,9 @@ else:
     def __getattr__(name: str) -> Any:
         return STRATEGIES.attribute(__name__, name)
 
+    def __dir__() -> list[str]:  # for completion, which would list what this file imports
+        return sorted(__all__)
+
     import_files(__name__)
 
     __all__ = ["STRATEGIES", "AnyStrategy", "Strategy", "by_name", *STRATEGIES.names]

@@ -64,6 +64,9 @@ else:
     def __getattr__(name: str) -> Any:
         return MODELS.attribute(__name__, name)
 
+    def __dir__() -> list[str]:  # for completion, which would list what this file imports
+        return sorted(__all__)
+
     import_files(__name__)
     from veil.models.safe_harbor import safe_harbor_levels
 

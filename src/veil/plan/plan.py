@@ -294,7 +294,7 @@ class Plan:
         for role, names in self.roles.items():
             for name in names:
                 if name in seen:
-                    raise PlanError(f"column {name!r} cannot be both {seen[name]} and {role}")
+                    raise PlanError(*self._two_roles(name, seen[name], role))
                 seen[name] = role
         for model in self.models:
             for name in model.attribute_names:
@@ -459,6 +459,22 @@ class Plan:
                     Say("choose_by", "all columns"),
                     ")",
                 )
+
+    def _two_roles(self, name: str, first: str, second: str) -> Words:
+        if first == second:
+            return (f"column {name!r} is named twice in ", Say(second), ": leave one out")
+        if first == "quasi-identifying" and name not in self.quasi_identifiers:
+            return (
+                f"column {name!r} stands in ",
+                Say("microaggregated"),
+                ", which makes it a quasi-identifier, and cannot be ",
+                f"{second} as well: take it out of ",
+                Say("microaggregated"),
+                " or of ",
+                Say(second),
+                ". veil.mask microaggregates a column whatever its role",
+            )
+        return (f"column {name!r} cannot be both {first} and {second}",)
 
     def _why_not_sensitive(self, name: str) -> Words:
         role = next((role for role, names in self.roles.items() if name in names), None)

@@ -31,6 +31,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
+from veil.base.html import html_table
 from veil.errors import InputError, ParameterError
 from veil.risk.grouping import Grouped, check_columns, group_records, published_of
 from veil.risk.wildcards import sum_matches
@@ -77,6 +78,16 @@ class IndividualRisk:
     expected: float
     rate: float
     household: HouseholdRisk | None
+
+    def _repr_html_(self) -> str:
+        told = self.to_dict()
+        rows = [
+            ("re-identifications to be expected", f"{told['expected']:,.1f} of {self.risks.size:,}"),
+            ("average risk of a record", f"{told['rate']:.2%}"),
+            ("highest risk of a record", f"{told['highest']:.2%}"),
+            (f"records with a risk above {told['threshold']:.0%}", f"{told['at_risk']:.2%}"),
+        ]
+        return html_table(("", ""), rows, "Individual risk")
 
     def to_dict(self, threshold: float = 0.2) -> dict[str, Any]:
         """Return a summary in plain numbers, with the share of the records above a risk."""

@@ -34,7 +34,8 @@ def heed_formulas(table: pa.Table, how: Formulas, kind: str) -> None:
     Traceback (most recent call last):
     ...
     veil.errors.OutputError: column 'note' holds texts that a spreadsheet would take for formulas (1 cell): they begin with
-    =, +, -, @ or a tab. Recode them in the input, write Parquet, or say Csv(formulas="keep")
+    =, +, -, @ or a tab. Recode them in the input, write Parquet, or say
+    format=Csv(formulas="keep")
     """
     if how == "keep":
         return

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from veil.tables.formats import Csv, Format
 
-_MARKS = {
+MARKS = {
     r"^-?[0-9]+(,[0-9]+)?$": ("1,5", {"decimal": ","}),
     r"^-?[0-9]{1,3}(\.[0-9]{3})*(,[0-9]+)?$": ("16.092,04", {"decimal": ",", "thousands": "."}),
     r"^-?[0-9]{1,3}(,[0-9]{3})*(\.[0-9]+)?$": ("16,092.04", {"thousands": ","}),
@@ -44,10 +44,17 @@ _FEW = 3  # codes that are worth a name
 
 
 class Misread(NamedTuple):
-    """One sentence for each column, and the format by which all of them are read as they seem to be meant."""
+    """One sentence for each column, and the format by which all of them are read as they seem to be meant.
+
+    `numbers` are columns that would be numbers by that format, and are text.
+    """
 
     notes: tuple[str, ...]
     format: Csv | None
+    numbers: tuple[str, ...] = ()
+
+
+NOTHING_MISREAD = Misread((), None)
 
 
 def find_misread(table: pa.Table, format: Format | None) -> Misread:
@@ -65,6 +72,7 @@ def find_misread(table: pa.Table, format: Format | None) -> Misread:
     notes: list[str] = []
     marks: dict[str, Any] = {}
     codes: dict[str, None] = {}
+    numbers: list[str] = []
     for name in table.column_names:
         values = pc.unique(table[name]).drop_null()
         found = _codes_for_none(values)
@@ -73,6 +81,7 @@ def find_misread(table: pa.Table, format: Format | None) -> Misread:
             if told is not None:
                 notes.append(f"column {name!r} is read as text: its numbers look like {told[0]}")
                 marks |= told[1]
+                numbers.append(name)
         if found:
             shown = " and ".join(repr(each) for each in found[:_FEW])
             what = "look like codes" if len(found) > 1 else "looks like a code"
@@ -84,7 +93,7 @@ def find_misread(table: pa.Table, format: Format | None) -> Misread:
     if "," in marks.values() and format.separator == ",":
         marks["separator"] = ";"
     missing = tuple(dict.fromkeys([*format.missing, *codes]))
-    return Misread(tuple(notes), dataclasses.replace(format, missing=missing, **marks))
+    return Misread(tuple(notes), dataclasses.replace(format, missing=missing, **marks), tuple(numbers))
 
 
 def _marks_of(values: pa.Array) -> tuple[str, dict[str, str]] | None:
@@ -93,7 +102,7 @@ def _marks_of(values: pa.Array) -> tuple[str, dict[str, str]] | None:
     texts = values.filter(pc.invert(none))
     if not len(texts) or not pc.any(pc.match_substring_regex(texts, "[.,]")).as_py():
         return None
-    for look, told in _MARKS.items():
+    for look, told in MARKS.items():
         if pc.all(pc.match_substring_regex(texts, look)).as_py():
             return told
     return None

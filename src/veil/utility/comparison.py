@@ -191,7 +191,10 @@ def _by_name(given: str | Iterable[str] | Mapping[str, Any]) -> dict[str, Any]:
         given = [given]
     found = dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
     if not found:
-        raise PlanError("a comparison needs at least one quasi-identifier: a column that was changed")
+        raise PlanError(
+            "a comparison needs at least one quasi-identifier: name the columns that were changed, such as "
+            "quasi_identifiers=['age', 'zip']; of a release, release.utility() knows them"
+        )
     return found
 
 

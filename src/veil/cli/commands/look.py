@@ -19,6 +19,7 @@ from veil.cli.base import (
     Memory,
     Output,
     Overwrite,
+    Quiet,
     Reading,
     Subset,
     Temporary,
@@ -29,7 +30,10 @@ from veil.cli.base import (
 
 @command(LOOK)
 def identify(
-    file: Annotated[Path, typer.Argument(metavar="TABLE", help="The table to examine.")],
+    source: Annotated[
+        str,
+        typer.Argument(metavar="TABLE", help="The table to examine: a file, a folder, a pattern or a URL."),
+    ],
     threshold: Annotated[
         float,
         typer.Option(min=0, max=1, metavar="SHARE", help="Share of a column's values that must look alike."),
@@ -48,7 +52,8 @@ def identify(
 ) -> None:
     """Find columns that identify people, and propose a role for each column.
 
-    Shows what the name and the values of each column look like, and the command to continue with.
+    Shows what the name and the values of each column look like, and the command to continue with. A CSV file is read
+    as it seems to be meant, and a note says how.
 
     [cyan]veil identify patients.csv --save-recipe draft.yaml[/cyan]
     """
@@ -56,7 +61,7 @@ def identify(
     from veil.cli import measure as measuring
 
     telling = measuring.Telling(json, output, overwrite)
-    measuring.identify(file, telling, format=format, threshold=threshold, recipe=save_recipe)
+    measuring.identify(source, telling, format=format, threshold=threshold, recipe=save_recipe)
 
 
 @command(LOOK)
@@ -363,6 +368,7 @@ def verify(
     memory: Memory = None,
     temporary: Temporary = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Check on a published table that it keeps the promises of a recipe or of a certificate.
 
@@ -376,7 +382,7 @@ def verify(
     from veil.cli.places import engine_of
 
     chosen = engine_of(engine and engine.value, memory, temporary)
-    raise typer.Exit(checking.verify(source, recipe, certificate, signed_by, format, chosen, json))
+    raise typer.Exit(checking.verify(source, recipe, certificate, signed_by, format, chosen, json, quiet))
 
 
 @command(LOOK)

@@ -115,8 +115,9 @@ class Dialect:
         """Say why a database cannot be opened, if that can be told from the driver's words, in small letters."""
         if re.search(r"password|authentication|login failed|access denied", said):
             return (
-                "the server does not accept this user and password. Check both; a password may stand in an "
-                "environment variable, named by `password_variable`"
+                "the server does not accept this user and password. Check both; a password may stand where the driver "
+                "looks for it (PostgreSQL: PGPASSWORD or ~/.pgpass), or in an environment variable that a recipe names "
+                "with `password_variable`"
             )
         if re.search(r"database .* does not exist|unknown database|cannot open database", said, re.DOTALL):
             return "the server has no such database. Check the name behind the host"

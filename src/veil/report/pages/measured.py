@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from veil.base.wording import plural
@@ -228,8 +229,8 @@ def _statistics(found: list[dict[str, Any]], private: bool, same: set[str]) -> l
                 number(new.get("count", 0)),
                 number(new.get("mean")),
                 number(new.get("standard_deviation")),
-                Verbatim(_value(new.get("median"))),
-                Verbatim(_exact(new.get("mode"))),
+                _told(new.get("median"), _value),
+                _told(new.get("mode"), _exact),
             )
         )
     after = ("Values", "Mean", "Std. dev.", "Median", "Mode")
@@ -263,6 +264,12 @@ def _statistics(found: list[dict[str, Any]], private: bool, same: set[str]) -> l
             )
         )
     return blocks
+
+
+def _told(value: Any, spell: Callable[[Any], str]) -> str | Cell:
+    """A number in the marks of the page's language, and any other value as it is."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return spell(value) if is_number else Verbatim(spell(value))
 
 
 def _exact(value: Any) -> str:

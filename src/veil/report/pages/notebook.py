@@ -10,6 +10,7 @@ from veil.base.wording import plural
 from veil.outcome.outcome import Outcome
 from veil.report.content.facts import MOST_EXAMPLES, treatment_of_columns
 from veil.report.pages.blocks import percent
+from veil.risk.concerns.concern import quoted
 from veil.risk.concerns.look import concerns_of
 from veil.risk.reidentification import sample_risk
 
@@ -17,12 +18,19 @@ HEAD = 5
 """Rows of the table that are shown."""
 
 MOST_COLUMNS = 20
-"""Columns that are shown."""
+"""Columns that are shown one by one; of more, those that are published as they are share a line."""
+
+AS_IT_IS = "published as it is"
 
 
 def html_outcome(outcome: Outcome) -> str:
     """Return what was done, what holds, what risk remains, and the first rows of the released table."""
     private = outcome.statement is not None
+    columns = treatment_of_columns(outcome, private)["columns"]
+    folded = [each["column"] for each in columns if each["treatment"] == AS_IT_IS]
+    if len(columns) <= MOST_COLUMNS or len(folded) < 2:
+        folded = []
+    shown_one_by_one = [each for each in columns if each["column"] not in folded]
     done = [
         (
             each["column"],
@@ -30,8 +38,10 @@ def html_outcome(outcome: Outcome) -> str:
             f"{each['level']} of {each['of']}" if each.get("level") == each.get("highest_level", "") else "",
             ", ".join(_examples(outcome, each["column"])) if each.get("level") else "",
         )
-        for each in treatment_of_columns(outcome, private)["columns"][:MOST_COLUMNS]
+        for each in shown_one_by_one
     ]
+    if folded:
+        done.append((f"{len(folded)} more: {quoted(folded)}", AS_IT_IS, "", ""))
     findings = outcome.verification.findings
     models = findings[: len(outcome.models)] if outcome.plan is not None else findings
     promises = [(each.promise, each.measured, "holds" if each.holds else "BROKEN") for each in models]
@@ -48,6 +58,9 @@ def html_outcome(outcome: Outcome) -> str:
     table = outcome.table
     shown = table.select(table.column_names[:MOST_COLUMNS]).slice(0, HEAD)
     rows = [list(row.values()) for row in shown.to_pylist()]
+    first_columns = (
+        f", first {MOST_COLUMNS} columns of {table.num_columns}" if table.num_columns > MOST_COLUMNS else ""
+    )
     if private:
         head = f"{plural(table.num_rows, 'row')} released privately"
     elif outcome.plan is None:
@@ -60,7 +73,7 @@ def html_outcome(outcome: Outcome) -> str:
         + (html_table(("Promise", "Found", ""), promises, "Guarantees") if promises else "")
         + (html_table(("Found", "How to fix it"), concerns, "Before you sign") if concerns else "")
         + html_table(("", ""), risks, "Risks of the released table")
-        + html_table(shown.column_names, rows, f"First rows of {table.num_rows:,}")
+        + html_table(shown.column_names, rows, f"First rows of {table.num_rows:,}{first_columns}")
     )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NoReturn
 
-from veil.errors import PlanError, did_you_mean
+from veil.errors import ParameterError, PlanError, did_you_mean
 from veil.outcome.outcome import require_outcome
 from veil.report.content.measured import Findings
 from veil.report.pictures import draw as pictures
@@ -32,6 +32,17 @@ class Plots:
 
     def __init__(self, release: object) -> None:
         self._outcome = require_outcome(release)
+
+    def __repr__(self) -> str:
+        return f"pictures of a release: {', '.join(self._pictures())}"
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        """Say which pictures there are."""
+        raise ParameterError(f"say which picture: {', '.join(f'plot.{each}' for each in self._pictures())}")
+
+    @classmethod
+    def _pictures(cls) -> list[str]:
+        return [f"{name}()" for name in vars(cls) if not name.startswith("_")]
 
     @functools.cached_property
     def _findings(self) -> Findings:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from veil.base.html import html_table
+
 Kind = Literal[
     "contact data",
     "free text",
@@ -61,6 +63,18 @@ class Concern:
 
     def __str__(self) -> str:
         return f"{self.statement} {self.step}" + (" (acknowledged)" if self.acknowledged else "")
+
+
+class Concerns(tuple[Concern, ...]):
+    """Concerns, which notebooks show as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (each.kind, each.statement, "acknowledged" if each.acknowledged else each.step) for each in self
+        ]
+        return html_table(("", "Found", "How to fix it"), rows) if rows else "<p>No concerns.</p>"
 
 
 def quoted(names: Sequence[str], most: int = 5) -> str:

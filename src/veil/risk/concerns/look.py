@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from veil.errors import ParameterError, Say
 from veil.outcome.outcome import Outcome, require_outcome
-from veil.risk.concerns.concern import KINDS, Concern
+from veil.risk.concerns.concern import KINDS, Concern, Concerns
 from veil.risk.concerns.contents import telling_texts
 from veil.risk.concerns.several import about, each_table
 from veil.risk.concerns.telling import told_by_columns, told_by_order
@@ -35,7 +35,7 @@ def concerns_of(release: object) -> tuple[Concern, ...]:
     found = [
         dataclasses.replace(each, acknowledged=each.key in outcome.acknowledged) for each in _FOUND[outcome]
     ]
-    return tuple(sorted(found, key=lambda each: each.acknowledged))
+    return Concerns(sorted(found, key=lambda each: each.acknowledged))
 
 
 def _look(outcome: Outcome) -> tuple[Concern, ...]:

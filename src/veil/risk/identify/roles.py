@@ -57,6 +57,24 @@ class Proposals(tuple[Proposal, ...]):
 
     __slots__ = ()
 
+    def plan(self) -> dict[str, Any]:
+        """Return the roles as parameters of `veil.anonymize`, for you to review and change: `veil.anonymize(table, **plan)`.
+
+        What hierarchies look like is proposed from the values; of postal codes, digits are left out one by one.
+
+        >>> table = pa.table({"age": [34], "zip": ["81667"], "diagnosis": ["flu"]})
+        >>> propose_roles(table).plan()
+        {'quasi_identifiers': {'age': 'auto', 'zip': 'redaction'}, 'sensitive': ['diagnosis'], 'insensitive': [], 'identifying': []}
+        """
+        known = [each for each in self if each.role == "quasi-identifying"]
+        others = ("sensitive", "insensitive", "identifying")
+        return {
+            "quasi_identifiers": {
+                each.column: "redaction" if "zip" in each.looks_like else "auto" for each in known
+            },
+            **{role: [each.column for each in self if each.role == role] for role in others},
+        }
+
     def _repr_html_(self) -> str:
         rows = [(each.column, each.role, f"{each.confidence:.0%}", "; ".join(each.reasons)) for each in self]
         return html_table(("Column", "Proposed role", "Confidence", "Why"), rows)
@@ -64,7 +82,7 @@ class Proposals(tuple[Proposal, ...]):
 
 def propose_roles(
     source: Any, *, threshold: float = 0.5, today: date | None = None, marker: str | None = "*"
-) -> tuple[Proposal, ...]:
+) -> Proposals:
     """Propose a role for each column of a table.
 
     Names, numbers and addresses of people, free text, and columns in which nearly every record has a value of its own are

@@ -62,15 +62,15 @@ def decode(data: bytes, encoding: str | None, path: Path) -> tuple[bytes, str]:
 
 
 def wrong_encoding(data: bytes, error: UnicodeDecodeError, encoding: str, path: Path) -> InputError:
-    """Say where the bytes stop being text in the given encoding, and how to name the right one."""
+    """Say where the bytes stop being text in the given encoding, and how the file could be read instead."""
+    from veil.tables.csv.proposal import propose_reading  # which needs this module
+
     return InputError(
         f"{path}, line {line_of(data, error.start)}: the bytes at offset {error.start} "
         f"({data[error.start : error.start + 4].hex(' ')}) are not {encoding.upper()}. Name the encoding of "
         "the file, for example ",
-        Say("format", "Csv", encoding="latin-1"),
-        " or ",
-        Say("format", "Csv", encoding="cp1252"),
-        ", or save it as UTF-8",
+        Say("format", "Csv", **(propose_reading(data) or {"encoding": "cp1252"})),
+        ", and check that its letters come out right; or save it as UTF-8",
     )
 
 

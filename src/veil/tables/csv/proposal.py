@@ -12,10 +12,16 @@ import io
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from veil.tables.csv.dialect import SEPARATORS, decode, options
 from veil.tables.formats import Csv
+from veil.tables.header import header_below
 
+HEAD = 1 << 17
+"""Bytes from which it can be seen how a file is laid out."""
+
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+")
 _POINT = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)\.\d+")
 
@@ -32,13 +38,31 @@ def propose_format(head: bytes) -> Csv:
     separator, records = _records(text)
     width = _usual(records)
     wide = [(line, fields) for line, fields in records if len(fields) == width]
-    named = (line for line, fields in wide if all(fields))  # a spreadsheet fills up the lines of a title
-    skip = next(named, wide[0][0] if wide else 0)
+    # A spreadsheet fills up the lines of a title.
+    below = header_below(wide[0][1], [fields for _, fields in wide[1:]]) if wide else None
+    skip = wide[0 if below is None else below + 1][0] if wide else 0
     cells = [cell for line, fields in records if line > skip for cell in fields]
     comma, point = _numbers(_COMMA, cells, separator, "."), _numbers(_POINT, cells, separator, ",")
     decimal, grouped = (",", comma[1]) if comma[0] > point[0] else (".", point[1])
     thousands = ("." if decimal == "," else ",") if grouped else None
     return Csv(separator, encoding, decimal=decimal, thousands=thousands, skip=skip)  # type: ignore[arg-type]
+
+
+def propose_reading(data: bytes) -> dict[str, Any]:
+    r"""Propose how to read a file that was not understood, as parameters of `Csv`: what it takes to read it, and no more.
+
+    How numbers are written is left out: it decides their values.
+
+    >>> propose_reading("Klinik\nStand 2024\n\nName;Kosten\nJörg;1.664,71\nKäthe;770,27\n".encode("cp1252"))
+    {'encoding': 'cp1252', 'skip': 3}
+    """
+    encoding, skip = _encoding(data), propose_format(data[:HEAD]).skip
+    if encoding is None and not data.startswith(_MARKS):
+        try:
+            data.decode()
+        except UnicodeDecodeError:  # the last character is cut off, which is no fault of a sample
+            encoding = "cp1252"
+    return ({"encoding": encoding} if encoding else {}) | ({"skip": skip} if skip else {})
 
 
 def decoded(head: bytes, encoding: str | None) -> str:
@@ -50,7 +74,7 @@ def decoded(head: bytes, encoding: str | None) -> str:
 
 def _encoding(head: bytes) -> str | None:
     """Name the encoding if it is not the one that is detected: UTF-8, or what a byte order mark says."""
-    if head.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if head.startswith(_MARKS):
         return None
     if (nuls := head.count(b"\0")) > len(head) // 8:
         return "utf-16-le" if head[1::2].count(b"\0") * 2 > nuls else "utf-16-be"

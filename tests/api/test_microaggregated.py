@@ -178,6 +178,29 @@ def test_all_promises_hold_whatever_the_column(data: st.DataObject) -> None:
         assert pc.min(sizes).as_py() >= k
 
 
+@pytest.mark.parametrize("suppressed_rows", ["blank", "drop", "keep cells"])
+@pytest.mark.parametrize("how", ["median", "mode"])
+@pytest.mark.parametrize(
+    "values", [[1, 2], [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]], ids=["numbers", "days"]
+)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_categories_of_which_no_record_is_left(
+    ordered: bool, values: list[object], how: str, suppressed_rows: Any
+) -> None:
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), pa.array(values), ordered=ordered)
+    made = veil.anonymize(
+        pa.table({"value": column, "group": ["x", "y"]}),
+        quasi_identifiers={"group": h.suppression()},
+        maximum_levels={"group": 0},
+        microaggregated={"value": how},
+        models=KAnonymity(2),
+        suppression_limit=1.0,
+        suppressed_rows=suppressed_rows,
+    )
+    assert made.suppressed == 2
+    assert not made.table["value"].drop_null()
+
+
 @pytest.mark.parametrize("how", ["mean", "median", "mode", "interval", "set", "geometric mean"])
 def test_the_verifier_finds_a_wrong_aggregate(how: str) -> None:
     made = release(microaggregated={"A": how})

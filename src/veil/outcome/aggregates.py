@@ -243,7 +243,8 @@ def _categorical(
         made = aggregate_groups(column.cast(kind.value_type), groups, how, name, keep_type=keep_type)
     if how in ("interval", "set") or made.type != kind.value_type:
         return made
-    values = column.unify_dictionaries().chunk(0).dictionary
+    chunks = column.unify_dictionaries().chunks  # none, if all records are suppressed
+    values = chunks[0].dictionary if chunks else pa.array([], kind.value_type)
     if is_quantity(kind.value_type) and how != "mode":  # a mean need not be among them
         values = pc.unique(made.drop_null())
     return pa.DictionaryArray.from_arrays(

@@ -164,7 +164,7 @@ def test_file_and_table_check_coverage(tmp_path, build):
 def test_redaction_of_postal_codes(build):
     made = build(h.redaction(), ["8010", "8045", "1010"])
     assert made.to_rows()[1] == ("8010", "801*", "80**", "8***", "****")
-    assert made.level_names == ("x", "3 characters", "2 characters", "1 characters", "0 characters")
+    assert made.level_names == ("x", "3 characters", "2 characters", "1 character", "0 characters")
 
 
 @pytest.mark.parametrize(

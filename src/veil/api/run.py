@@ -19,6 +19,7 @@ from veil.api.open import Engine, condense_relation, find_relation, place_of, ta
 from veil.api.policy import apply
 from veil.api.release import Release
 from veil.api.targets import check_target, written_format
+from veil.base.keywords import own_keywords
 from veil.base.progress import ProgressLike, following
 from veil.dp.accountant import Accountant
 from veil.engines.database import Database
@@ -40,6 +41,7 @@ AnyPlace = str | os.PathLike[str] | Database
 AnyPath = str | os.PathLike[str]
 
 
+@own_keywords
 def run(
     recipe: Recipe | MaskingRecipe | PolicyRecipe | AnyPath,
     *,

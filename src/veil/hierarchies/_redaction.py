@@ -11,6 +11,7 @@ import pyarrow as pa
 from pydantic import Field, model_validator
 
 from veil.base.declare import declared
+from veil.base.wording import plural
 from veil.errors import HierarchyError
 from veil.hierarchies._builders import Builder, Shown
 from veil.hierarchies._common import finish, natural_order, present
@@ -84,7 +85,7 @@ class Redaction(Builder):
                 for code, label in labels.items()
             }
 
-        names = [column, *(f"{longest - level} characters" for level in range(1, longest + 1))]
+        names = [column, *(plural(longest - level, "character") for level in range(1, longest + 1))]
         if self.alphabet is None and self.domain is None and not self.measured:
             return finish(columns, values, column, names=names, naming=naming)
         shares, size = self._shares(texts, longest, column)

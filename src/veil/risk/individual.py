@@ -31,6 +31,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
+from veil.base.keywords import own_keywords
 from veil.errors import InputError, ParameterError
 from veil.risk.grouping import Grouped, check_columns, group_records, published_of
 from veil.risk.wildcards import sum_matches
@@ -97,6 +98,7 @@ class IndividualRisk:
         }
 
 
+@own_keywords
 def individual_risk(
     source: Any,
     quasi_identifiers: str | Iterable[str] | None = None,

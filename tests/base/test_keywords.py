@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,7 @@ import veil
 from veil import KAnonymity, Plan
 from veil import hierarchies as h
 from veil.errors import ParameterError
+from veil.masking import RandomPseudonyms
 
 TABLE = pa.table({"age": [31, 34], "w": [120.5, 80.0]})
 PLAN: dict[str, Any] = {"quasi_identifiers": {"age": h.intervals(10)}, "models": KAnonymity(2)}
@@ -34,6 +37,35 @@ def test_sampling_weights_are_told_where_they_belong(place: str, name: str) -> N
     ) as refused:
         PLACES[place]({name: "w"})
     assert "list their column in `insensitive`" in str(refused.value)
+
+
+def test_masking_takes_no_weights_either() -> None:
+    with pytest.raises(ParameterError, match="`weights` is not a parameter of mask. Sampling weights are"):
+        veil.mask(TABLE, RandomPseudonyms("w"), weights="w")  # type: ignore[call-arg]
+
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
+    "mask": (veil.mask, "person"),
+    "verify": (veil.verify, "certificate"),
+    "run": (veil.run, "overwrite"),
+    "promises": (veil.promises, "plan"),
+    "profile": (veil.profile, "source"),
+    "analyze": (veil.risk.analyze, "population"),
+    "individual_risk": (veil.risk.individual_risk, "household"),
+    "detect_identifiers": (veil.risk.detect_identifiers, "threshold"),
+    "propose_roles": (veil.risk.propose_roles, "threshold"),
+    "compare": (veil.utility.compare, "targets"),
+    "private_table": (veil.dp.private_table, "bounds"),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_tells_the_nearest_keyword(name: str) -> None:
+    function, keyword = FUNCTIONS[name]
+    assert keyword in inspect.signature(function).parameters
+    told = f"`{keyword}x` is not a parameter of {name}. Did you mean '{keyword}'?"
+    with pytest.raises(ParameterError, match=re.escape(told)):
+        function(TABLE, **{f"{keyword}x": 1})
 
 
 @pytest.mark.parametrize("place", ["anonymize", "assess"])

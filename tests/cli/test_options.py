@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,17 @@ def test_numbers_are_checked_by_the_plan(folder: Path, given: str) -> None:
     assert ran.code == 2
     assert "`suppression_limit` should be" in ran.err
     assert given in ran.err
+
+
+@pytest.mark.parametrize(
+    "command", ["anonymize patients.csv", "mask patients.csv", "policy apply patients.csv"]
+)
+def test_an_option_that_belongs_elsewhere(command: str) -> None:
+    for option, told in {"--weights": "veil risk --weights", "--household": "veil risk --household"}.items():
+        ran = veil(*command.split(), option, "w")
+        assert ran.code == 2
+        assert told in " ".join(re.sub("[│\n]", " ", ran.err).split())
+    ran = veil("risk", "patients.csv", "--weights")
+    assert ran.code == 2
+    assert "requires an argument" in ran.err
+    assert "Sampling weights" not in ran.err

@@ -147,6 +147,13 @@ def test_records_are_within_what_is_declared(frame: Any, relation: str) -> None:
     assert "Pairs that were counted" in str(made)
 
 
+def test_numbers_without_breaks_are_cut_into_ten_parts_of_equal_width() -> None:
+    columns = read_columns(pa.table({"age": [18, 30]}), {"age": (0, 120)}, {}, {}, "one changed")
+    (cells,) = cut(columns, {})
+    assert cells.edges == tuple(range(0, 121, 12))
+    assert cells.codes.tolist() == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("ages", "breaks", "cells"),
     [

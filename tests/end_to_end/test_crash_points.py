@@ -59,7 +59,10 @@ def tried(folder: Path, signals: str, *cases: str) -> Found:
         [sys.executable, "-m", "support.crashing.run", folder, signals, *cases],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": f"{SOURCES}{os.pathsep}{Path(__file__).parents[1]}"},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(map(str, (SOURCES, Path(__file__).parents[1], *sys.path))),
+        },
         timeout=36_000,
     )
     assert ran.returncode == 0, ran.stderr

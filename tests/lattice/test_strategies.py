@@ -90,6 +90,22 @@ def test_stopped_at_any_number_of_checks(strategy):
     check()
 
 
+def test_a_proof_that_best_effort_ends_with_is_kept(monkeypatch):
+    """In a space that is too large to try the proof again."""
+    monkeypatch.setattr("veil.lattice.auto.PROVABLE", 0)
+    tables = [[[str(v), f"a{v // 2}", f"b{v // 4}", "*"] for v in range(8)] for _ in range(4)]
+    rng = random.Random(1)
+    rows = [tuple(rng.choice(table)[0] for table in tables) for _ in range(120)]
+    problem = oracle.Problem(rows, tables)
+    evaluator = Evaluator(sample_of(problem), [KAnonymity(3)], Loss(), 0.05)
+    low, high = (0,) * 4, problem.heights
+    found = Search(evaluator, low, high, limits=Limits(checks=160)).run(Auto())
+    assert found.ending == "finished"
+    assert found.proven
+    best = best_of(every_node(evaluator, low, high))
+    assert (found.best.levels, found.bound) == (best.levels, best.score)
+
+
 @pytest.fixture
 def survey():
     """A table with enough attributes that no strategy sees all of its nodes."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, Never
+from typing import Any, Literal
 
 from veil.api.items import with_items
 from veil.api.open import Engine, check_people, find_relation, open_for_plan, open_tables
 from veil.api.release import Release
-from veil.base.keywords import refuse_unknown
+from veil.base.keywords import own_keywords
 from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
@@ -31,6 +31,7 @@ from veil.tables import Format, Source
 from veil.verification.outcome import verified
 
 
+@own_keywords
 def anonymize(
     source: Any,
     plan: Plan | None = None,
@@ -66,7 +67,6 @@ def anonymize(
     cancel: Callable[[], bool] | None = None,
     accountant: Accountant | None = None,
     for_testing_seed: int | None = None,
-    **unknown: Never,
 ) -> Release:
     """Find the best transformation of a table that keeps every promise, apply it and verify the result.
 
@@ -175,7 +175,6 @@ def anonymize(
     ({'age': 1}, ['[20, 30[', '[20, 30[', '[30, 40[', '[30, 40['])
     """
     several, given = isinstance(source, Mapping), locals()
-    refuse_unknown("anonymize", unknown, anonymize.__annotations__)
     if several:
         _check_several(given)
     plan = _plan_of(plan, _for_several(given) if several and plan is None else given)

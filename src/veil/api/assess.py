@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import Any, Literal, Never
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from veil.api.open import Engine, open_source, tallied
 from veil.base.html import html_table
-from veil.base.keywords import refuse_unknown
+from veil.base.keywords import own_keywords
 from veil.engines.relation import Relation
 from veil.errors import ParameterError, PlanError, Say, did_you_mean
 from veil.hierarchies import Hierarchy
@@ -29,6 +29,7 @@ from veil.risk import Repeated, Risk, find_repeats, sample_risk
 from veil.tables import Format, Source
 
 
+@own_keywords
 def assess(
     source: Any,
     *,
@@ -42,7 +43,6 @@ def assess(
     marker: str | None = "*",
     format: Format | None = None,
     engine: Engine = "auto",
-    **unknown: Never,
 ) -> Assessment:
     """Find the strongest parameter of every privacy model that a table already satisfies.
 
@@ -72,7 +72,6 @@ def assess(
     >>> next(iter(found))
     Strength(model='KAnonymity', parameter='k', value=2, attribute=None)
     """
-    refuse_unknown("assess", unknown, assess.__annotations__)
     released = outcome_of(source)
     if quasi_identifiers is None:
         quasi_identifiers = () if released is None else released.quasi_identifiers

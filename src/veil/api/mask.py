@@ -14,6 +14,7 @@ from veil.api.deliver import unused_name
 from veil.api.open import Engine, find_relation
 from veil.api.people import Who
 from veil.api.release import Release
+from veil.base.keywords import own_keywords
 from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
@@ -30,6 +31,7 @@ from veil.utility.step import Step, summarize
 from veil.verification.outcome import verified
 
 
+@own_keywords
 def mask(
     source: Any,
     steps: Method | Iterable[Method],

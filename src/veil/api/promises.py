@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from veil.base.keywords import own_keywords
 from veil.base.wording import plural
 from veil.errors import VeilError
 from veil.models import PrivacyModel
@@ -49,6 +50,7 @@ class Standing:
         return "; ".join(told)
 
 
+@own_keywords
 def promises(source: Any, plan: Plan) -> tuple[Standing, ...]:
     """Check each promise of a plan on a table as it is, without a search.
 

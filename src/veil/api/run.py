@@ -17,6 +17,7 @@ from veil.api.job import Job, check_job, settle, signing_key
 from veil.api.open import Engine, condense_relation, find_relation, place_of, target_place
 from veil.api.release import Release
 from veil.api.targets import check_target, written_format
+from veil.base.keywords import own_keywords
 from veil.base.progress import ProgressLike, following
 from veil.dp.accountant import Accountant
 from veil.engines.database import Database
@@ -38,6 +39,7 @@ AnyPlace = str | os.PathLike[str] | Database
 AnyPath = str | os.PathLike[str]
 
 
+@own_keywords
 def run(
     recipe: Recipe | MaskingRecipe | PolicyRecipe | AnyPath,
     *,

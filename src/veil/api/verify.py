@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from veil.api.open import Engine, fetch_all, find_relation, open_source
+from veil.base.keywords import own_keywords
 from veil.engines.relation import Relation
 from veil.errors import PlanError, Say
 from veil.outcome.outcome import outcome_of
@@ -24,6 +25,7 @@ from veil.verification.release import verify_roles
 from veil.verification.stranger import look_at
 
 
+@own_keywords
 def verify(
     source: Any,
     plan: Plan | None = None,

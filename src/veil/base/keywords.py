@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
 
 from veil.errors import ParameterError, did_you_mean
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 _WEIGHTS = (
     " Sampling weights are used to estimate risks: give them as `weights` to veil.risk.analyze or veil.risk.individual_risk "
@@ -26,22 +30,43 @@ def hint(name: str, known: Iterable[str] = ()) -> str:
     >>> hint("modles", ["models"])
     " Did you mean 'models'?"
     """
-    plain = name.lower().replace("_", "").replace("-", "")
-    if "weight" in plain:
-        return _WEIGHTS
-    if plain in ("household", "households", "householdid", "hhid"):
-        return _HOUSEHOLD
-    if plain in ("k", "l", "t", "model", "kanonymity"):
+    known = list(known)
+    if "models" in known and name.lower() in ("k", "l", "t", "model", "kanonymity", "k_anonymity"):
         return f" Privacy models are given as `models`, such as {EXAMPLES['models']}"
-    return did_you_mean(name, known)
+    return where_it_belongs(name) or did_you_mean(name, known)
 
 
 EXAMPLES = {"models": "models=KAnonymity(5)"}
 """How to give what a plan cannot do without."""
 
 
-def refuse_unknown(function: str, unknown: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Refuse keywords that a function does not take."""
-    for name in unknown:
-        taken = [each for each in known if each not in ("unknown", "return")]
-        raise ParameterError(f"`{name}` is not a parameter of {function}.{hint(name, taken)}")
+def where_it_belongs(name: str) -> str:
+    """Return what takes a name that is known elsewhere; nothing of any other."""
+    plain = name.lower().replace("_", "").replace("-", "")
+    if "weight" in plain:
+        return _WEIGHTS
+    return _HOUSEHOLD if plain in ("household", "households", "householdid", "hhid") else ""
+
+
+def own_keywords(function: Function) -> Function:
+    """Have a function refuse keywords that it does not take in a sentence, where Python would only say that it does not.
+
+    >>> @own_keywords
+    ... def release(*, sensitive=()): ...
+    >>> release(sensitiv=["diagnosis"])
+    Traceback (most recent call last):
+    ...
+    veil.errors.ParameterError: `sensitiv` is not a parameter of release. Did you mean 'sensitive'?
+    """
+    taken = inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def checked(*args: Any, **given: Any) -> Any:
+        for name in given:
+            if name not in taken:
+                raise ParameterError(
+                    f"`{name}` is not a parameter of {function.__name__}.{hint(name, taken)}"
+                )
+        return function(*args, **given)
+
+    return cast("Function", checked)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from veil.cli import failures
 
@@ -24,6 +24,23 @@ class _Group(TyperGroup):
         name, found, rest = super().resolve_command(*given)
         return name, _COMPLETED[str(name)]() if name in _COMPLETED else found, rest
 
+
+class Command(TyperCommand):
+    """A command that tells where an option belongs that it does not have; Typer tells those that are spelled alike."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options."""
+        try:
+            return super().parse_args(ctx, args)
+        except _UsageError as error:
+            from veil.base.keywords import where_it_belongs
+
+            if hasattr(error, "possibilities") and (told := where_it_belongs(error.option_name)):
+                raise _UsageError(f"{error.message}.{told}", ctx) from None
+            raise
+
+
+_UsageError: Any = typer.BadParameter.__base__
 
 _COMPLETED: dict[str, Callable[[], Any]] = {}
 
@@ -61,7 +78,7 @@ def command(
         def attach(to: typer.Typer, parameters: list[inspect.Parameter]) -> Callable[..., Any]:
             keywords = [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
             made = guarded(function, signature.replace(parameters=keywords))
-            to.command(called, help=flowing(function.__doc__ or ""), rich_help_panel=panel)(made)
+            to.command(called, cls=Command, help=flowing(function.__doc__ or ""), rich_help_panel=panel)(made)
             return made
 
         def complete() -> Any:

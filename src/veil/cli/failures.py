@@ -37,12 +37,17 @@ stopped = 130
 has_said_so = False
 """Whether somebody who has stopped the command was told what is there."""
 
+written = ""
+"""What is complete, in words, once it is: somebody may stop the command even then."""
+
 show_tracebacks = False
 
 
 @contextmanager
 def explain_errors() -> Iterator[None]:
     """Run a command, whose options are text: turn what goes wrong into a message on stderr and an exit code."""
+    global written
+    written = ""
     try:
         from veil.base.declare import numbers_as_text
 
@@ -107,11 +112,11 @@ def is_stop(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt) or interrupted or ended
 
 
-def say_stopped(there: str = "nothing was written") -> None:
+def say_stopped(there: str = "") -> None:
     """Tell somebody who has stopped the command what is there."""
     global has_said_so
     has_said_so = True
-    say(f"stopped; {there}")
+    say(f"stopped; {there or written or 'nothing was written'}")
 
 
 def complain(message: str) -> None:

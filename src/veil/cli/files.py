@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -45,14 +45,22 @@ def honest_about(targets: Collection[Path]) -> Iterator[list[str]]:
         kept = [each for each in notes if AGAIN in each]
         if not failures.is_stop(error):
             raise
-        there = [str(path) for path, found in before.items() if _identity(path) != found]
+        there = _changed(before)
         known = {Path(each).resolve() for each in there}
         ended = [each.removesuffix(f" {COMPLETE}") for each in notes if each.endswith(COMPLETE)]
         there += done or [each for each in ended if Path(each).resolve() not in known]
-        verb = "is" if len(there) == 1 else "are"
-        told = f"{', '.join(there)} {verb} complete" if there else "nothing was written"
-        failures.say_stopped(kept[0] if kept else told)
+        failures.say_stopped(kept[0] if kept else _complete(there))
         raise typer.Exit(failures.stopped) from None
+    else:
+        failures.written = _complete([*_changed(before), *done])
+
+
+def _changed(before: Mapping[Path, tuple[int, int] | None]) -> list[str]:
+    return [str(path) for path, found in before.items() if _identity(path) != found]
+
+
+def _complete(there: Sequence[str]) -> str:
+    return f"{', '.join(there)} {'is' if len(there) == 1 else 'are'} complete" if there else ""
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

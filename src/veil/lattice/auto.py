@@ -39,4 +39,5 @@ class Auto(Strategy):
             else:
                 around.run()
         finally:
-            whole.conclude()
+            if not search.proven:  # best effort may end with a proof of its own
+                whole.conclude()

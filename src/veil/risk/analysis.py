@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from veil.base.keywords import own_keywords
 from veil.errors import PlanError
 from veil.models import PrivacyModel
 from veil.models.presence import sizes_in_population
@@ -123,6 +124,7 @@ class RiskAnalysis:
         return html_table(("", ""), [(name.strip(), told.strip()) for name, _, told in lines], "Risks")
 
 
+@own_keywords
 def analyze(
     source: Any,
     quasi_identifiers: str | Iterable[str] | None = None,

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
 from veil.base.html import html_table
+from veil.base.keywords import own_keywords
 from veil.errors import InputError, ParameterError
 from veil.risk.grouping import Grouped, check_columns, group_records, published_of
 from veil.risk.wildcards import sum_matches
@@ -108,6 +109,7 @@ class IndividualRisk:
         }
 
 
+@own_keywords
 def individual_risk(
     source: Any,
     quasi_identifiers: str | Iterable[str] | None = None,

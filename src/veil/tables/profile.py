@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from veil.base.keywords import own_keywords
 from veil.tables.columns import as_numbers, count_codes, encode_values, is_list, is_measured
 from veil.tables.source import read
 from veil.tables.text import canonical_text
@@ -55,6 +56,7 @@ class ColumnProfile:
         return asdict(self)
 
 
+@own_keywords
 def profile(source: Any) -> tuple[ColumnProfile, ...]:
     """Look at each column of a table, as for `veil.anonymize`.
 

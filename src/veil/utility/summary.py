@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.base.keywords import own_keywords
 from veil.errors import PlanError, did_you_mean
 from veil.outcome.outcome import outcome_of
 from veil.tables.columns import is_number
@@ -152,6 +153,7 @@ class Utility:
         )
 
 
+@own_keywords
 def compare(
     original: Any,
     released: Any = None,

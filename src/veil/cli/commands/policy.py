@@ -14,6 +14,7 @@ from veil.cli.base import (
     About,
     Acknowledge,
     Certificate,
+    Command,
     Json,
     Output,
     Overwrite,
@@ -52,7 +53,7 @@ _Withdrawn = Annotated[
 def _command(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function a command below `policy`, whose failures are explained."""
     made = guarded(function, inspect.signature(function, eval_str=True))
-    policy.command(function.__name__, help=flowing(function.__doc__ or ""))(made)
+    policy.command(function.__name__, cls=Command, help=flowing(function.__doc__ or ""))(made)
     return made
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from veil.base.keywords import own_keywords
 from veil.base.provided import REPORT_OF_PRIVATE_TABLE
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
@@ -66,6 +67,7 @@ class PrivateTable:
         return written
 
 
+@own_keywords
 def private_table(
     table: Any,
     method: Method,

@@ -7,6 +7,7 @@ at once.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import secrets
@@ -91,8 +92,11 @@ class MySQL(Dialect):
         try:
             cursor.execute(backend.compile(wanted))
             yield from fetch_batches(cursor, schema, rows, _array)
-        finally:
-            cursor.close()
+        except BaseException:
+            with contextlib.suppress(Exception):  # between question and answer, the driver cannot close it
+                cursor.close()
+            raise
+        cursor.close()
 
     # --- tell apart -----------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from veil.base.keywords import own_keywords
 from veil.errors import ParameterError
 from veil.risk.grouping import table_of
 from veil.risk.identify.content import (
@@ -43,6 +44,7 @@ class Identifier:
     reason: str
 
 
+@own_keywords
 def detect_identifiers(
     source: Any, *, threshold: float = 0.5, today: date | None = None, marker: str | None = "*"
 ) -> tuple[Identifier, ...]:

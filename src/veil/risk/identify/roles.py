@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.base.html import html_table
+from veil.base.keywords import own_keywords
 from veil.risk.grouping import table_of
 from veil.risk.identify.content import SHARED, different_texts, matching
 from veil.risk.identify.detection import Identifier, detect_identifiers, match_name
@@ -80,6 +81,7 @@ class Proposals(tuple[Proposal, ...]):
         return html_table(("Column", "Proposed role", "Confidence", "Why"), rows)
 
 
+@own_keywords
 def propose_roles(
     source: Any, *, threshold: float = 0.5, today: date | None = None, marker: str | None = "*"
 ) -> Proposals:

@@ -48,7 +48,11 @@ autosummary_generate = True
 autosummary_ignore_module_all = False
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_param = (
+    False  # parameters that share a description are listed together, not each with a copy of it
+)
 default_role = "code"
+smartquotes = False  # they turn --option into –option, and the quotes of what is to be typed into others
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Veil"

@@ -52,10 +52,11 @@ def _section(command: TyperCommand, path: str) -> Iterator[str]:
     yield "\n\n".join(map(_paragraph, (command.help or "").split("\n\n")))
     yield ""
     listed = [each for each in command.params if not each.hidden and each.name != "help"]
-    for kind, heading in ((TyperArgument, "argument"), (TyperOption, "option")):
+    for kind, headings in ((TyperArgument, ["argument"]), (TyperOption, ["option", "value"])):
         rows = [_row(each) for each in listed if isinstance(each, kind)]
         if rows:
-            yield from (f"| {heading} | value | |", "|---|---|---|", *rows, "")
+            named = [*headings, "meaning"]
+            yield from (f"| {' | '.join(named)} |", "|---" * len(named) + "|", *rows, "")
 
 
 def _paragraph(said: str) -> str:
@@ -74,7 +75,7 @@ def _row(parameter: TyperArgument | TyperOption) -> str:
     metavar = f"`{_cell(parameter.metavar or str(parameter.name).upper())}`"
     about = _cell(_inline(parameter.help or ""))
     if isinstance(parameter, TyperArgument):
-        return f"| {metavar} | | {about} |"
+        return f"| {metavar} | {about} |"
     names = ", ".join(f"`{each}`" for each in (*parameter.opts, *parameter.secondary_opts))
     return f"| {names} | {'' if parameter.is_flag else metavar} | {about} |"
 

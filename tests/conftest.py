@@ -5,7 +5,7 @@ import signal
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 pytest.register_assert_rewrite(
     "support"
@@ -42,4 +42,8 @@ if not os.environ.get("VEIL_FUZZ"):
 settings.register_profile(
     "patient", max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.load_profile("patient")
+# Whether a test notices wrong code is known with the first example; to look for the smallest takes minutes.
+settings.register_profile(
+    "hasty", settings.get_profile("patient"), phases=set(Phase) - {Phase.shrink, Phase.explain}
+)
+settings.load_profile("hasty" if os.environ.get("VEIL_MUTANTS") else "patient")

@@ -26,9 +26,10 @@ SLOW = shlex.split(
 )
 
 
-def test_in_the_middle_of_a_long_search(tmp_path: Path) -> None:
+def test_in_the_middle_of_a_long_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import pty
 
+    monkeypatch.setenv("TERM", "xterm")  # one that is called dumb is shown no progress
     write(patients(20_000), tmp_path / "patients.csv")
     before = contents(tmp_path)
     ours, theirs = pty.openpty()  # a terminal, so that progress is shown

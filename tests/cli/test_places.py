@@ -383,8 +383,9 @@ def test_what_was_stopped_goes_on_with_the_same_command(folder: Path, number: in
     assert {name for name in contents(folder) if not name.startswith("release")} == set(before)
 
 
-def test_progress_is_shown_on_a_terminal(folder: Path) -> None:
+def test_progress_is_shown_on_a_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pty = pytest.importorskip("pty")
+    monkeypatch.setenv("TERM", "xterm")  # one that is called dumb is shown no progress
     ours, theirs = pty.openpty()
     script = STOPPED.replace("SLOW", "False").replace(
         "import sys, time", "import sys, time, veil.base.progress\nveil.base.progress.PATIENCE = 0"

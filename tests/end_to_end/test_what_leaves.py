@@ -197,8 +197,10 @@ def test_nor_is_one_of_any_other_type(kind: str, frame: str, tmp_path: Path) -> 
     for ending in ("feather", "parquet", "csv"):
         try:
             release.save(tmp_path / f"release.{ending}")
-        except OutputError:
-            assert ending == "csv"
+        except OutputError as refused:
+            # Parquet, as pyarrow 19 writes it, has no missing list of a fixed length.
+            if ending != "csv" and "non-zero length null components" not in str(refused):
+                raise
             continue
         told += (tmp_path / f"release.{ending}").read_bytes()
     assert frame != "pyarrow" or rare in bytes_of(table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -50,10 +51,11 @@ class Recorded(Randomness):
 
 
 @pytest.fixture(params=["duckdb", "sqlite"])
-def people(request: pytest.FixtureRequest) -> Any:
+def people(request: pytest.FixtureRequest) -> Iterator[Any]:
     """The table in an engine that needs no server."""
     backend = getattr(ibis, request.param).connect()
-    return backend.create_table("people", PEOPLE)
+    yield backend.create_table("people", PEOPLE)
+    backend.disconnect()
 
 
 def numbers(table: Any) -> list[int]:

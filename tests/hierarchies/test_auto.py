@@ -30,6 +30,14 @@ def by_form(form):
         ([date(2020, 1, day) for day in range(1, 9)], h.dates("month", "year", "decade", root=True)),
         ([datetime(2020, 1, 1)], h.dates("day", "month", "year", "decade", root=True)),
         ([f"2020-01-0{day}" for day in range(1, 9)], h.dates("month", "year", "decade", root=True)),
+        *(
+            (
+                [f"2020-01-0{day}{time}" for day in range(1, 9)],
+                h.dates("day", "month", "year", "decade", root=True),
+            )
+            for time in (" 08:30", "T08:30:00", " 08:30:59.123", "T08:30:00Z", "T08:30:00+02:00")
+        ),
+        ([f"2020-02-{day} 08:30:00" for day in range(24, 31)], h.suppression()),  # no 30 February
         ([f"{day}.12.2020" for day in range(26, 32)], by_form("%d.%m.%Y")),
         (
             ["1.2.2020", "01.03.2020", "2.2.2020", "3.2.2020", "4.2.2020", "5.2.2020", None],

@@ -13,8 +13,8 @@ from support import oracle, strategies
 from support.samples import as_tuple, model_of, names_of, sample_of
 from support.searching import assert_finds_the_best, best_of, every_node, models, often
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.optimal import Optimal
-from veil.lattice.search import Search
+from veil.lattice.optimal import BranchAndBound, Optimal
+from veil.lattice.search import Search, Strategy
 from veil.models import KAnonymity, TCloseness
 
 EXACT = ("Discernibility", "Ambiguity", "Classification")
@@ -62,6 +62,64 @@ def test_short_of_memory_the_best_is_found_all_the_same(boxes, monkeypatch):
         assert best is None or (found.best.levels, found.best.score) == (best.levels, best.score)
 
     check()
+
+
+class Interrupted(Strategy):
+    """Branch and bound that is stopped after some checks; then somebody else looks at nodes of boxes that wait."""
+
+    def __init__(self, checks, look):
+        self.checks, self.look = checks, look
+
+    def run(self, search):
+        boxes = BranchAndBound(search, search.space.minimum, search.space.maximum)
+        if self.checks:
+            boxes.run(checks=self.checks)
+        search.check(self.look(boxes.heap))
+        boxes.conclude()
+        best = search.best
+        self.waiting = [best is None or box.rank < best for box in boxes.heap]
+        self.has_begun = boxes.has_begun
+
+
+@settings(often, max_examples=300)
+@given(st.data())
+def test_a_proof_is_claimed_exactly_if_nothing_that_waits_can_be_better(data):
+    """Also where the best node is the low corner of a box that waits, as another strategy may find out."""
+    problem = data.draw(strategies.problems(max_width=3, max_height=3))
+    low, high = data.draw(strategies.level_ranges(problem))
+    quality = model_of(data.draw(strategies.qualities(problem)), names_of(problem))
+    evaluator = Evaluator(sample_of(problem), data.draw(models()), quality, data.draw(strategies.limits()))
+    best = best_of(every_node(evaluator, low, high))
+    looks = [lambda heap: [], lambda heap: [box.low for box in heap[:1]]]
+    if best is not None:
+        looks.append(lambda heap: [best.levels])
+    stopped = Interrupted(data.draw(st.integers(0, 12)), data.draw(st.sampled_from(looks)))
+    found = Search(evaluator, low, high, threads=1).run(stopped)
+    assert found.proven == (stopped.has_begun and not any(stopped.waiting))
+    if found.proven:
+        assert (found.best and found.best.levels) == (best and best.levels)
+
+
+@settings(often, max_examples=300)
+@given(st.data())
+def test_what_is_known_of_a_corner_is_used_again_where_it_holds(data):
+    """A node is not evaluated again from its own table; a high corner says nothing of a box it was not evaluated for."""
+    problem = data.draw(strategies.problems(max_width=3, max_height=3, sensitive=True))
+    low, high = data.draw(strategies.level_ranges(problem))
+    quality = model_of(data.draw(strategies.qualities(problem)), names_of(problem))
+    chosen = TCloseness("S", data.draw(st.sampled_from([0.1, 0.3, 0.5])))
+    evaluator = Evaluator(sample_of(problem), [chosen], quality, data.draw(strategies.limits()))
+    seen, evaluate = [], evaluator.evaluate
+
+    def watched(levels, source, **options):
+        assert levels != source.levels or levels not in seen
+        seen.append(levels)
+        return evaluate(levels, source, **options)
+
+    evaluator.evaluate = watched
+    Search(evaluator, low, high, threads=1).run(Optimal())
+    evaluator.evaluate = evaluate
+    assert_finds_the_best(evaluator, low, high, 1)
 
 
 @settings(often, max_examples=80)

@@ -41,7 +41,7 @@ from veil.synthetic import patients
 
 WORDS = json.loads(resources.files("veil.report").joinpath("words", "de.json").read_text(encoding="utf-8"))
 
-SAME = {"Version", "Parameter", "Separation", "Median", "SSE/SST", "1 − SSE/SST"}
+SAME = {"In Python", "Version", "Parameter", "Separation", "Median", "SSE/SST", "1 − SSE/SST"}
 """Words that are the same in both languages."""
 
 

@@ -33,6 +33,7 @@ def test_results_are_tables(release: Release) -> None:
         (release.risk(), '<td style="text-align:left">uniques</td>'),
         (release.utility(), "Information left"),
         (release.search.nodes(), "suppressed"),
+        (release.search.prices(), "proven"),
         (veil.risk.propose_roles(TABLE), "Proposed role"),
         (veil.risk.analyze(TABLE, ["age"]), "prosecutor"),
         (veil.risk.individual_risk(TABLE, ["age"]), "highest risk of a record"),
@@ -55,6 +56,18 @@ def test_results_are_tables(release: Release) -> None:
         assert "<i>" not in shown
     assert release.risk() == tuple(release.risk())
     assert release.search.nodes()[:1] == [release.search.nodes()[0]]
+
+
+def test_notes_quote_the_input_only_when_they_are_asked_for() -> None:
+    jobs = pa.table({"job": ["nurse", "baker", "judge", "tailor", "farmer", "Baker"] + ["cook"] * 3})
+    release = veil.anonymize(
+        jobs, quasi_identifiers={"job": "auto"}, models=KAnonymity(3), suppression_limit=1
+    )
+    spelling, crude = release.notes
+    assert "'Baker' and 'baker' differ" in spelling
+    assert "without a known structure" in crude
+    assert "release.notes" in release._repr_html_()
+    assert "Baker" not in release._repr_html_() + repr(release)
 
 
 def test_no_column_is_left_out_without_a_word() -> None:

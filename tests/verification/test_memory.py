@@ -168,6 +168,28 @@ def test_views_of_cells_that_stand_one_after_the_other() -> None:
     assert hidden_in(apart) == OTHERS
 
 
+@pytest.mark.parametrize("before", ["", "short"], ids=["from the long one on", "short ones before it too"])
+def test_views_of_cells_after_short_ones(before: str) -> None:
+    """Where the buffer begins is a matter of the library: with the first long text, or with the texts before it."""
+    texts = ["short", LONG, "x", LONG]
+    buffer = (before + LONG + "x" + LONG).encode()
+    first, second = len(before), len(before) + len(LONG) + 1
+    views = view(b"short") + view(LONG.encode(), first) + view(b"x") + view(LONG.encode(), second)
+    assert hidden_in(made(pa.string_view(), 4, None, views, buffer)) is None
+    assert hidden_in(made(pa.string_view(), 4, None, views, buffer), pa.chunked_array([texts])) is None
+
+
+@pytest.mark.parametrize(("start", "length"), [(0, 3), (1, 3), (1, 2)])
+def test_views_into_the_memory_of_a_longer_column(start: int, length: int) -> None:
+    """The verified cells may be a part of a larger array; a frame that shares its memory holds the other rows."""
+    texts = [LONG, "x", LONG, "rest of them"]
+    cells, part = pa.array(texts), texts[start : start + length]
+    places = [sum(map(len, texts[: start + number])) for number in range(length)]
+    views = b"".join(view(text.encode(), place) for text, place in zip(part, places, strict=True))
+    shared = made(pa.string_view(), length, None, views, "".join(texts).encode())
+    assert hidden_in(shared, pa.chunked_array([cells.slice(start, length)])) == OTHERS
+
+
 CATEGORIES = {
     "unused": pa.DictionaryArray.from_arrays(pa.array([0, None], pa.int32()), pa.array(["a", "b"])),
     "missing": pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["a", None])),

@@ -30,6 +30,8 @@ POOR = 0.25
 MOST_NEXT, MOST_COLUMNS = 3, 3
 """How many of the next best transformations, and how many columns, are tried."""
 
+_RANKS = ("", "second-", "third-", "fourth-")
+
 
 @dataclass(frozen=True)
 class Alternative:
@@ -227,9 +229,10 @@ class _Advisor:
         """The next best transformations, and the best in which something is left of a poor column."""
         names = list(self.search.transformation)
         nodes = self.search.nodes(state="anonymous", limit=MOST_NEXT + 1)
-        for node in [each for each in nodes if each.levels not in self.seen][:MOST_NEXT]:
+        further = [(at, each) for at, each in enumerate(nodes) if each.levels not in self.seen]
+        for at, node in further[:MOST_NEXT]:
             yield from self._applied(
-                "the next best transformation", dict(zip(names, node.levels, strict=True))
+                f"the {_RANKS[at]}best transformation", dict(zip(names, node.levels, strict=True))
             )
         for name in self.poor[:MOST_COLUMNS]:
             finer = [

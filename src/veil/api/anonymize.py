@@ -84,9 +84,12 @@ def anonymize(
         Columns an attacker may know, each with a hierarchy (see `veil.hierarchies`).
     models
         Privacy models; the release satisfies all of them.
-    sensitive, insensitive, identifying
-        The roles of the other columns. Identifying columns are removed, or masked with
-        `identifying={"name": "mask"}`. The column that tells people apart can become random pseudonyms, which keep the
+    sensitive
+        Columns whose values an attacker must not learn.
+    insensitive
+        Columns that are published unchanged.
+    identifying
+        Columns that name a person. They are removed, or masked with `identifying={"name": "mask"}`. The column that tells people apart can become random pseudonyms, which keep the
         rows of a person together: `person="patient", knows="all rows", identifying={"patient": "pseudonym"}`. The table
         `pseudonyms` in `apart` reverses them.
     microaggregated

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from veil.api.targets import check_targets, goes_along
+from veil.base.paths import usable
 from veil.base.progress import ProgressLike, following
 from veil.engines.database import Database, is_url
 from veil.engines.fetch import Fetched
@@ -250,7 +251,7 @@ def places_apart(outcome: Outcome, folder: Path, target: Any, *, overwrite: bool
 
 
 def _places(outcome: Outcome, folder: Path, target: Any) -> list[Path]:
-    if not folder.is_dir():
+    if not usable(folder, OutputError).is_dir():
         raise OutputError(
             f"{folder}: is not a folder. Create it, beside that of the release, or choose another one"
         )

@@ -12,6 +12,7 @@ from veil.api.deliver import check_key, refuse_key
 from veil.api.deliver_several import check_tables_target, place_of_tables, release_in
 from veil.api.open import Engine, Place
 from veil.api.targets import check_ending, check_output, check_targets, goes_along, require
+from veil.base.paths import usable
 from veil.engines.database import Database
 from veil.engines.relation import Relation
 from veil.errors import OutputError, PlanError, Say
@@ -254,7 +255,7 @@ def _check_apart(job: Job, secret: list[str]) -> None:
                 Say("apart", "FOLDER"),
             )
         return
-    if not job.apart.is_dir():
+    if not usable(job.apart, OutputError).is_dir():
         raise OutputError(
             f"{job.apart}: is not a folder. Create it, beside that of the release, or choose another one"
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from veil.api.items import gathered
+from veil.base.paths import usable
 from veil.base.progress import Progress
 from veil.dp.publish import safepub_of
 from veil.engines.database import Database, is_url
@@ -46,6 +47,8 @@ def open_source(
     """Read a table into memory, or let the engine that holds it condense it. What a release publishes is a table."""
     if isinstance(source, Source):
         return source
+    if isinstance(source, Path):
+        usable(source)
     released = outcome_of(source)
     if released is not None:
         return Source(released.table, "pyarrow", weights=released.weights)
@@ -182,12 +185,19 @@ def place_of(text: str) -> Place:
     >>> place_of("data/patients.csv").name, place_of("postgres://veil@host/clinic#patients").table
     ('patients.csv', 'patients')
     """
-    return Database(text) if is_url(text) else Path(text)
+    if not is_url(text):
+        return usable(text)
+    database = Database(text)
+    _ = database.file  # which is refused if nothing can be asked about it
+    return database
 
 
 def target_place(text: str) -> str | Database:
     """Read where a release goes: a path, which keeps the / at its end, or a URL."""
-    return Database(text) if is_url(text) else text
+    if is_url(text):
+        return Database(text)
+    usable(text, OutputError)
+    return text
 
 
 def read_into_memory(place: Place, format: Format | None, instead: str) -> Path:

@@ -18,6 +18,7 @@ from veil.api.search import SearchResult
 from veil.api.targets import check_targets
 from veil.base.progress import ProgressLike
 from veil.base.wording import plural
+from veil.engines.held import EngineHeld
 from veil.errors import ParameterError
 from veil.lattice.optimality import gap_in_words
 from veil.outcome.generalize import Choice
@@ -359,6 +360,26 @@ class Release:
 
         return utility_of(self.outcome, **options)
 
+    @functools.cached_property
+    def notes(self) -> list[str]:
+        """What is easily overlooked in the input: numbers read as text, spellings of the same, and where `auto` knew no better.
+
+        They quote values of the input. Nothing is said of tables that an engine holds, or of several tables.
+
+        >>> import pyarrow as pa
+        >>> from veil.api.anonymize import anonymize
+        >>> from veil.models import KAnonymity
+        >>> jobs = pa.table({"job": ["nurse", "baker", "judge", "tailor", "farmer", "Baker"] * 2})
+        >>> anonymize(jobs, quasi_identifiers={"job": "auto"}, models=KAnonymity(2)).notes[0]
+        "column 'job': 'Baker' and 'baker' differ only in case or blanks, and count as different values"
+        """
+        from veil.hierarchies.notes import notes
+
+        source, plan = self.outcome.source, self.plan
+        if plan is None or self.tables or isinstance(source, EngineHeld):
+            return []
+        return list(notes(source.table, plan.quasi_identifiers, source.format))
+
     @property
     def concerns(self) -> tuple[Concern, ...]:
         """What no model judges, each with the step that fixes it; what nobody has acknowledged comes first."""
@@ -549,7 +570,9 @@ class Release:
     def _repr_html_(self) -> str:
         from veil.report.pages.notebook import html_outcome
 
-        return html_outcome(self.outcome)
+        # Notes quote values of the input, and even their number depends on it: a notebook is passed on.
+        pointer = "<p>What is odd about the input, if anything: <code>release.notes</code></p>"
+        return html_outcome(self.outcome) + ("" if self.plan is None else pointer)
 
     def __repr__(self) -> str:
         outcome = self.outcome

@@ -14,9 +14,7 @@ from typing import Any, NamedTuple
 from veil.api.anonymize import anonymize
 from veil.api.deliver import goes_to_engine, make_apart, write_key
 from veil.api.job import Job, check_job, settle, signing_key
-from veil.api.mask import mask
 from veil.api.open import Engine, condense_relation, find_relation, place_of, target_place
-from veil.api.policy import apply
 from veil.api.release import Release
 from veil.api.targets import check_target, written_format
 from veil.base.progress import ProgressLike, following
@@ -183,6 +181,8 @@ def _open_relation(relation: Relation, plan: Plan, progress: ProgressLike) -> So
 
 
 def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike, accountant: Accountant | None) -> Release:
+    from veil.api.mask import mask  # only here: a start should not wait for what it does not need
+
     return mask(
         job.input,
         recipe.methods(),
@@ -196,6 +196,8 @@ def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike, accountant: A
 
 
 def _by_policies(job: Job, recipe: PolicyRecipe, threads: int | None, progress: ProgressLike) -> Release:
+    from veil.api.policy import apply
+
     asked = recipe.policy
     variable = asked.credential_variable
     return apply(

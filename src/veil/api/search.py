@@ -138,7 +138,7 @@ class SearchResult:
         threads: int | None = None,
         progress: ProgressLike = None,
         cancel: Callable[[], bool] | None = None,
-    ) -> list[Price]:
+    ) -> Listed[Price]:
         """Tell what each level of each column costs: the least loss of any release that keeps all promises with it.
 
         Parameters
@@ -166,7 +166,17 @@ class SearchResult:
             fixed, time_limit=time_limit, threads=threads, progress=progress, cancel=cancel
         )
         names = self._prepared.encoding.names
-        return sorted(found, key=lambda each: (names.index(each.column), each.level))
+        return Listed(
+            sorted(found, key=lambda each: (names.index(each.column), each.level)),
+            ("column", "level", "score", *names, "proven"),
+            lambda each: (
+                each.column,
+                each.level,
+                "no release" if each.score is None else each.score,
+                *((each.transformation or {}).get(name) for name in names),
+                "yes" if each.proven else "no",
+            ),
+        )
 
     def price_each(
         self,

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from veil.base.paths import usable
 from veil.engines.database import Database, is_url
 from veil.engines.relation import Relation
 from veil.errors import MissingDependencyError, OutputError, Say
@@ -23,9 +24,10 @@ def check_targets(targets: Mapping[str, Path], *, keep: Collection[Path], overwr
 
     Files to `keep` must not be written over, whatever else may be.
     """
-    kept = {path.resolve() for path in keep}
+    kept = {usable(path).resolve() for path in keep}
     taken: set[Path] = set()
     for what, path in targets.items():
+        usable(path, OutputError)
         if path.resolve() in kept:
             raise OutputError(f"{path}: the {what} would replace its own input. Choose another path")
         if path.resolve() in taken:
@@ -40,8 +42,9 @@ def check_target(path: Path, *, overwrite: bool) -> None:
     """Refuse a path to which nothing can be written, or at which there is something already."""
     if is_database(path):  # which is not repeated, as it may hold a password
         raise OutputError("this is written to a file, not to a database. Give the path of a file")
+    usable(path, OutputError)
     recover([Path(os.path.realpath(path))])
-    folder = path.resolve().parent
+    folder = usable(path.resolve().parent, OutputError)
     if path.is_dir():
         raise OutputError(f"{path}: is a directory. Give the path of a file in it")
     if path.exists() and not overwrite:
@@ -105,6 +108,8 @@ def check_output(
     """
     from veil.engines.write.open import target_of
 
+    if not isinstance(output, Database):
+        usable(output, OutputError)
     if isinstance(output, Database):
         if output.file is not None and output.table is not None and not output.file.exists():
             check_target(output.file, overwrite=overwrite)

@@ -86,7 +86,8 @@ def _values(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     for key in ("anyOf", "oneOf"):
         if key in schema:
             options = [_values(each, definitions) for each in schema[key]]
-            return " or ".join(dict.fromkeys(each for each in options if each != "nothing"))
+            left_out = {"nothing", "integer"} if "number" in options else {"nothing"}
+            return " or ".join(dict.fromkeys(each for each in options if each not in left_out))
     kind = schema.get("type", "")
     if kind == "array":
         items = _values(schema["items"], definitions) if "items" in schema else ""

@@ -6,11 +6,11 @@ import hashlib
 import hmac
 import itertools
 import os
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from veil.base.paths import usable
 from veil.errors import PlanError
 
 SHORTEST = 16
@@ -65,7 +65,7 @@ def read_key(key: str | None, file: str | None, variable: str | None) -> bytes:
     """
     if file is not None:
         try:
-            text = Path(file).expanduser().read_text(encoding="ascii")
+            text = usable(os.path.expanduser(file), PlanError).read_text(encoding="ascii")
         except FileNotFoundError:
             raise PlanError(f"{file}: there is no such key file. To make one: {HOW_TO_MAKE_ONE}") from None
         except UnicodeDecodeError:

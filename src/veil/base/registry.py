@@ -108,20 +108,35 @@ class Family(Mapping[str, type[T]], Generic[T]):
         Kinds in the order in which they are listed; all others follow by name.
     further
         Classes that belong here but not everywhere that the family is known.
+    package
+        Where the classes are declared, if its modules are imported only when somebody first looks for one.
     """
 
     def __init__(
-        self, base: type[T], group: str, *, order: Sequence[str] = (), further: Sequence[type[T]] = ()
+        self,
+        base: type[T],
+        group: str,
+        *,
+        order: Sequence[str] = (),
+        further: Sequence[type[T]] = (),
+        package: str | None = None,
     ) -> None:
         self.base, self.group, self.order, self.further = base, group, tuple(order), tuple(further)
+        self.package = package
 
     def plus(self, *further: type[T]) -> Family[T]:
         """Return the family with further classes, at the end of the list."""
         order = (*self.order, *map(kind_of, further))
-        return Family(self.base, self.group, order=order, further=(*self.further, *further))
+        further = (*self.further, *further)
+        return Family(self.base, self.group, order=order, further=further, package=self.package)
 
     def registered(self) -> dict[str, type[T]]:
         """Return what is registered by now; entry points are not looked for."""
+        if self.package is not None:
+            import_files(self.package)
+            self.package = (
+                None  # only now: another thread imports what is missing as well, instead of missing it
+            )
         known = REGISTRY.get(self.base, {}) | {kind_of(each): each for each in self.further}
         place = {kind: at for at, kind in enumerate(self.order)}
         return dict(sorted(known.items(), key=lambda each: (place.get(each[0], len(place)), each[0])))

@@ -59,23 +59,25 @@ def group(
     attributes = layout.shape[0]
     words = len(keys)
     tail = words - 1
-    # Only the attributes that move, as (shift, mask, offset), word by word.
-    moves = np.empty((attributes, 3), np.int64)
-    stops = np.zeros(words, np.int64)
+    # Only the attributes that move, word by word.
+    shifts = np.empty(attributes, np.int64)
+    masks = np.empty(attributes, np.int64)
+    flips = np.empty(attributes, np.int64)
+    stops = np.empty(words, np.int64)
     moving = 0
     domain = 1.0
     for j in range(attributes):
         domain *= cardinalities[j, target[j]]
         if source[j] != target[j]:
-            moves[moving, 0] = layout[j, 1]
-            moves[moving, 1] = layout[j, 2]
-            moves[moving, 2] = offsets[j, source[j], target[j]]
+            shifts[moving] = layout[j, 1]
+            masks[moving] = layout[j, 2]
+            flips[moving] = offsets[j, source[j], target[j]]
             moving += 1
         for w in range(layout[j, 0], words):
             stops[w] = moving
     rows = keys[0].size
     bits = 1
-    while (1 << bits) < 2.0 * min(float(rows), domain):
+    while (1 << bits) < 2.0 * rows and (1 << bits) < 2.0 * domain:
         bits += 1
     last = np.int64((1 << bits) - 1)
     down = np.uint64(64 - bits)
@@ -89,8 +91,8 @@ def group(
         for w in range(words):
             old = value = keys[w][i]
             while f < stops[w]:
-                code = np.int64((old >> np.uint64(moves[f, 0])) & np.uint64(moves[f, 1]))
-                value ^= changes[moves[f, 2] + code]
+                code = np.int64((old >> np.uint64(shifts[f])) & np.uint64(masks[f]))
+                value ^= changes[flips[f] + code]
                 f += 1
             if w < tail:  # The candidate's leading words wait one past the groups found so far.
                 out_keys[w][count] = value
@@ -261,13 +263,14 @@ def total(numbers: NDArray[np.int64]) -> int:
 def value_counts(
     keys: Words,
     counts: NDArray[np.int64],
-    rejected: NDArray[np.uint8],
+    marks: NDArray[np.uint8],
+    mark: int,
     layout: NDArray[np.int64],
     levels: NDArray[np.int64],
     starts: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> None:
-    """Count the suppressed records by generalized value of each attribute.
+    """Count the records of the classes with a mark by generalized value of each attribute.
 
     The counts of attribute j stand from `starts[j, levels[j]]` on; only that stretch is touched.
     """
@@ -275,40 +278,21 @@ def value_counts(
     for j in range(attributes):
         out[starts[j, levels[j]] : starts[j, levels[j] + 1]] = 0
     for i in range(counts.size):
-        if rejected[i]:
+        if marks[i] == mark:
             for j in range(attributes):
                 word = keys[layout[j, 0]][i]
                 code = np.int64((word >> np.uint64(layout[j, 1])) & np.uint64(layout[j, 2]))
                 out[starts[j, levels[j]] + code] += counts[i]
 
 
-@kernel
-def suppressed_values(
-    keys: Words,
-    counts: NDArray[np.int64],
-    rejected: NDArray[np.uint8],
-    few_kept: bool,
-    totals: NDArray[np.int64],
-    layout: NDArray[np.int64],
-    levels: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    out: NDArray[np.int64],
+@light_kernel
+def subtract_from(
+    totals: NDArray[np.int64], levels: NDArray[np.int64], starts: NDArray[np.int64], out: NDArray[np.int64]
 ) -> None:
-    """Do as `value_counts`; where few classes are kept, count those and subtract from the totals of all."""
-    if not few_kept:
-        value_counts(keys, counts, rejected, layout, levels, starts, out)
-        return
-    attributes = layout.shape[0]
-    for j in range(attributes):
-        here = starts[j, levels[j]]
-        for u in range(here, starts[j, levels[j] + 1]):
-            out[u] = totals[u]
-    for i in range(counts.size):
-        if not rejected[i]:
-            for j in range(attributes):
-                word = keys[layout[j, 0]][i]
-                code = np.int64((word >> np.uint64(layout[j, 1])) & np.uint64(layout[j, 2]))
-                out[starts[j, levels[j]] + code] -= counts[i]
+    """Turn the counts that `value_counts` has made into those of all other records."""
+    for j in range(levels.size):
+        for u in range(starts[j, levels[j]], starts[j, levels[j] + 1]):
+            out[u] = totals[u] - out[u]
 
 
 @kernel

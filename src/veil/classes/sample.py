@@ -148,7 +148,7 @@ class Sample:
         everything = np.ones(len(table), np.uint8)
         flat = np.zeros(encoding.value_count, np.int64)
         kernels.value_counts(
-            table.keys, table.count, everything, encoding.layout, np.array(table.levels),
+            table.keys, table.count, everything, 1, encoding.layout, np.array(table.levels),
             encoding.value_starts, flat,
         )  # fmt: skip
         result = []

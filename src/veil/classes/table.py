@@ -153,13 +153,14 @@ def collapse(
         kernels.pack(column, int(shift), words[word])
     everybody = np.ones(rows, np.int64) if weights is None else weights
     relevant = everybody if subset is None else everybody * subset
-    work = Workspace(rows, encoding.words, 2, 0)
+    added = (relevant,) if subset is None else (relevant, everybody)
+    work = Workspace(rows, encoding.words, len(added), 0)
     bottom = np.zeros(len(codes), np.int64)
     count = kernels.group(
-        words, (relevant, everybody), bottom, bottom, encoding.layout, encoding.offsets, encoding.changes,
+        words, added, bottom, bottom, encoding.layout, encoding.offsets, encoding.changes,
         encoding.cardinalities, work.slots, work.keys, work.measures, work.groups,
     )  # fmt: skip
-    counts, population = (measure[:count].copy() for measure in work.measures)
+    counts, *population = (measure[:count].copy() for measure in work.measures)
     keys = tuple(word[:count].copy() for word in work.keys)
     row_class = work.groups
     people: People | None = None
@@ -175,8 +176,7 @@ def collapse(
     measures: tuple[NDArray[np.int64], ...] = (counts,)
     if squares or subset is not None:
         measures += (counts * counts,)
-    if subset is not None:
-        measures += (population,)
+    measures += tuple(population)
     histograms = tuple(
         _by_value(column, domain, relevant).merge(row_class, counts) for column, domain in further
     )

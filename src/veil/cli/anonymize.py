@@ -22,7 +22,6 @@ from veil.cli.streams import STREAM, Streams, streams
 from veil.cli.told import as_json, as_text, told_of
 from veil.engines.database import Database
 from veil.errors import PlanError
-from veil.hierarchies.notes import notes
 from veil.recipe import Recipe
 from veil.recipe.masking import MaskingRecipe, read_recipe
 from veil.tables import Format
@@ -146,7 +145,5 @@ def _show(done: Done, job: Job, *, to_stream: bool = False) -> None:
         show.release_of_engine(console, made, done.written, relation)
         targets.pop("release", None)
     show.files(console, [*targets.items(), *(("apart", path) for path in done.apart)])
-    if relation is None and made.plan is not None and not made.tables:
-        source = made.outcome.source
-        for note in notes(source.table, made.plan.quasi_identifiers, source.format):
-            failures.say(f"note: {note}")
+    for note in made.notes if relation is None else ():
+        failures.say(f"note: {note}")

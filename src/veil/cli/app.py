@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from typing import Annotated
@@ -47,6 +48,7 @@ def main() -> None:
     """Run the command line."""
     signal.signal(signal.SIGTERM, _end)
     startup.own_process = True
+    gc.set_threshold(50_000)  # a start makes many objects that stay: looking through them finds nothing
     app(prog_name="veil")
 
 

@@ -59,15 +59,10 @@ def command(
         known = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
 
         def attach(to: typer.Typer, parameters: list[inspect.Parameter]) -> Callable[..., Any]:
-            @functools.wraps(function)
-            def guarded(*args: Any, **kwargs: Any) -> Any:
-                with failures.explain_errors():
-                    return function(*args, **kwargs)
-
             keywords = [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
-            guarded.__signature__ = signature.replace(parameters=keywords)  # type: ignore[attr-defined]
-            to.command(called, help=flowing(function.__doc__ or ""), rich_help_panel=panel)(guarded)
-            return guarded
+            made = guarded(function, signature.replace(parameters=keywords))
+            to.command(called, help=flowing(function.__doc__ or ""), rich_help_panel=panel)(made)
+            return made
 
         def complete() -> Any:
             assert options is not None
@@ -82,6 +77,23 @@ def command(
         return attach(app, known)
 
     return decorate
+
+
+def guarded(function: Callable[..., Any], signature: inspect.Signature) -> Callable[..., Any]:
+    """Return a function as a command calls it: what goes wrong is explained, and so is a path that cannot be one."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with failures.explain_errors():
+            from veil.base.paths import usable
+
+            for each in kwargs.values():
+                if isinstance(each, Path):
+                    usable(each)
+            return function(*args, **kwargs)
+
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    return run
 
 
 def _panel(parameter: inspect.Parameter) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from veil.api.open import place_of
+from veil.base.paths import usable
 from veil.cli import show
 from veil.cli.places import warn_about_passwords
 from veil.dp.accountant import Accountant, beside, fingerprint
@@ -47,7 +48,7 @@ def _place_of_budget(data: Path | Database, file: Path | None) -> Path:
             "for a database table, or a table of several files, say where the budget file is (--budget of "
             "`veil ask` and `veil private-table`, --file of `veil budget`)"
         )
-    return beside(data)
+    return usable(beside(data))
 
 
 def account_of(

@@ -231,7 +231,7 @@ def compare_and_show(one: Path, other: Path) -> None:
 
 def _is_layered(path: Path) -> bool:
     """Whether a file holds a policy of LPL, and not a usage policy."""
-    if not path.exists():
+    if not path.is_file():
         read(path)  # which says so
     content = path.read_bytes()[:4000]
     return b"layeredPrivacyPolicy" in content or content.lstrip()[:1] in (b"{", b"[")

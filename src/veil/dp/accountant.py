@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from veil.base.hostile import check_json
+from veil.base.paths import usable
 from veil.base.turns import take_turn
 from veil.dp.composition import Amount, Composition, Entry, amount
 from veil.dp.neighbours import Neighbours, check_neighbours, convert_price
@@ -113,7 +114,7 @@ class Accountant:
         epsilon = 0.25
         """
         made = cls(epsilon, delta, neighbours=neighbours, zcdp_delta=zcdp_delta)
-        made._file = Path(os.path.realpath(file))
+        made._file = Path(os.path.realpath(usable(file, OutputError)))
         made._fingerprint = _check_fingerprint(fingerprint)
         with take_turn(made._file, LOST):
             if made._file.exists():
@@ -127,7 +128,7 @@ class Accountant:
     @classmethod
     def open(cls, file: str | os.PathLike[str], *, fingerprint: str) -> Accountant:
         """Go on with the budget in a file. It must be that of the same data set."""
-        path = Path(os.path.realpath(file))
+        path = Path(os.path.realpath(usable(file)))
         rules, found, _ = _read(path)
         if found != _check_fingerprint(fingerprint):
             raise PlanError(

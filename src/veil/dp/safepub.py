@@ -262,7 +262,7 @@ class SafePub(PrivacyModel):
             f"With a probability of at least {absent:.1f} % {yours} in the data at all; if it is, it is "
             f"hidden among at least {chosen.k - 1} others that look the same. Whatever somebody concludes from the data "
             f"would hardly be different without {without}: no result becomes more than {_factor(self.epsilon)} times "
-            f"as likely or unlikely, but for a chance of {_chance(budgets.delta)} "
+            f"as likely or unlikely, except with a probability of {_chance(budgets.delta)} "
             f"((ε, δ)-differential privacy with ε = {Symbolic.read(self.epsilon)}, δ = {_chance(budgets.delta)}"
         )
         if self.generalization is None:

@@ -166,7 +166,7 @@ class ScoreFunction:
         keys = tuple(word[kept.classes] for word in kept.table.keys)
         levels, all_ = np.array(kept.levels), np.ones(kept.classes.size, np.uint8)
         starts = encoding.value_starts
-        kernels.value_counts(keys, kept.weights, all_, encoding.layout, levels, starts, values)
+        kernels.value_counts(keys, kept.weights, all_, 1, encoding.layout, levels, starts, values)
         return [values[starts[j, level] : starts[j, level + 1]] for j, level in enumerate(kept.levels)]
 
 

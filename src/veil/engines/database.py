@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 from pydantic import Field, model_validator
 
 from veil.base.declare import declared
+from veil.base.paths import usable
 from veil.engines.dialects import Dialect, dialect_of, dialect_of_scheme, import_ibis, schemes
 from veil.engines.dialects.connections import within
 from veil.engines.dialects.urls import Parts
@@ -95,7 +96,8 @@ class Database:
     @property
     def file(self) -> Path | None:
         """The file, where databases of this kind are files."""
-        return self.dialect.file_of(self.url)
+        found = self.dialect.file_of(self.url)
+        return None if found is None else usable(found)
 
     def with_table(self, table: str | None, schema: str | None = None) -> Database:
         """Return another table of the same database, with the same password."""

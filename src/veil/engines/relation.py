@@ -14,6 +14,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from veil.base.declare import declared
+from veil.base.paths import usable
 from veil.engines.database import Database, connect, database_of, open_table
 from veil.engines.dialects import Dialect, adopt, collect, dialect_of, new_duckdb
 from veil.engines.failures import explain_errors, is_interrupt, stop_queries
@@ -214,6 +215,7 @@ def _of_database(database: Database, settings: Settings | None) -> Relation:
 def _of_path(path: str, format: Format | None, engine: Engine, settings: Settings) -> Relation | None:
     if engine == "memory":
         return None
+    usable(path)
     if not is_pattern(path) and not os.path.isdir(path) and engine == "auto" and _fits(Path(path), format):
         return None
     scan = scan_of(path, format)

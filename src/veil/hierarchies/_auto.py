@@ -31,7 +31,11 @@ from veil.tables.text import canonical_text
 
 Proposal = Suppression | Intervals | Dates | Redaction | Priority
 
-_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_ISO = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
+)
+_DAY = len("2020-12-31")
 _DATE_LIKE = re.compile(r"(\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d\d)|\d{4}[./-]\d{1,2}[./-]\d{1,2})([ T].*)?")
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9./_-]*")
@@ -47,8 +51,9 @@ class Auto(Builder):
     2. True and false, and columns with at most `few` distinct values: suppression.
     3. Numbers: intervals whose width is 1, 2 or 5 times a power of ten, about 20 of them on level 1, and
        twice as wide on every further level.
-    4. Text that is all ISO dates: as dates. So is text that is all dates of one other form (31.12.2020, 31/12/2020,
-       12/31/2020 or 2020/12/31, each also with a time of day), unless a second form fits all of it too, as with days up to 12 only.
+    4. Text that is all ISO dates or times (2020-12-31, 2020-12-31 08:30:00, 2020-12-31T08:30:00Z): as these. So is text that
+       is all dates of one other form (31.12.2020, 31/12/2020, 12/31/2020 or 2020/12/31, each also with a time of day), unless a
+       second form fits all of it too, as with days up to 12 only.
     5. Text that is all dates in several forms, each of which can be read in one way only: as dates. Text of which most looks
        like dates, but cannot be read so: suppression, as a part of such a text is the day of some and the year of others.
     6. Text of equal length that is all digits, such as postal codes: redaction from the right.
@@ -97,8 +102,9 @@ class Auto(Builder):
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             return _nice_intervals(known, column)
         texts = [text or "" for text in canonical_text(known, column=column)]
-        if all(map(_ISO_DATE.fullmatch, texts)) and all(map(_is_date, texts)):
-            return Dates(("month", "year", "decade"), root=True)
+        if all(map(_ISO.fullmatch, texts)) and all(map(_is_date, texts)):
+            days = ("day",) if any(len(text) > _DAY for text in texts) else ()
+            return Dates((*days, "month", "year", "decade"), root=True)
         if (form := form_of(texts)) is not None:
             days = ("day",) if "%H" in form else ()
             return Dates((*days, "month", "year", "decade"), format=form, root=True)

@@ -8,8 +8,8 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
+from veil.base.paths import usable
 from veil.errors import HierarchyError, OutputError
 from veil.tables import atomic
 
@@ -105,7 +105,7 @@ def detect_separator(text: str) -> str:
 
 def _text(path: str | os.PathLike[str], source: str, encoding: str) -> str:
     try:
-        data = Path(path).read_bytes()
+        data = usable(path, HierarchyError).read_bytes()
     except FileNotFoundError:
         raise HierarchyError(f"{source} does not exist") from None
     except OSError as error:

@@ -146,10 +146,7 @@ class BranchAndBound:
     def conclude(self) -> None:
         """Tell the search what is proven about the whole space."""
         self.search.bound = self.bound
-        best = self.search.best
-        self.search.proven = self.has_begun and (
-            not self.heap or (best is not None and self.heap[0].rank >= best)
-        )
+        self.search.proven = self.has_begun and (not self.heap or self.search.hopeless(self.heap[0].rank))
 
     def _begin(self) -> None:
         low, high = self.low, self.high

@@ -5,7 +5,7 @@ A new file is found by itself, and so is a method of another package (`veil.mask
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from veil.base.registry import Family, import_files
+from veil.base.registry import Family
 from veil.outcome.method import Method as Method
 from veil.outcome.outcome import Outcome as Outcome
 
@@ -52,6 +52,7 @@ METHODS = Family(
         "FormatPreservingPseudonyms",
         "UnkeyedHash",
     ),
+    package=__name__,
 )
 """Every masking method by its kind."""
 
@@ -113,19 +114,14 @@ if TYPE_CHECKING:  # names for editors and type checkers; what is not among them
 else:
 
     def __getattr__(name: str) -> Any:
+        if name == "__all__":
+            return __dir__()
+        if name == "GuessableWarning":
+            from veil.masking.pseudonyms.methods import GuessableWarning
+
+            return GuessableWarning
         return METHODS.attribute(__name__, name)
 
-    def __dir__() -> list[str]:  # for completion, which would list what this file imports
-        return sorted(__all__)
 
-    import_files(__name__)
-    from veil.masking.pseudonyms.methods import GuessableWarning
-
-    __all__ = [
-        "METHODS",
-        "GuessableWarning",
-        "Masking",
-        "Method",
-        "Outcome",
-        *METHODS.names,
-    ]
+def __dir__() -> list[str]:
+    return sorted(["METHODS", "GuessableWarning", "Masking", "Method", "Outcome", *METHODS.names])

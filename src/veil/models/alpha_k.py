@@ -32,8 +32,8 @@ Value = str | bool | int | float | datetime.date | datetime.datetime | None
 class AlphaKAnonymity(PrivacyModel):
     """k-anonymity, and no sensitive value is held by more than a share α of a class.
 
-    `values` lists the sensitive values that matter, as they are or by their text; without it all do. So who
-    knows a person's class can name one of these values with a confidence of at most α.
+    `values` lists the sensitive values that matter, as they are or by their text; without it all do. Anyone who
+    knows a person's class can then name one of these values with a confidence of at most α.
 
     Monotone under generalization: sizes add up, and the share of a value in a union is at most the largest
     one of its parts. Not monotone under suppression, unlike k-anonymity alone. Wong et al. (2006).
@@ -101,7 +101,7 @@ class AlphaKAnonymity(PrivacyModel):
         return [canonical_text(pa.array([value]))[0] for value in self.values or ()]
 
     def promised(self, records: int) -> PromisedRisk:
-        """A record is one of k."""
+        """A record is hidden among k."""
         return PromisedRisk.of_classes(self.k)
 
     def verify(self, published: Published) -> Finding:

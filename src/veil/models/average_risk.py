@@ -27,8 +27,8 @@ _ASSESSED_RISK = 0.2
 class AverageReidentificationRisk(PrivacyModel):
     """An attacker who links every record succeeds for at most a given share of them.
 
-    The risk of a record is one over the size of its class, so the average is the number of classes for each
-    record. Optionally, at most a share `at_risk` of the records may have a risk above `highest`. A risk that is
+    The risk of a record is one over the size of its class, so the average is the number of classes divided by
+    the number of records. Optionally, at most a share `at_risk` of the records may have a risk above `highest`. A risk that is
     within one percent below 1/s is taken for 1/s, as in ARX, so that 0.33 allows classes of three. El Emam and
     Malin (2015) call the plain form strict average risk.
 

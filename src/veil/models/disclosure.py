@@ -22,7 +22,7 @@ from veil.published.table import Published
 
 @declared(kind_of=PrivacyModel)
 class DeltaDisclosure(PrivacyModel):
-    """Each sensitive value that occurs in a class is there about as frequent as in the whole table.
+    """Each sensitive value that occurs in a class is about as frequent there as in the whole table.
 
     With its frequency q in the class and p in the table: |log2(q / p)| < δ. Values that do not occur in the
     class are not judged, as in ARX; the original definition asks for all values in all classes.

@@ -73,7 +73,7 @@ class KMAnonymity(PrivacyModel):
         return _Criterion(sample, self) if self.k > 1 else None
 
     def promised(self, records: int) -> PromisedRisk:
-        """A record is one of k."""
+        """A record is hidden among k."""
         return PromisedRisk.of_classes(self.k)
 
     def verify(self, published: Published) -> Finding:

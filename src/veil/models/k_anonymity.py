@@ -35,7 +35,7 @@ class KAnonymity(PrivacyModel):
         return self.k
 
     def promised(self, records: int) -> PromisedRisk:
-        """A record is one of k."""
+        """A record is hidden among k."""
         return PromisedRisk.of_classes(self.k)
 
     def verify(self, published: Published) -> Finding:

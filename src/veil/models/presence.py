@@ -148,7 +148,7 @@ class DeltaPresence(PrivacyModel):
 
 @declared(kind_of=PrivacyModel)
 class Inclusion(PrivacyModel):
-    """Releases a research subset, and demands nothing of it: the rest of the table is there as the population."""
+    """Releases a research subset and demands nothing of it: the whole table serves as the population."""
 
     subset: Annotated[SubsetField, Field(description="the rows to release")] = Field(default=None)
     kind: Literal["Inclusion"] = Field(default="Inclusion", repr=False, kw_only=True)

@@ -36,7 +36,7 @@ _CLOSE = 2
 
 @declared(kind_of=PrivacyModel)
 class Profitability(PrivacyModel):
-    """The publisher expects to gain by every class, given an adversary who attacks only where that pays.
+    """The publisher expects to profit from every class, given an adversary who attacks only where that pays.
 
     A record of a class whose labels cover the share c of all D combinations has lost x = 1 + log(c) / log(D) of
     its information (kept in [0, 1]; see `EntropyBased`) and earns benefit * (1 - x). An attack succeeds with the
@@ -61,8 +61,12 @@ class Profitability(PrivacyModel):
         False
     )
     benefit: Annotated[Money, Field(description="what an unchanged record earns the publisher")] = 1200.0
-    publisher_loss: Annotated[Money, Field(description="publisher's loss by a re-identified record")] = 300.0
-    adversary_gain: Annotated[Money, Field(description="adversary's gain by a re-identified record")] = 300.0
+    publisher_loss: Annotated[Money, Field(description="publisher's loss from a re-identified record")] = (
+        300.0
+    )
+    adversary_gain: Annotated[Money, Field(description="adversary's gain from a re-identified record")] = (
+        300.0
+    )
     cost: Annotated[Money, Field(description="adversary's cost of trying to re-identify a record")] = 4.0
     subset: Annotated[
         SubsetField, Field(description="the rows to release; the whole table is the journalist's population")

@@ -28,7 +28,7 @@ LABEL = "not differential privacy: holds for somebody who knows no more than the
 
 @declared(kind_of=PrivacyModel)
 class RatioDistance(PrivacyModel):
-    """Each sensitive value is in every class at most t times as frequent as in the whole table, and at least 1/t times.
+    """In every class, each sensitive value is at most t times and at least 1/t times as frequent as in the whole table.
 
     With its share q in a class and p in the table: max(q / p, p / q) <= t, for all values of the table. A value that a
     class lacks is infinitely far away, so that every class has every value: of attributes with many values that takes

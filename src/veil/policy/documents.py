@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from veil.base.hostile import DUMP, MOST_BYTES, parse_json, parse_xml, write_xml
+from veil.base.paths import usable
 from veil.errors import InputError, OutputError
 from veil.policy import linked
 from veil.policy.elements import Policy
@@ -68,7 +69,7 @@ def read_all(path: str | os.PathLike[str]) -> dict[str, Policy]:
     """Read many policies: the files of a folder, each by its name without the suffix; or the lines of a `.jsonl` file, or a
     single policy, by the name it gives itself.
     """
-    place = Path(path)
+    place = usable(path)
     if not place.is_dir():
         return _by_name(_lines(place) if place.suffix == ".jsonl" else [(str(place), read(place))])
     made: dict[str, Policy] = {}
@@ -134,7 +135,7 @@ def to_xml(policy: Policy) -> str:
 
 def write(policy: Policy, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a policy, as XML or JSON by the suffix: whole, or not at all."""
-    target = Path(path)
+    target = usable(path, OutputError)
     if target.suffix not in SUFFIXES:
         raise OutputError(f"{path}: a policy is written as {' or '.join(SUFFIXES)}. Choose one of them")
     if target.exists() and not overwrite:
@@ -146,7 +147,7 @@ def write(policy: Policy, path: str | os.PathLike[str], *, overwrite: bool = Fal
 
 def _bytes(path: Path) -> bytes:
     try:
-        with path.open("rb") as opened:
+        with usable(path).open("rb") as opened:
             return opened.read(MOST_BYTES + 1)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file. Check the path of the policy") from None

@@ -7,11 +7,12 @@ search calls at every node. Measures never learn how the search works.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Workspace
@@ -41,13 +42,16 @@ class Node(NamedTuple):
     work: Workspace
 
 
-def suppressed_values(sample: Sample, node: Node) -> tuple[Any, ...]:
-    """What the kernel `suppressed_values` needs to count the suppressed records of a node by value."""
-    encoding, tally = sample.encoding, node.tally
-    return (
-        node.table.keys, node.table.count, node.rejected, 2 * tally.kept < tally.classes, sample.value_totals,
-        encoding.layout, np.array(node.levels), encoding.value_starts, node.work.value_counts,
+def count_suppressed_values(sample: Sample, node: Node) -> None:
+    """Count the suppressed records of a node by value, into `node.work.value_counts`."""
+    encoding, levels, counts = sample.encoding, np.array(node.levels), node.work.value_counts
+    few_kept = 2 * node.tally.kept < node.tally.classes  # then it is quicker to count those
+    kernels.value_counts(
+        node.table.keys, node.table.count, node.rejected, 0 if few_kept else 1, encoding.layout, levels,
+        encoding.value_starts, counts,
     )  # fmt: skip
+    if few_kept:
+        kernels.subtract_from(sample.value_totals, levels, encoding.value_starts, counts)
 
 
 class Evaluation(NamedTuple):

@@ -12,11 +12,10 @@ from pydantic import Field
 
 from veil.base.compiled import kernel
 from veil.base.declare import declared
-from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.quality.aggregate import Aggregate, Function
-from veil.quality.base import Node, QualityModel, suppressed_values
+from veil.quality.base import Node, QualityModel, count_suppressed_values
 from veil.quality.factors import Factor, Monotone, Weights, factors
 from veil.quality.vector import VectorMeasure
 
@@ -118,7 +117,7 @@ class _Entropy(VectorMeasure):
         levels = np.array(node.levels)
         suppressed = 0 if self.monotone else node.tally.suppressed
         if suppressed:
-            kernels.suppressed_values(*suppressed_values(self.sample, node))
+            count_suppressed_values(self.sample, node)
         losses: list[float] = _losses(
             levels, suppressed, self.bits, self.s, encoding.value_starts, work.value_counts
         ).tolist()

@@ -12,13 +12,12 @@ from pydantic import Field
 
 from veil.base.compiled import kernel, light_kernel
 from veil.base.declare import declared
-from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.quality.additive import Additive
 from veil.quality.aggregate import Aggregate, Function
-from veil.quality.base import Node, QualityModel, suppressed_values
+from veil.quality.base import Node, QualityModel, count_suppressed_values
 from veil.quality.cover import Cover
 from veil.quality.factors import Factor, Weights, factors
 from veil.quality.vector import VectorMeasure
@@ -74,9 +73,11 @@ class _Loss(VectorMeasure):
         self.lowest = np.array([g * sample.records / hierarchy.domain_size for hierarchy in hierarchies])
 
     def vector(self, node: Node) -> Sequence[float]:
+        if node.tally.suppressed:
+            count_suppressed_values(self.sample, node)
         losses: list[float] = _losses(
-            node.tally.suppressed, self.additive.totals, self.lowest, self.sample.records, self.additive.additions,
-            *suppressed_values(self.sample, node),
+            np.array(node.levels), node.tally.suppressed, self.additive.totals, self.lowest, self.sample.records,
+            self.additive.additions, self.additive.starts, node.work.value_counts,
         ).tolist()  # fmt: skip
         if self.nothing:
             losses += [
@@ -104,25 +105,15 @@ class _Loss(VectorMeasure):
 
 @kernel
 def _losses(
+    levels: NDArray[np.int64],
     suppressed: int,
     totals: NDArray[np.float64],
     lowest: NDArray[np.float64],
     records: int,
     additions: NDArray[np.float64],
-    keys: kernels.Words,
-    sizes: NDArray[np.int64],
-    rejected: NDArray[np.uint8],
-    few_kept: bool,
-    value_totals: NDArray[np.int64],
-    layout: NDArray[np.int64],
-    levels: NDArray[np.int64],
     starts: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    if suppressed:
-        kernels.suppressed_values(
-            keys, sizes, rejected, few_kept, value_totals, layout, levels, starts, counts
-        )
     out = np.empty(levels.size)
     for j in range(levels.size):
         out[j] = totals[j, levels[j]]
@@ -136,10 +127,11 @@ def _losses(
 def _normalized(
     totals: NDArray[np.float64], lowest: NDArray[np.float64], records: int
 ) -> NDArray[np.float64]:
-    out = np.zeros(totals.size)
+    out = np.empty(totals.size)
     for j in range(totals.size):
-        if records > lowest[j]:
-            share = max(0.0, (totals[j] - lowest[j]) / (records - lowest[j]))
+        out[j] = 0.0
+        if records > lowest[j] and totals[j] > lowest[j]:
+            share = (totals[j] - lowest[j]) / (records - lowest[j])
             # Ten digits, cut off, as ARX does: scores can then be compared with published ones.
             out[j] = np.floor(share * 1e10) / 1e10
     return out

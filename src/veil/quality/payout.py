@@ -68,8 +68,12 @@ class PublisherPayout(QualityModel):
 
     journalist: Annotated[bool, Field(description="count classes in the whole table, not the subset")] = False
     benefit: Annotated[Money, Field(description="what an unchanged record earns the publisher")] = 1200.0
-    publisher_loss: Annotated[Money, Field(description="publisher's loss by a re-identified record")] = 300.0
-    adversary_gain: Annotated[Money, Field(description="adversary's gain by a re-identified record")] = 300.0
+    publisher_loss: Annotated[Money, Field(description="publisher's loss from a re-identified record")] = (
+        300.0
+    )
+    adversary_gain: Annotated[Money, Field(description="adversary's gain from a re-identified record")] = (
+        300.0
+    )
     cost: Annotated[Money, Field(description="adversary's cost of trying to re-identify a record")] = 4.0
     factor: Factor = 0.5
     kind: Literal["PublisherPayout"] = Field(default="PublisherPayout", repr=False, kw_only=True)

@@ -140,11 +140,11 @@ class Located(BaseModel):
 
     def locate(self, path: str) -> Path:
         """Return where a path of the recipe leads to, seen from here."""
-        return self._folder / Path(path).expanduser()
+        return self._folder / os.path.expanduser(path)
 
     def move_path(self, path: str, start: Path) -> str:
         """Return a path of the recipe as it reads from another folder."""
-        if Path(path).expanduser().is_absolute() or start.resolve() == self._folder.resolve():
+        if os.path.isabs(os.path.expanduser(path)) or start.resolve() == self._folder.resolve():
             return path
         end = "/" if is_folder(path) else ""
         try:

@@ -19,6 +19,7 @@ import yaml
 from veil.base.declare import Place, either, follow_location, problems, rule
 from veil.base.hostile import check_digits, compose_yaml
 from veil.base.keywords import hint
+from veil.base.paths import usable
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.tables import atomic
 
@@ -96,7 +97,7 @@ class Document:
 def read_document(path: Path) -> Document:
     """Read a recipe file."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = usable(path).read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"{path}: no such file. Check the path of the recipe") from None
     except IsADirectoryError:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from veil.base.hostile import parse_json
+from veil.base.paths import usable
 from veil.base.version import __version__
 from veil.errors import InputError, OutputError, PlanError
 from veil.recipe.archive import Archive
@@ -104,7 +105,7 @@ class Project:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Project:
         """Open a project of Veil (.veil) or of ARX (.deid)."""
-        path = Path(path)
+        path = usable(path)
         if path.suffix.lower() == ARX_SUFFIX:
             from veil.recipe.deid import read_deid
 
@@ -114,7 +115,7 @@ class Project:
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the project: whole, or not at all. Only you may read the file, for recipes name values of the table."""
-        path = Path(path)
+        path = usable(path, OutputError)
         if path.suffix.lower() != SUFFIX:
             raise OutputError(f"{path}: the name of a project should end in {SUFFIX}: {path.stem}{SUFFIX}")
         if path.exists() and not overwrite:

@@ -39,7 +39,7 @@ class RiskAnalysis:
     Attributes
     ----------
     quasi_identifiers
-        What attackers are taken to know.
+        What attackers are assumed to know.
     attackers
         Risks by prosecutor, journalist and marketer.
     class_sizes, distribution

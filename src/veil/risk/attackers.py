@@ -27,7 +27,7 @@ class Attack:
     Attributes
     ----------
     highest, lowest, average
-        Of the chances to identify each record.
+        Of the probabilities of identifying each record.
     at_risk
         Share of the records with a chance above the threshold.
     success_rate

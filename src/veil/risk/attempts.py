@@ -62,7 +62,7 @@ def try_attacks(
     seed: int = 0,
     progress: ProgressLike = None,
 ) -> TriedAttacks:
-    """Try to single out, to link and to infer, against a hold-out. The head of this module defines the attacks.
+    """Try to single people out, to link their records and to infer their secrets, compared with people who were held out.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ class AttributeRisk:
     columns
         The quasi-identifiers.
     distinction
-        Different combinations of their values for each record.
+        Number of different combinations of their values, divided by the number of records.
     separation
         Share of all pairs of records that differ in them.
     """

@@ -94,7 +94,7 @@ def riskiest(
 
 @dataclass(frozen=True)
 class Certain:
-    """Records whose value in a sensitive column whoever finds their class learns for certain."""
+    """Records whose value in a sensitive column can be learned for certain by anyone who finds their class."""
 
     column: str
     records: int
@@ -110,9 +110,9 @@ def certain_values(
     marker: str | None = "*",
     untouched: bool = False,
 ) -> tuple[Certain, ...]:
-    """Count the records all of whose class show the same sensitive value; a class without any value tells nothing.
+    """Count the records in classes that show a single sensitive value; a class without any value reveals nothing.
 
-    The share is that of the records that are not suppressed. Nobody needs to find the right row for this.
+    The share is of the records that are not suppressed. An attacker need not find the right row for this.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [20, 20, 30, 30], "ill": ["flu", "flu", "flu", "gout"]})

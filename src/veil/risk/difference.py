@@ -38,7 +38,7 @@ class Differencing:
     Attributes
     ----------
     m
-        As few records must not differ.
+        Classes that differ by fewer records than this expose somebody: see `exposed`.
     changed
         Classes that differ, the fewest records first.
     unmatched
@@ -73,7 +73,7 @@ def differencing(
     sensitive
         The column whose values are at stake.
     m
-        Classes that differ by fewer records tell who has left, or come.
+        Classes that differ by fewer records than this reveal who left or joined.
     quasi_identifiers
         As for `intersection`.
 

@@ -60,7 +60,7 @@ def class_sizes(sizes: NDArray[np.int64], suppressed: int = 0) -> ClassSizes:
 
 @dataclass(frozen=True)
 class RiskBin:
-    """Records with a risk up to `upper` and above the bin before: their share, and that of all up to here."""
+    """Records with a risk up to `upper` and above that of the bin before: their share, and the cumulative share."""
 
     upper: float
     share: float

@@ -42,10 +42,10 @@ Method = Literal["exact", "approximate"]
 
 @dataclass(frozen=True, eq=False)
 class HouseholdRisk:
-    """Chance, for each record, that somebody of its household is re-identified.
+    """Chance, for each record, that somebody in its household is re-identified.
 
-    `expected` is the number of records to be expected in households of which somebody is, `rate` that for each
-    record, and `households` the number of such households to be expected.
+    `expected` is the expected number of records in households where somebody is re-identified, `rate` the same divided
+    by the number of records, and `households` the expected number of such households.
     """
 
     risks: NDArray[np.float64]
@@ -65,9 +65,9 @@ class IndividualRisk:
     frequencies, population_frequencies
         Records that match each record, and the sum of their weights.
     expected
-        Number of re-identifications to be expected: the sum of the risks.
+        Expected number of re-identifications: the sum of the risks.
     rate
-        The same for each record of the table.
+        The same, divided by the number of records.
     household
         Risks of households; None if nobody said who lives together.
     """

@@ -33,7 +33,7 @@ Shares = tuple[dict[Any, Fraction], ...]
 
 @dataclass(frozen=True)
 class Transparency:
-    """What an attacker believes of a sensitive column who knows everybody's other cells, and who is in the table.
+    """What an attacker who knows who is in the table, and everybody's other cells, believes about a sensitive column.
 
     All ways to give values to people are equally likely before the release.
 
@@ -44,7 +44,7 @@ class Transparency:
     possible
         Ways to give values to people that the release allows for.
     leading_here
-        Those among them of which Veil makes this very release.
+        Those among them from which Veil makes this very release.
     believed, known
         How likely each value is for each row of the input: to whoever sees the release, and to whoever also knows the
         plan and how Veil chooses.

@@ -17,9 +17,9 @@ from veil.tables.columns import is_list
 
 @dataclass(frozen=True)
 class SingledOut:
-    """Records that are alone with their values in some columns, and their share of all records.
+    """Records that nobody else shares some columns with, and their share of all records.
 
-    Of people who may have several rows, these are people, of whom a row is like nobody else's.
+    If people may have several rows, these are people with a row like nobody else's.
     `distinction` is the number of different combinations for each record, `separation` the share of all pairs of records
     that these columns tell apart.
     """
@@ -66,7 +66,7 @@ def singled_out(source: Any, columns: str | Iterable[str], *, person: str | None
 
 
 class SinglingOut:
-    """The same question about many sets of columns of one table: each column is coded once.
+    """`singled_out` for many sets of columns of one table: each column is coded once.
 
     >>> import pyarrow as pa
     >>> asked = SinglingOut(pa.table({"age": [20, 20, 30], "sex": ["f", "m", "f"]}))

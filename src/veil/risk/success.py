@@ -75,7 +75,7 @@ class TriedAttack:
         Successes with people whose records the release was made of, and with people who were held out. What works with
         the latter is knowledge about people in general, not about those who are in it.
     naive
-        Successes of somebody who uses no person's row of the release.
+        Successes of somebody who does not use the rows of the release.
     """
 
     kind: Kind
@@ -128,7 +128,7 @@ class TriedAttacks:
     Attributes
     ----------
     known
-        What the attacker is taken to know of people, exactly.
+        What the attacker is assumed to know about people, exactly.
     files
         The columns of the two files that are linked; empty if too few are known.
     members, outsiders

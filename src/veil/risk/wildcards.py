@@ -53,7 +53,7 @@ def wildcard_risk(
 ) -> WildcardRisk:
     """Compute the risks of a table whose suppressed cells match everything.
 
-    Suppressed is what shows the marker, and nothing in columns that cannot hold it.
+    A cell is suppressed if it shows the marker or, in columns that cannot hold the marker, if it is missing.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": ["20", "20", "*", "30"], "sex": ["f", "*", "f", "m"]})

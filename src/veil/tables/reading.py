@@ -7,6 +7,7 @@ import stat
 import zlib
 from pathlib import Path
 
+from veil.base.paths import usable
 from veil.errors import InputError, did_you_mean
 from veil.tables.formats import is_gzip
 
@@ -16,6 +17,7 @@ def check_readable(path: Path) -> None:
 
     A pipe can be read once, and what is looked at here would be missing afterwards; a device may never end.
     """
+    usable(path)
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):

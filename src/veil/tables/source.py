@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from veil.base.paths import usable
 from veil.errors import InputError
 from veil.tables import columnar, excel
 from veil.tables.arrow import dictionary_encoded, normalize, only_used_categories
@@ -135,7 +136,7 @@ class Source:
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal."""
     try:
-        with path.open("rb") as file:
+        with usable(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None

@@ -28,7 +28,7 @@ class AttributeQuality:
         Level of a cell over the height of the hierarchy, on average (Sweeney 2002). A label that the hierarchy does
         not know counts as its top.
     entropy
-        Bits that are missing to tell the original values from the released ones (de Waal and Willenborg 1999).
+        Bits that are missing to derive the original values from the released ones (de Waal and Willenborg 1999).
     squared_error
         Squared distance from the original value to the farther end of what the cell may stand for. Numbers and dates
         have distances of their own, anything else that of positions in the hierarchy.

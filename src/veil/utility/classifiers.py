@@ -148,13 +148,13 @@ def classification(
     methods
         Kinds of models.
     folds
-        Parts that records are cut into; each is predicted by models that have not seen it.
+        Number of parts that the records are split into; each is predicted by models that have not seen it.
     trees
         Trees of a random forest.
     max_records
-        Records that are used at most, drawn at random.
+        Largest number of records to use; they are drawn at random.
     seed
-        Of everything that is drawn. The result does not depend on `threads`.
+        Seed of everything that is drawn. The result does not depend on `threads`.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"sex": ["f", "m"] * 50, "smokes": ["no", "yes"] * 50})

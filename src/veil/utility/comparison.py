@@ -38,7 +38,7 @@ class Comparison:
     suppressed : array
         Which original records are suppressed.
     sampling_fraction : float
-        Chance of an original record to be drawn into the release; 1 if all are in it.
+        Probability that an original record is drawn into the release; 1 if all are in it.
     columns : dict
         The quasi-identifiers, by name.
 

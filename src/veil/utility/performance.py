@@ -52,7 +52,7 @@ class Performance:
     Attributes
     ----------
     accuracy
-        Share of right predictions; of several most likely classes each counts in part.
+        Share of correct predictions; if several classes are most likely, each counts in part.
     average_error
         Mean of 1 - probability of the true class.
     brier

@@ -115,7 +115,7 @@ def quality_measures(comparison: Comparison, *, arx: bool = False) -> Quality:
     Parameters
     ----------
     arx
-        Take records whose quasi-identifiers all show the same text for suppressed, as ARX does.
+        Treat records whose quasi-identifiers all show the same text as suppressed, as ARX does.
 
     >>> import pyarrow as pa
     >>> before = pa.table({"age": [21, 23, 35], "sex": ["f", "f", "m"]})

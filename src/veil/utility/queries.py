@@ -42,7 +42,7 @@ class QueryError:
     Attributes
     ----------
     queries
-        How many queries were asked: fewer than wanted if hardly any has a selectivity in the range.
+        How many queries were asked: fewer than requested if hardly any has a selectivity in the range.
     predicates, selectivity, sanity_bound, seed
         As they were asked for.
     mean, median, largest
@@ -92,20 +92,20 @@ def query_error(
     sanity_bound: float = 0.001,
     seed: int = 0,
 ) -> QueryError:
-    """Ask random count queries of both tables and compare the answers.
+    """Ask both tables random count queries and compare the answers.
 
     Parameters
     ----------
     queries
-        How many.
+        Number of queries.
     predicates
-        On how many quasi-identifiers each query has a window; on all if there are fewer.
+        Number of quasi-identifiers that each query restricts to a range; all of them if there are fewer.
     selectivity
-        Least and greatest share of the original records that a query may count.
+        Smallest and largest share of the original records that a query may count.
     sanity_bound
         Share of the records below which a count is taken as this share, so that tiny counts do not decide.
     seed
-        Of the queries; the same seed asks the same queries of every release of a table.
+        Seed of the queries; the same seed asks the same queries of every release of a table.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": list(range(20, 60)), "ward": list("ABCD") * 10})

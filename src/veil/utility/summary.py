@@ -186,8 +186,8 @@ def compare(
     marker
         Text of suppressed cells.
     sampling_fraction
-        Chance of each original record to be in the released table, if that was drawn at random: counts are divided by
-        it. Of a release it is known.
+        Probability that an original record is in the released table, if that is a random sample: counts are divided by
+        it. For a release it is known.
     targets
         Columns to predict from the quasi-identifiers: numbers by regression, anything else by classification. Needs
         scikit-learn.
@@ -198,9 +198,9 @@ def compare(
     folds, trees, seed, threads
         As for `classification`; the seed is also that of the queries.
     listwise
-        Leave records out of the statistics that are suppressed or have a missing value.
+        Leave suppressed records and records with a missing value out of the statistics.
     max_values
-        Distributions are given of columns with at most so many different values.
+        Distributions are given for columns with at most this many different values.
 
     Examples
     --------

@@ -118,17 +118,27 @@ def _hidden_in_views(plain: pa.Array, valid: NDArray[np.bool_] | None, buffers: 
     long = np.flatnonzero(fields[:, 0] > 12) if data else np.empty(0, np.int64)
     for number, each in enumerate(data):
         own = long[fields[long, 2] == number]
-        if not (_is_run_of_cells(plain, own[:1], each) or _is_covered(fields[own], each)):
+        if not (_is_run_of_cells(plain, fields, own[:1], each) or _is_covered(fields[own], each)):
             yield _OTHERS
 
 
-def _is_run_of_cells(plain: pa.Array, first: NDArray[np.int64], data: Bytes) -> bool:
-    """Whether a buffer holds cells one after the other, from a certain one on, the short ones among them."""
+def _is_run_of_cells(
+    plain: pa.Array, views: NDArray[np.int32], first: NDArray[np.int64], data: Bytes
+) -> bool:
+    """Whether a buffer holds cells one after the other, from a certain one on, the short ones among them.
+
+    `first` is the first cell that points into the buffer; short ones may stand before it there, or not.
+    """
     if not first.size or plain.type != pa.string():
         return False
     _, offsets, whole = (_bytes(each) for each in plain.buffers())
-    start = int(offsets.view(np.int32)[plain.offset + first[0]])
-    return np.array_equal(whole[start : start + data.size], data)
+    bounds = offsets.view(np.int32)[plain.offset : plain.offset + len(plain) + 1]
+    start = int(bounds[first[0]]) - int(views[first[0], 3])
+    return (
+        start >= bounds[0]
+        and np.array_equal(whole[start : start + data.size], data)
+        and not _beyond(data, int(bounds[-1]) - start)
+    )
 
 
 def _is_covered(views: NDArray[np.int32], data: Bytes) -> bool:

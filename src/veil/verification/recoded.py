@@ -96,7 +96,7 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
         findings += [] if allowed is None else [verify_lost(everybody, hidden, allowed)]
     elif allowed is not None:
         promise = f"at most {plural(allowed, 'record is', 'records are')} suppressed"
-        findings.append(Finding(promise, hidden_records <= allowed, str(hidden_records)))
+        findings.append(Finding(promise, hidden_records <= allowed, f"{hidden_records:,}"))
     return Verification(tuple(findings))
 
 

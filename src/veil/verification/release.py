@@ -342,14 +342,14 @@ def _verify_limit(published: Published, hidden: NDArray[np.bool_], plan: Plan) -
     count += records - published.records
     allowed = largest_count(plan.suppression_limit, records)
     what = plural(allowed, "record is", "records are")
-    return Finding(f"at most {what} suppressed", count <= allowed, str(count))
+    return Finding(f"at most {what} suppressed", count <= allowed, f"{count:,}")
 
 
 def verify_lost(everybody: People, gone: NDArray[np.bool_], allowed: int) -> Finding:
     """Count the people who lose a row, given which rows are gone."""
     lost = everybody.lost(gone)
     return Finding(
-        f"at most {plural(allowed, 'person loses', 'people lose')} a row", lost <= allowed, str(lost)
+        f"at most {plural(allowed, 'person loses', 'people lose')} a row", lost <= allowed, f"{lost:,}"
     )
 
 

@@ -54,7 +54,10 @@ def frame_of(table: pa.Table, form: str) -> Any:
             columns = {name: _objects(table[name].to_pylist()) for name in table.column_names}
             return pd.DataFrame(columns)
         case "pandas, nullable":
-            return table.to_pandas().convert_dtypes()
+            with np.errstate(
+                invalid="ignore"
+            ):  # pandas 2 casts infinite numbers to see whether they are whole
+                return table.to_pandas().convert_dtypes()
         case "pandas, Arrow":
             return table.to_pandas(types_mapper=pd.ArrowDtype)
     return table

@@ -134,7 +134,9 @@ def same_cell(given: Given, cell: Any, value: Any) -> bool:
     if is_missing(cell) or is_missing(value):
         return is_missing(cell) and is_missing(value)
     # How many zeros a decimal ends in is a matter of its column, and `check_forms` sees that it is one.
-    return bool(cell == value) and (isinstance(cell, Decimal) or text_of(cell) == text_of(value))
+    return bool(_counted(cell) == _counted(value)) and (
+        isinstance(cell, Decimal) or text_of(cell) == text_of(value)
+    )
 
 
 def _loosely(value: Any) -> Any:

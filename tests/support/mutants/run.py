@@ -53,7 +53,12 @@ class Copy:
         self, tests: list[str], cache: Path, patience: float = PATIENCE
     ) -> subprocess.CompletedProcess[str] | None:
         """Run tests up to the first that fails. Returns None if they take too long."""
-        given = {**os.environ, "PYTHONPATH": str(self.root / "src"), "NUMBA_CACHE_DIR": str(cache)}
+        given = {
+            **os.environ,
+            "PYTHONPATH": str(self.root / "src"),
+            "NUMBA_CACHE_DIR": str(cache),
+            "VEIL_MUTANTS": "1",  # see tests/conftest.py
+        }
         command = [
             sys.executable,
             "-B",

@@ -39,6 +39,7 @@ def keys(
 
     [cyan]veil verify release.csv --certificate certificate.json --signed-by clinic.pem.pub[/cyan]
     """
+    from veil.base.paths import usable
     from veil.cli import show
     from veil.report.certificate.keys import PASSPHRASE, PrivateKey, PublicKey, beside_key
 
@@ -55,5 +56,5 @@ def keys(
         show.files(console, [("private key", file), ("public key", beside)])
         public = made.public
     else:
-        public = PublicKey.read(beside if beside.exists() else file)
+        public = PublicKey.read(beside if usable(beside).exists() else file)
     console.print(f"fingerprint: {public.fingerprint}", markup=False, soft_wrap=True)

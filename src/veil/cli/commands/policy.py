@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from veil.cli import failures
 from veil.cli.base import (
     RELEASE,
     About,
@@ -23,6 +21,7 @@ from veil.cli.base import (
     Report,
     app,
     flowing,
+    guarded,
 )
 
 policy = typer.Typer(
@@ -52,15 +51,9 @@ _Withdrawn = Annotated[
 
 def _command(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function a command below `policy`, whose failures are explained."""
-
-    @functools.wraps(function)
-    def guarded(*args: Any, **kwargs: Any) -> Any:
-        with failures.explain_errors():
-            return function(*args, **kwargs)
-
-    guarded.__signature__ = inspect.signature(function, eval_str=True)  # type: ignore[attr-defined]
-    policy.command(function.__name__, help=flowing(function.__doc__ or ""))(guarded)
-    return guarded
+    made = guarded(function, inspect.signature(function, eval_str=True))
+    policy.command(function.__name__, help=flowing(function.__doc__ or ""))(made)
+    return made
 
 
 @_command

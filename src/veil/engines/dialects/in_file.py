@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from veil.base.paths import usable
 from veil.engines.dialects.base import Dialect
 from veil.engines.dialects.connections import close_at_the_end, stored_name
 from veil.engines.dialects.spans import Chunk, Span, between, ranges
@@ -42,7 +43,7 @@ class InFile(Dialect):
     @classmethod
     def connect(cls, database: Database, secrets: dict[str, str], settings: Settings) -> Any:
         """Open a database file that exists; both libraries would make a new one."""
-        file = cls.file_of(database.url)
+        file = usable(cls.file_of(database.url))
         if not file.is_file():
             relative = Path(str(file).lstrip("/"))
             scheme = database.url.partition(":")[0]

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from veil.base.declare import declared
+from veil.base.paths import usable
 from veil.engines.dialects import collect
 from veil.engines.scan.csv import RECORDS, check_agreement, csv_options, with_time_separator
 from veil.engines.scan.empty import emptied_columns
@@ -96,6 +97,7 @@ def is_pattern(path: str) -> bool:
 def scan_of(path: str, format: Format | None) -> Scan:
     """Find the files and how to read them."""
     path = os.path.abspath(path)  # nobody can tell what the working directory is when the rows are read
+    usable(path)
     files = _files(path)
     chosen = format if format is not None else _common_format(files)
     if not isinstance(chosen, Csv | Parquet):

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from veil.base.hostile import check_json
+from veil.base.paths import usable
 from veil.base.version import __version__
 from veil.errors import InputError
 from veil.plan.plan import Knows
@@ -86,7 +87,7 @@ class Form(BaseModel):
 def read_certificate(path: Path) -> dict[str, Any]:
     """Read a certificate from its own file, or from a report (HTML or JSON) that holds one."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = usable(path).read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(f"{path}: no such file. Check the path of the certificate") from None
     except (OSError, UnicodeDecodeError):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from veil.base.paths import usable
 from veil.errors import InputError, MissingDependencyError, OutputError
 
 PASSPHRASE = "VEIL_KEY_PASSPHRASE"  # noqa: S105  (a name)
@@ -145,7 +146,7 @@ class PrivateKey:
         private, public = self.pem(passphrase)
         file, beside = Path(path), beside_key(path)
         for each in (file, beside):
-            if each.exists():
+            if usable(each, OutputError).exists():
                 raise OutputError(f"{each}: already exists, and keys are never replaced. Choose another name")
         for each, content, mode in ((file, private, 0o600), (beside, public, 0o644)):
             try:
@@ -182,7 +183,7 @@ def public_key(given: PublicKey | AnyKey) -> PublicKey:
 
 def _read(path: AnyKey) -> bytes:
     try:
-        return Path(path).expanduser().read_bytes()
+        return usable(os.path.expanduser(path)).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: the key cannot be read: {error.strerror or error}") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from veil.report.pages.blocks import Block, Cell, Grid, Text, Verbatim, list_names, number, percent
@@ -24,12 +25,9 @@ def alternatives(facts: dict[str, Any]) -> tuple[Block, ...]:
         return (Text(f"Little is left of {list_names(advice['poor'])}."), Text(_WITHHELD))
     released, costs = advice["released"], advice["costs"]
     blocks: list[Block] = []
+    tried = " Other releases of the same table were tried out:" if advice["alternatives"] else ""
     if advice["poor"]:
-        blocks.append(
-            Text(
-                f"Little is left of {list_names(advice['poor'])}. Other releases of the same table were tried out:"
-            )
-        )
+        blocks.append(Text(f"Little is left of {list_names(advice['poor'])}.{tried}"))
     if costs:
         name, gain = next(iter(costs.items()))
         blocks.append(
@@ -45,20 +43,22 @@ def alternatives(facts: dict[str, Any]) -> tuple[Block, ...]:
                 f"instead of {percent(_average(released))}."
             )
         )
+    late = Text("There was no time for more; release.advice(time_limit=…) tries longer.", "note")
+    if not advice["alternatives"]:
+        return (*blocks, *([] if advice["complete"] else [late]))
     shown = sorted(released["kept"], key=released["kept"].__getitem__)[:MOST_COLUMNS]
     rows: list[tuple[str | Cell, ...]] = [
         (
-            Cell(each["what"], "good") if each is released else each["what"],
-            "less" if each["promises_less"] else "the same",
+            Cell(each["what"], "good") if each is released else _named(each, facts),
             percent(_average(each)),
             *(percent(each["kept"].get(name, 0.0)) for name in shown),
             number(each["suppressed"]),
         )
         for each in (released, *advice["alternatives"])
     ]
-    headings = ("", "Promises", "Kept on average", *map(Verbatim, shown), "Suppressed")
+    headings = ("", "Kept on average", *map(Verbatim, shown), "Suppressed")
     blocks += [
-        Grid(headings, tuple(rows), right=tuple(range(2, len(headings)))),
+        Grid(headings, tuple(rows), right=tuple(range(1, len(headings)))),
         Text(
             "How much columns keep, from 0 % (nothing) to 100 % (all); suppressed records keep nothing. Each alternative was "
             "verified like the release; release.advice() says how to get it.",
@@ -66,8 +66,23 @@ def alternatives(facts: dict[str, Any]) -> tuple[Block, ...]:
         ),
     ]
     if not advice["complete"]:
-        blocks.append(Text("There was no time for more; release.advice(time_limit=…) tries longer.", "note"))
+        blocks.append(late)
     return tuple(blocks)
+
+
+def _named(alternative: dict[str, Any], facts: dict[str, Any]) -> str:
+    """Name an alternative; where it drops or weakens a model, by what that model promises."""
+    what: str = alternative["what"]
+    if found := _WEAKER.fullmatch(what):
+        what = f"{found[1]}-anonymity instead of {found[2]}-anonymity"
+    else:
+        dropped = what.removeprefix("without ").split("(", 1)[0]
+        told = [each["promise"] for each in facts["asked"]["models"] if each["kind"] == dropped]
+        what = f"without {told[0]}" if what.startswith("without ") and len(told) == 1 else what
+    return f"{what} (promises less)" if alternative["promises_less"] else what
+
+
+_WEAKER = re.compile(r"with KAnonymity\(k=(\d+)\) instead of KAnonymity\(k=(\d+)\)")
 
 
 def _average(alternative: dict[str, Any]) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping
 from typing import Any
 
 from veil.base.wording import plural
@@ -13,7 +11,6 @@ from veil.report.pages.advice import alternatives
 from veil.report.pages.blocks import (
     Block,
     Cell,
-    Code,
     Folded,
     Grid,
     Heading,
@@ -21,7 +18,6 @@ from veil.report.pages.blocks import (
     Text,
     Verbatim,
     cut,
-    day,
     list_names,
     note_on,
     number,
@@ -29,7 +25,9 @@ from veil.report.pages.blocks import (
     spell_given,
     verdict,
 )
+from veil.report.pages.concerns import concerns
 from veil.report.pages.first import first_page
+from veil.report.pages.repeat import again, certificate
 
 _CHOICES = {
     "all columns": "",
@@ -53,7 +51,7 @@ def sections(facts: dict[str, Any]) -> list[Section]:
     """Put the facts into words: a page to sign, then what was decided and what else there is, then the figures."""
     asked = steps.request(facts) if facts["asked"]["steps"] else _request(facts)
     main = {
-        ("before", "Before you sign"): _concerns(facts),
+        ("before", "Before you sign"): concerns(facts),
         ("summary", "Summary"): _summary(facts),
         ("asked", "What was asked"): asked,
         ("policies", "What each policy asked and how it was met"): (
@@ -70,60 +68,14 @@ def sections(facts: dict[str, Any]) -> list[Section]:
         ("utility", f"Utility {which}"): measured.utility(facts),
         ("distributions", "Distributions and dependencies"): measured.distributions(facts),
         ("search", "The search"): () if facts["space"] is None else measured.search(facts),
-        ("again", "How to repeat it"): _again(facts),
-        ("certificate", "Certificate"): _certificate(facts),
+        ("again", "How to repeat it"): again(facts),
+        ("certificate", "Certificate"): certificate(facts),
     }
     return [
         Section("first", "At a glance", first_page(facts), "first"),
         *(Section(key, title, blocks) for (key, title), blocks in main.items() if blocks),
         *(Section(key, title, blocks, "annex") for (key, title), blocks in annex.items() if blocks),
     ]
-
-
-def _concerns(facts: dict[str, Any]) -> tuple[Block, ...]:
-    """What no model judges: what nobody has acknowledged, then the rest."""
-    found = facts["concerns"]
-    if not found:
-        return (Text(_NOTHING_PROMISED if facts["asked"]["steps"] else f"{_COVERED} {_NO_CONCERN}"),)
-    blocks: list[Block] = [Text(_OF_A_MASK if facts["asked"]["steps"] else f"{_COVERED} {_CONCERNS}")]
-    for acknowledged, title in ((False, "Open"), (True, "Acknowledged")):
-        rows: list[tuple[str | Cell, ...]] = [
-            (Cell(each["kind"], "" if acknowledged else "bad"), each["statement"], each["step"])
-            for each in found
-            if each["acknowledged"] == acknowledged
-        ]
-        if rows:
-            blocks += [
-                Heading(title),
-                Grid(("", "What was found", "How to fix it"), cut(rows)),
-                *note_on(rows),
-            ]
-    if open_ones := [each["key"] for each in found if not each["acknowledged"]]:
-        key = open_ones[0]
-        blocks.append(
-            Text(
-                "Concerns that are known and accepted can be acknowledged; this report and the certificate then say so. In "
-                f"Python: release.acknowledge({key!r}), in a recipe: acknowledge: [{key!r}], on the command line: "
-                f"--acknowledge {shlex.quote(key)}.",
-                "note",
-            )
-        )
-    return tuple(blocks)
-
-
-_COVERED = (
-    "The guarantees cover the columns that the plan calls quasi-identifying or sensitive, and nothing else."
-)
-_CONCERNS = "The following was found as well, and no guarantee covers it."
-_NO_CONCERN = (
-    "Apart from that, nothing was found: no published column is nearly unique or reveals another, there are no contact "
-    "data and no free text, every sensitive column has a model, and the rows are in random order."
-)
-_OF_A_MASK = "The following was found on the masked table, and nothing that the methods promise covers it."
-_NOTHING_PROMISED = (
-    "Beside the columns that were masked, nothing was found: no published column is nearly unique or reveals another, and "
-    "there are no contact data and no free text."
-)
 
 
 def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
@@ -166,7 +118,10 @@ def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
         kind = asked["quality"]["kind"]
         rows.append((f"Score ({kind}; lower is better)", ", ".join(f"{each:.6g}" for each in score)))
         rows.append(("Search", _ending(found)))
-    rows.append(("Independent verification", verdict(found["holds"])))
+    if not asked["steps"]:
+        rows.append(("Independent verification", verdict(found["holds"])))
+    elif facts["verification"]:
+        rows.append(("Promises of the methods", verdict(found["holds"])))
     blocks.append(Grid(("", ""), tuple(rows)))
     return tuple(blocks)
 
@@ -314,8 +269,8 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
         listed = Verbatim(", ".join(each["column"] for each in plain))
         as_it_was = [Folded(f"{plural(len(plain), 'column')} published as before", (Text(listed),))]
     if facts["asked"]["steps"]:
-        brief = [row[:3] for row in rows]
-        return (Grid(("Column", "Role", "Treatment"), cut(brief)), *note_on(brief), *as_it_was)
+        brief: list[tuple[str | Cell, ...]] = [(row[0], row[2]) for row in rows]
+        return (Grid(("Column", "Treatment"), cut(brief)), *note_on(brief), *as_it_was)
     blocks: list[Block] = [
         Grid(("Column", "Role", "Treatment", "Level", "Looks like"), cut(rows), right=(3,)),
         *note_on(rows),
@@ -399,109 +354,3 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
         found = Text(Verbatim(", ".join(names)))
         blocks.append(Folded(f"{plural(len(same), 'column')} found unchanged", (found,)))
     return tuple(blocks)
-
-
-def _again(facts: dict[str, Any]) -> tuple[Block, ...]:
-    rows: list[tuple[str | Cell, ...]] = []
-    given = facts["input"]
-    if given is not None:
-        if "file" in given:
-            rows.append(("Input file", Verbatim(given["file"])))
-        if given.get("file_sha256"):
-            rows.append(("SHA-256 of the input file", given["file_sha256"]))
-        rows.append(("Input", f"{plural(given['rows'], 'row')}, {plural(given['columns'], 'column')}"))
-        if given.get("sha256"):
-            rows.append(("SHA-256 of the content of the input", given["sha256"]))
-    out = facts["output"]
-    released = f"Released {plural(len(facts['tables']), 'table')}" if facts["tables"] else "Released table"
-    rows.append((released, f"{plural(out['rows'], 'row')}, {plural(out['columns'], 'column')}"))
-    rows.append(
-        ("SHA-256 of the content of the release", out["sha256"] or "not computed: an engine holds it")
-    )
-    asked = facts["asked"]
-    if not asked["steps"] and facts["statement"] is None:
-        limits = [
-            f"{name.replace('_', ' ')} {asked[name]:,}"
-            for name in ("time_limit", "check_limit")
-            if asked[name] is not None
-        ]
-        rows.append(("Search", ", ".join([f"strategy {asked['strategy']}", *limits])))
-    rows.append(("Made with", ", ".join(f"{name} {version}" for name, version in facts["versions"].items())))
-    rows.append(("Date", Verbatim(day(facts["date"]))))
-    return (
-        Grid(("", ""), tuple(rows)),
-        Heading("Recipe"),
-        Text(_withheld(facts) or _RUN_AGAIN.format("mask" if asked["steps"] else "anonymize"), "note"),
-        *([Text(_FOLDERS, "note")] if "apart" in facts["recipe"] else []),
-        Code(facts["recipe_text"]),
-    )
-
-
-_RUN_AGAIN = (
-    "To do it again, save this as recipe.yaml in the folder that its paths start from: veil {} recipe.yaml"
-)
-_FOLDERS = "The folders “release” and “kept” have to be there; what turns pseudonyms back goes into “kept”."
-_PUT_BACK = (
-    "The plan as a recipe file. It lists original values (hierarchies written down value by value, research subsets), "
-    "which are withheld here and replaced by their number: put them back in to do it again."
-)
-
-
-def _withheld(facts: dict[str, Any]) -> str | None:
-    """Say that something is missing from the recipe, if so."""
-    return _PUT_BACK if _names_withheld(facts["recipe"]) else None
-
-
-def _names_withheld(data: Any) -> bool:
-    if isinstance(data, Mapping):
-        return "withheld" in data or any(map(_names_withheld, data.values()))
-    return isinstance(data, list | tuple) and any(map(_names_withheld, data))
-
-
-_NO_PROMISE = "No promise can be checked on the table alone, so that the certificate shows only whether it is this table."
-
-
-def _certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
-    what = (
-        "check that they have the right table, and verify the guarantees on it again:"
-        if facts["output"]["sha256"]
-        else "verify the guarantees on it again. An engine holds the table, so there is no fingerprint of its content: "
-        "only the number of rows and the names of the columns show whether it is this table."
-    )
-    report, holder = facts.get("report") or "report.html", facts.get("certificate_file")
-    made = "A certificate was written along with this report,"
-    if holder is None and report.lower().endswith(".pdf"):
-        holder = "certificate.json"
-        made = (
-            'A PDF contains no certificate. Write one with release.certificate("certificate.json") or, on the command line, '
-            "with --certificate certificate.json,"
-        )
-    elif holder is None:
-        holder, made = report, "This report contains a certificate"
-    table = facts.get("table_file") or ("release" if facts["tables"] else "release.csv")
-    whole = "released tables" if facts["tables"] else "released table"
-    return (
-        Text(f"{made} by which anybody who has the {whole} can {what}"),
-        Code(f"veil verify {shlex.quote(table)} --certificate {shlex.quote(holder)}"),
-        *([] if facts["certificate"]["found"] else [Text(_NO_PROMISE)]),
-        Grid(
-            ("Promise", "Found", "Checkable on the table alone"),
-            tuple(
-                (
-                    each["promise"],
-                    each["found"] or "–",
-                    "yes" if each["checkable"] else "no: that takes more than the table",
-                )
-                for each in facts["certificate"]["found"]
-            ),
-        ),
-        Text(
-            (
-                "It is signed. "
-                if "signature" in facts["certificate"]
-                else "It is not signed, so it does not prove who made it. "
-            )
-            + "Give recipients the certificate, not this report.",
-            "note",
-        ),
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from veil.base.wording import plural
@@ -124,8 +125,12 @@ def _of_methods(facts: dict[str, Any]) -> list[Block]:
         )
     ]
     if found:
-        rows = [(each["promise"], verdict(each["holds"])) for each in found]
-        blocks.append(Grid(("Promise", "Verified"), tuple(rows)))
+        said = [_of_method_in_plain_words(each["promise"]) for each in found]
+        rows = [
+            (each["promise"], *([words] if any(said) else []), verdict(each["holds"]))
+            for each, words in zip(found, said, strict=True)
+        ]
+        blocks.append(Grid(("Promise", *(["In plain words"] if any(said) else []), "Verified"), tuple(rows)))
     risks, known = facts["risks"], _known(facts)
     if known and risks["before"] is not None:
         before, after = (percent(risks[which]["sample_uniques"]["share"]) for which in ("before", "after"))
@@ -135,6 +140,21 @@ def _of_methods(facts: dict[str, Any]) -> list[Block]:
             )
         )
     return blocks
+
+
+_ANONYMITY = re.compile(r"(?:.*: )?(\d+)-anonymity in ('.*')")
+
+
+def _of_method_in_plain_words(promise: str) -> str:
+    """Say what a method promises if its promise has a name; the others are in plain words already.
+
+    >>> _of_method_in_plain_words("after step 2, Rounding: 5-anonymity in 'age', 'stay'")
+    "After this step, every combination of 'age', 'stay' occurs at least 5 times."
+    """
+    found = _ANONYMITY.fullmatch(promise)
+    return (
+        f"After this step, every combination of {found[2]} occurs at least {found[1]} times." if found else ""
+    )
 
 
 def in_plain_words(model: dict[str, Any], facts: dict[str, Any]) -> str:

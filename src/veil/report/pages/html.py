@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
-from veil.report.pages.blocks import Section, day
+from veil.report.pages.blocks import Grid, Section, day
 from veil.report.pages.document import sections, title_of
 from veil.report.pages.language import Words
 from veil.report.pictures.by_name import scenes
 from veil.report.pictures.shapes import svg
 
 _FITS = 18
-"""Letters in the last of three columns that still fit beside the others on a phone."""
+"""Letters of a word in the first, and of the text in the last of three columns, that still fit on a phone."""
+
+_SENTENCE = 40
+"""Letters of a cell that is read like a sentence."""
+
+_COMPOUND = re.compile(r"\b\d+-[^\W\d]\w*")
+"""Words that begin with a number, which a line should not end with: 5-anonymity."""
 
 
 def html(facts: dict[str, Any]) -> str:
@@ -42,8 +49,9 @@ def page(
     )
     environment.tests["block"] = lambda each, kind: type(each).__name__ == kind
     environment.globals["cell"] = lambda each: (each, "") if isinstance(each, str) else (each.text, each.mark)
-    environment.globals["long"] = lambda grid: any(
-        len(cell if isinstance(cell, str) else cell.text) > _FITS for row in grid.rows for cell in row[2:]
+    environment.filters["shape"] = _shape
+    environment.filters["whole"] = lambda text: markupsafe.Markup(  # noqa: S704  (the text is escaped first)
+        _COMPOUND.sub(r'<span class="whole">\g<0></span>', str(markupsafe.escape(text)))
     )
     environment.globals["charts"] = lambda wanted: [
         markupsafe.Markup(svg(words.of_scene(each)))  # noqa: S704  (its texts are escaped)
@@ -58,6 +66,20 @@ def page(
         made=words.of(f"Made on {day(facts['date'])} with Veil {facts['versions']['veil']}"),
         certificate=None if certificate is None else json_for_script(certificate),
     )
+
+
+def _shape(grid: Grid) -> str:
+    """Return how a table is set on a phone: few columns fit, sentences stand below each other, others are scrolled."""
+    texts = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in grid.rows]
+    if not any(grid.headings):
+        return "few facts"
+    if len(grid.headings) < 3:
+        return "few"
+    narrow = all(len(word) <= _FITS for row in texts for word in (*row[0].split(), *row[2:]))
+    if len(grid.headings) == 3 and narrow:
+        return "few"
+    has_sentences = any(len(text) > _SENTENCE for row in texts for text in row)
+    return "told" if len(grid.headings) < 6 and has_sentences and not grid.right else ""
 
 
 def _for_style(text: str) -> str:

@@ -21,7 +21,8 @@ from veil.report.pictures.shapes import Label, Scene
 _HOLE = re.compile(r"\{([=#]?)(\d)\}")
 _FILLS = {"": "(.+?)", "=": "(.+?)", "#": r"([\d.,\s%<>≤–−-]+)"}
 _MORE = re.compile(r" and ([0-9.,]+) more$")
-_JOIN = re.compile(r"(?<=') (and) (?=')|, (then) (?=[A-Z])")
+_JOIN = re.compile(r"(?<=') (and|or) (?=')|, (then) (?=[A-Z])")
+_PARTED = re.compile(r"(?<=\d) (?=%)|(?<=[<>≤≥]) (?=\d)|(?<=[εδk]) [=−-] (?=\d)")
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w.,]*\d)")
 
 
@@ -63,6 +64,8 @@ class Words:
 
         >>> Words("de")._joined("age, 'sex' and 'zip' and 3 more"), Words("de")._joined("Rounding, then Shuffling")
         ("age, 'sex' und 'zip' und 3 weitere", 'Rounding, dann Shuffling')
+        >>> Words("de")._joined("'zip' or 'diagnosis'")
+        "'zip' oder 'diagnosis'"
         """
         text = _MORE.sub(lambda found: f" {self.of('and')} {found[1]} {self.of('more')}", text)
         return _JOIN.sub(
@@ -76,8 +79,11 @@ class Words:
         return _NUMBER.sub(lambda found: found[0].translate(str.maketrans(",.", ".,")), text)
 
     def of_sections(self, sections: Iterable[Section]) -> list[Section]:
-        """Return sections in the language."""
-        return [each.put(self.of) for each in sections]
+        """Return sections in the language, as they are set on a page."""
+        return [
+            each.put(lambda text: text if isinstance(text, Verbatim) else unparted(self.of(text)))
+            for each in sections
+        ]
 
     def of_scene(self, scene: Scene) -> Scene:
         """Return a picture in the language."""
@@ -88,6 +94,15 @@ class Words:
             for each in scene.shapes
         ]
         return dataclasses.replace(scene, title=self.of(scene.title), shapes=shapes)
+
+
+def unparted(text: str) -> str:
+    """Keep a number and its sign on one line.
+
+    >>> unparted("at most 5 % (k = 3), < 0.01 %") == "at most 5\u00a0% (k\u00a0=\u00a03), <\u00a00.01\u00a0%"
+    True
+    """
+    return _PARTED.sub(lambda found: found[0].replace(" ", "\u00a0"), text)
 
 
 def _fill(text: str, holes: list[str]) -> str:

@@ -163,7 +163,7 @@ def utility(facts: dict[str, Any]) -> tuple[Block, ...]:
                 f"{percent(queries['median'])} (median) and {percent(queries['mean'])} (mean) of the true count."
             ),
         ]
-    if any(found["predictions"].values()):
+    if facts["asked"]["roles"].get("sensitive") and any(found["predictions"].values()):
         blocks += _predictions(found["predictions"])
     return tuple(blocks)
 
@@ -243,6 +243,9 @@ def _statistics(found: list[dict[str, Any]], private: bool, same: set[str]) -> l
             "Std. dev. before",
             *(f"{name} after" for name in after),
         )
+    # Of text there are no means: columns that would be empty are left out.
+    kept = [at for at in range(len(headings)) if at < 2 or any(row[at] not in ("–", "") for row in rows)]
+    headings, rows = tuple(headings[at] for at in kept), [tuple(row[at] for at in kept) for row in rows]
     right = tuple(range(1, len(headings)))
     told = [row for row in rows if row[0] not in same]
     folded = [row for row in rows if row[0] in same]
@@ -266,10 +269,10 @@ def _statistics(found: list[dict[str, Any]], private: bool, same: set[str]) -> l
     return blocks
 
 
-def _told(value: Any, spell: Callable[[Any], str]) -> str | Cell:
-    """A number in the marks of the page's language, and any other value as it is."""
+def _told(value: Any, tell: Callable[[Any], str]) -> str:
+    """Write a value of the table: numbers as the language does, anything else as it is."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return spell(value) if is_number else Verbatim(spell(value))
+    return tell(value) if is_number else Verbatim(tell(value))
 
 
 def _exact(value: Any) -> str:

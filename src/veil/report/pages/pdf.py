@@ -86,6 +86,22 @@ def _height(flowables: Sequence[Any], width: float) -> float:
     return high
 
 
+def _beginning(flowable: Any, width: float) -> float:
+    """Return how much room the beginning of a table or of a text takes: all of what is short, else a few lines."""
+    high: float = flowable.wrap(width, 10_000)[1]
+    rows = getattr(flowable, "_rowHeights", None)
+    if rows:
+        return float(sum(rows[:_FEW_ROWS])) if len(rows) > 2 * _FEW_ROWS else high
+    return high if high < _SHORT_TEXT else 60.0
+
+
+_FEW_ROWS = 5
+"""Rows with which a long table may begin on a page."""
+
+_SHORT_TEXT = 450.0
+"""Height of a recipe that stays on one page."""
+
+
 def _register(folder: Path) -> None:
     from reportlab.pdfbase import pdfmetrics
     from reportlab.pdfbase.ttfonts import TTFont
@@ -176,7 +192,7 @@ class _Page:
         }  # fmt: skip
 
     def section(self, at: int, section: Section) -> list[Any]:
-        from reportlab.platypus import KeepTogether, Paragraph
+        from reportlab.platypus import CondPageBreak, KeepTogether, Paragraph
 
         title = f'<a name="{section.key}"/>{at}&nbsp;&nbsp;{escape(section.title)}'
         made: list[Any] = [Paragraph(title, self.styles["h2"])]
@@ -186,17 +202,22 @@ class _Page:
             found = self.block(block)
             if (
                 isinstance(block, b.Text)
-                and isinstance(below, Grid | b.Picture)
+                and isinstance(below, Grid | b.Picture | b.Code | b.Text)
                 and getattr(made[-1], "keepWithNext", False)
             ):
                 found[0].keepWithNext = True  # a heading and a line alone say nothing at the end of a page
-            if isinstance(block, b.Picture):
-                # Headings stay with what they head; the layout does not see to that before pictures.
+            if isinstance(block, b.Picture | Grid | b.Code) and found:
+                # Headings stay with what they head, with the first lines of it: a table need not be on one page.
                 above: list[Any] = []
                 while made and getattr(made[-1], "keepWithNext", False):
                     above.insert(0, made.pop())
-                end = 3 if len(found) == _ONE_ROW else 2
-                found = [KeepTogether([*above, *found[:end]]), *found[end:]]
+                    above[0].keepWithNext = False
+                if isinstance(block, b.Picture):
+                    first, *others = self.picture(block)
+                    found = [KeepTogether([*above, *first]), *map(KeepTogether, others)]
+                else:
+                    room = _height(above, self.width) + _beginning(found[0], self.width)
+                    found = [CondPageBreak(room + 4), *above, *found]
             made += found
         return made
 
@@ -212,7 +233,7 @@ class _Page:
         if isinstance(block, Grid):
             return [self.table(block), Spacer(1, self.gap)] if block.rows else []
         if isinstance(block, b.Picture):
-            return self.picture(block)
+            return [each for group in self.picture(block) for each in group]
         if isinstance(block, b.Code):
             # A paragraph a line, so that a long recipe can go on on the next page.
             lines = [
@@ -277,24 +298,28 @@ class _Page:
     def table(self, block: Grid) -> Any:
         from reportlab.platypus import LongTable, Paragraph
 
+        widths, size = self.widths(block)
+        small = {name: copy.copy(self.styles[name]) for name in ("cell", "right", "head", "head right")}
+        for style in small.values():
+            style.fontSize, style.leading = style.fontSize * size, style.leading * size
+
         def cell(each: str | Cell, column: int) -> Any:
             text = each if isinstance(each, str) else each.text
             shown = _safe(text)
             if isinstance(each, Cell) and each.mark:
                 shown = f'<font name="DejaVuSans-Bold" color="{GOOD if each.mark == "good" else BAD}">{shown}</font>'
-            return Paragraph(shown, self.styles["right" if column in block.right else "cell"])
+            return Paragraph(shown, small["right" if column in block.right else "cell"])
 
         rows = [[cell(each, at) for at, each in enumerate(row)] for row in block.rows]
         head = any(block.headings)
         if head:
             styles = [
-                self.styles["head right" if at in block.right else "head"]
-                for at in range(len(block.headings))
+                small["head right" if at in block.right else "head"] for at in range(len(block.headings))
             ]
             rows.insert(
                 0, [Paragraph(_safe(text), style) for text, style in zip(block.headings, styles, strict=True)]
             )
-        made = LongTable(rows, colWidths=self.widths(block), repeatRows=1 if head else 0, hAlign="LEFT")
+        made = LongTable(rows, colWidths=widths, repeatRows=1 if head else 0, hAlign="LEFT")
         made.setStyle(
             [
                 ("VALIGN", (0, 0), (-1, -1), "TOP"),
@@ -307,11 +332,27 @@ class _Page:
         )
         return made
 
-    def widths(self, block: Grid) -> list[float]:
-        """Give each column room for its longest word, and share out the rest by what the columns would like."""
+    def widths(self, block: Grid) -> tuple[list[float], float]:
+        """Give each column room for its longest word, and share out the rest by what the columns would like.
+
+        Also return how large the letters of the table are: smaller where the longest words would not fit otherwise.
+        """
+        if not any(block.headings):  # facts: what they are stands in columns of one width, wherever they are
+            return [self.width * 0.3, self.width * 0.7], 1.0
+        for smaller in (1.0, 0.94, 0.88, 0.82, 0.76):
+            least, wanted = self.wishes(block, smaller)
+            if sum(least) <= self.width:
+                break
+        more = [max(0.0, high - low) for low, high in zip(least, wanted, strict=True)]
+        share = min(1.0, max(0.0, self.width - sum(least)) / sum(more)) if sum(more) else 0.0
+        sizes = [low + share * extra for low, extra in zip(least, more, strict=True)]
+        return [each * self.width / sum(sizes) for each in sizes], smaller
+
+    def wishes(self, block: Grid, smaller: float) -> tuple[list[float], list[float]]:
+        """Return how wide the columns of a table have to be, and would like to be."""
         from reportlab.pdfbase.pdfmetrics import stringWidth
 
-        size = self.styles["cell"].fontSize
+        size = self.styles["cell"].fontSize * smaller
         least, wanted = [], []
         for column, heading in enumerate(block.headings):
             cells = [row[column] for row in block.rows]
@@ -320,20 +361,15 @@ class _Page:
                 plain = isinstance(each, str) or not each.mark
                 text = each if isinstance(each, str) else each.text
                 fonts.append((text, "DejaVuSans" if plain else "DejaVuSans-Bold"))
-            words = [stringWidth(word, font, size) for text, font in fonts for word in text.split()]
+            words = [stringWidth(word, font, size) for text, font in fonts for word in text.split(" ")]
             whole = [stringWidth(text, font, size) for text, font in fonts]
-            least.append(min(110.0, max(words, default=0.0)) + 10.0)
-            wanted.append(min(300.0, max(whole)) + 10.0)
-        if not any(block.headings):  # facts: what they are stands in columns of one width, wherever they are
-            return [self.width * 0.3, self.width * 0.7]
-        more = [max(0.0, high - low) for low, high in zip(least, wanted, strict=True)]
-        share = min(1.0, max(0.0, self.width - sum(least)) / sum(more)) if sum(more) else 0.0
-        sizes = [low + share * extra for low, extra in zip(least, more, strict=True)]
-        return [each * self.width / sum(sizes) for each in sizes]
+            least.append(min(130.0, max(words, default=0.0)) + 9.0)
+            wanted.append(min(300.0, max(whole)) + 9.0)
+        return least, wanted
 
-    def picture(self, wanted: b.Picture) -> list[Any]:
-        """Set pictures two in a row; the caption stays with the last row."""
-        from reportlab.platypus import KeepTogether, Paragraph, Spacer, Table
+    def picture(self, wanted: b.Picture) -> list[list[Any]]:
+        """Set pictures two in a row, and return what stays together: each row, and the caption with the last."""
+        from reportlab.platypus import Paragraph, Spacer, Table
 
         drawn = [
             _flowable(self.words.of_scene(each), self.width / 2 - 12) for each in scenes(self.facts, wanted)
@@ -343,11 +379,10 @@ class _Page:
         made = [Table([row], colWidths=[self.width / 2] * 2, hAlign="LEFT") for row in rows]
         for each in made:
             each.setStyle([("VALIGN", (0, 0), (-1, -1), "TOP"), ("LEFTPADDING", (0, 0), (-1, -1), 0)])
-        if (
-            len(made) < 2
-        ):  # the caller keeps them together: what is kept together twice is never on a page with more
-            return [Spacer(1, 6), *made, caption, Spacer(1, 6)]
-        return [Spacer(1, 6), *made[:-1], KeepTogether([made[-1], caption]), Spacer(1, 6)]
+        groups: list[list[Any]] = [[each] for each in made] or [[]]
+        groups[0].insert(0, Spacer(1, 6))
+        groups[-1] += [caption, Spacer(1, 6)]
+        return groups
 
     def signatures(self, block: b.Signatures) -> Any:
         from reportlab.platypus import Paragraph, Spacer, Table
@@ -379,10 +414,6 @@ class _Page:
         tight = [("TOPPADDING", (0, 0), (-1, -1), 1), ("BOTTOMPADDING", (0, 0), (-1, -1), 1)]
         made.setStyle([*lines, *tight, ("LEFTPADDING", (0, 0), (-1, -1), 2)])
         return made
-
-
-_ONE_ROW = 4
-"""Parts of pictures that stand in one row: room, row, caption, room."""
 
 
 def _flowable(scene: Scene, width: float) -> Any:
@@ -444,6 +475,6 @@ def _write(canvas: Any, label: Label, height: float) -> None:
 def _safe(text: str) -> str:
     """Return text that ReportLab prints as it is: no markup, nothing that cannot be printed."""
     plain = "".join(
-        each if each.isprintable() or each == "\n" else "\N{REPLACEMENT CHARACTER}" for each in text
+        each if each.isprintable() or each in "\n\u00a0" else "\N{REPLACEMENT CHARACTER}" for each in text
     )
     return escape(plain)

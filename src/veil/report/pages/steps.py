@@ -56,14 +56,12 @@ def request(facts: dict[str, Any]) -> tuple[Block, ...]:
             ),
         ),
     ]
-    figures: list[tuple[str | Cell, ...]] = [
-        _figures(at, step) for at, step in enumerate(steps, 1) if "figures" in step
-    ]
+    figures = [row for at, step in enumerate(steps, 1) if "figures" in step for row in _figures(at, step)]
     if figures and not facts["private"]:
         blocks += [
             Heading("What each step cost and still reveals"),
             Grid(
-                ("Step", "Changed cells", "Linked by distance", "Smallest group", "Unique records"),
+                ("Step", "Column", "Changed cells", "Linked by distance", "Smallest group", "Unique records"),
                 tuple(figures),
             ),
             Text(
@@ -93,13 +91,15 @@ def _spell_parameters(parameters: dict[str, Any]) -> str:
     return ", ".join(f"{name} = {spell_given(value)}" for name, value in parameters.items()) or "–"
 
 
-def _figures(at: int, step: dict[str, Any]) -> tuple[str | Cell, ...]:
+def _figures(at: int, step: dict[str, Any]) -> list[tuple[str | Cell, ...]]:
+    """Tell what a step cost, in a row for each column that it changed."""
     found = step["figures"]
-    changed = ", ".join(f"{name} {percent(share)}" for name, share in list(found["changed"].items())[:6])
-    return (
-        str(at),
-        Verbatim(changed or "–"),
+    changed = list(found["changed"].items())[:6]
+    columns = [(Verbatim(name), percent(share)) for name, share in changed] or [(Verbatim("–"), "–")]
+    together = (
         " / ".join(percent(each) for each in found["linked"]),
         " → ".join(number(each) for each in found["smallest_class"]),
         " → ".join(percent(each) for each in found["uniques"]),
     )
+    first, *others = columns
+    return [(str(at), *first, *together), *(("", *each, "", "", "") for each in others)]

@@ -92,7 +92,7 @@ def _filled(rows: Sequence[Row]) -> list[Row]:
 
 def distribution(found: dict[str, Any]) -> Scene:
     """Draw how often the released values of a column occur, before and after."""
-    shown = bars(found, _value)
+    shown = bars(found, _value if found["limits"] is None else _interval)
     before = sum(bar[1] or 0 for bar in shown)
     after = max(1, sum(bar[2] for bar in shown))
     rows = [
@@ -126,6 +126,11 @@ def bars(found: dict[str, Any], named: Callable[[str | None], str]) -> list[tupl
 def _value(text: str | None, most: int = 24) -> str:
     """Return what stands in a table, or how it is called there, as a label."""
     return short(text) if text is None else Verbatim(short(text, most))
+
+
+def _interval(text: str | None) -> str:
+    """Return an interval of numbers as a label, in our own words: `-5 to <0`."""
+    return short(None) if text is None else text.replace("-", "−")
 
 
 def _pairs(title: str, rows: Sequence[Row], nothing: str = "nothing to show") -> Scene:
@@ -202,8 +207,8 @@ def _heat(found: dict[str, Any], which: Literal["before", "after"]) -> Scene:
         for j, value in enumerate(row):
             x = wide + j * side
             scene.add(Bar(x, y, side - 1, side - 1, "#f1f1f1" if value is None else _shade(value)))
-            if side >= 22:
-                text = "–" if value is None else "1" if value == 1 else f"{value:.2f}".lstrip("0") or "0"
+            if side >= 24:
+                text = "–" if value is None else "1" if value == 1 else f"{value:.2f}"
                 light = value is not None and value > 0.55
                 scene.add(
                     Label(

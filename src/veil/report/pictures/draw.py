@@ -208,9 +208,7 @@ def _heat(found: dict[str, Any], which: str, axes: Any, *, names: bool) -> Any:
     if len(labels) <= 12:
         for i, row in enumerate(found[which]):
             for j, value in enumerate(row):
-                text, dark = (
-                    ("–", False) if value is None else (f"{value:.2f}".lstrip("0") or "0", value > 0.55)
-                )
+                text, dark = ("–", False) if value is None else (f"{value:.2f}", value > 0.55)
                 axes.text(
                     j, i, "1" if value == 1 else text, ha="center", va="center", fontsize=SIZE - 2,
                     color="white" if dark else "black",

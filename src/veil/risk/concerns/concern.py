@@ -41,7 +41,7 @@ class Concern:
     statement : str
         What was found, in one sentence.
     step : str
-        The one step that mends it.
+        The one step that fixes it.
     acknowledged : bool
         Whether somebody has said that it is known and accepted.
     """

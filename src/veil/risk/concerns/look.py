@@ -29,7 +29,7 @@ _FOUND: WeakKeyDictionary[Outcome, tuple[Concern, ...]] = WeakKeyDictionary()
 
 
 def concerns_of(release: object) -> tuple[Concern, ...]:
-    """Return what no model judges of a release: what nobody has acknowledged first, and the gravest first in each part."""
+    """Return what no model judges about a release: open concerns first, then acknowledged ones, the gravest first in each group."""
     outcome = require_outcome(release)
     if outcome not in _FOUND:
         _FOUND[outcome] = _look(outcome)

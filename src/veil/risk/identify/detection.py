@@ -53,9 +53,9 @@ def detect_identifiers(
     source
         A table, as for `analyze`.
     threshold
-        Share of the different values of a column that has to be exceeded by those that match.
+        A column is reported if more than this share of its different values match.
     today
-        The day that ages are reckoned from.
+        The day from which ages are calculated.
     marker
         Text of suppressed cells, which are no values.
 

@@ -109,7 +109,7 @@ class Repeated:
 
 
 def find_repeats(source: Any, identifying: Iterable[str] | None = None) -> tuple[Repeated, ...]:
-    """Find what tells that rows are about the same people, the most telling first.
+    """Find signs that several rows are about the same person, the strongest first.
 
     Parameters
     ----------

@@ -1,0 +1,60 @@
+"""What somebody should know before signing: what was found beside the guarantees, and how to fix or accept it."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from veil.report.pages.blocks import Block, Cell, Grid, Heading, Text, Verbatim, cut, note_on
+
+
+def concerns(facts: dict[str, Any]) -> tuple[Block, ...]:
+    """What no model judges: what nobody has acknowledged, then the rest."""
+    found = facts["concerns"]
+    if not found:
+        return (Text(_NOTHING_PROMISED if facts["asked"]["steps"] else f"{_COVERED} {_NO_CONCERN}"),)
+    blocks: list[Block] = [Text(_OF_A_MASK if facts["asked"]["steps"] else f"{_COVERED} {_CONCERNS}")]
+    for acknowledged, title in ((False, "Open"), (True, "Acknowledged")):
+        rows: list[tuple[str | Cell, ...]] = [
+            (Cell(each["kind"], "" if acknowledged else "bad"), each["statement"], each["step"])
+            for each in found
+            if each["acknowledged"] == acknowledged
+        ]
+        if rows:
+            blocks += [
+                Heading(title),
+                Grid(("", "What was found", "How to fix it"), cut(rows)),
+                *note_on(rows),
+            ]
+    if open_ones := [each["key"] for each in found if not each["acknowledged"]]:
+        key = open_ones[0]
+        blocks += [
+            Text(
+                "Concerns that are known and accepted can be acknowledged; this report and the certificate then say so.",
+                "note",
+            ),
+            Grid(
+                ("", ""),
+                (
+                    ("In Python", Verbatim(f"release.acknowledge({key!r})")),
+                    ("In a recipe", Verbatim(f"acknowledge: [{key!r}]")),
+                    ("On the command line", Verbatim(f"--acknowledge {shlex.quote(key)}")),
+                ),
+            ),
+        ]
+    return tuple(blocks)
+
+
+_COVERED = (
+    "The guarantees cover the columns that the plan calls quasi-identifying or sensitive, and nothing else."
+)
+_CONCERNS = "The following was found as well, and no guarantee covers it."
+_NO_CONCERN = (
+    "Apart from that, nothing was found: no published column is nearly unique or reveals another, there are no contact "
+    "data and no free text, every sensitive column has a model, and the rows are in random order."
+)
+_OF_A_MASK = "The following was found on the masked table, and nothing that the methods promise covers it."
+_NOTHING_PROMISED = (
+    "Beside the columns that were masked, nothing was found: no published column is nearly unique or reveals another, and "
+    "there are no contact data and no free text."
+)

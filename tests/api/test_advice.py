@@ -93,16 +93,30 @@ def test_poor_columns_are_named_and_what_costs_most_comes_first(release: Release
 
 def test_parameters_weights_and_local_recoding_are_tried(release: Release, found: Advice) -> None:
     told = {each.what: each for each in found.alternatives}
-    softer = told["suppression limit 0.04 instead of 0.02"]
-    assert softer.kept == kept_by_column(poor(suppression_limit=0.04).outcome)
+    assert "suppression limit 0.04 instead of 0.02" not in told  # which changes nothing
+    assert found.released.kept == kept_by_column(poor(suppression_limit=0.04).outcome)
     weaker = told["with KAnonymity(k=10) instead of KAnonymity(k=20)"]
     assert weaker.promises_less
     assert weaker.kept == kept_by_column(poor(models=KAnonymity(10)).outcome)
     weights = dict.fromkeys(HIERARCHIES, 0.25) | dict.fromkeys(found.poor, 1.0)
     heavier = next(each for each in found.alternatives if "weighing four times as much" in each.what)
     assert heavier.kept == kept_by_column(poor(quality=Loss(weights=weights)).outcome)
-    if release.suppressed:
-        assert told["local recoding"].suppressed <= release.suppressed
+    recoded = release.local_recoding()
+    assert ("local recoding" in told) == (recoded.suppressed < release.suppressed)
+
+
+def test_what_changes_nothing_is_no_alternative() -> None:
+    """A higher limit helps where somebody stands apart, and not where nobody does."""
+    for ages, helps in (([20, 20, 30, 30] * 10, False), ([20, 20, 30, 30] * 10 + [90], True)):
+        release = veil.anonymize(
+            pa.table({"age": ages}),
+            quasi_identifiers={"age": "suppression"},
+            models=KAnonymity(2),
+            person=None,
+        )
+        told = release.advice(time_limit=20)
+        assert all(each.promises_less or not each.is_like(told.released) for each in told.alternatives)
+        assert any("suppression limit" in each.what for each in told.alternatives) == helps
 
 
 def test_a_report_tells_it_where_little_is_left(tmp_path: Path, release: Release) -> None:

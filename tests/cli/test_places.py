@@ -203,7 +203,7 @@ def test_commands_of_the_documentation_run_in_their_order(
     write(patients(2000), "stays/part-1.parquet")
     text = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
     commands = re.findall(r"^    veil (.*)$", text, flags=re.MULTILINE)
-    assert len(commands) == 4
+    assert len(commands) == 5
     for command in commands:
         ran = veil(*shlex.split(command))
         assert ran.code == 0, f"{command}: {ran.err}"
@@ -268,7 +268,6 @@ REFUSED = {
     "risk data --qi age --weights age": "--weights needs single records",
     "risk data --qi age --household zip": "--household needs single records",
     "risk data --qi age --subset age>30": "--subset needs single records",
-    "identify duckdb://clinic.db#patients": "works on files, not on databases",
     "hierarchy duckdb://clinic.db#patients age": "works on files, not on databases",
     "mask duckdb://clinic.db#patients -o m.csv --step rank-swapping:age,p=5": "works on files, not on databases",
     "mask patients.csv -o duckdb://clinic.db#m --step rank-swapping:age,p=5": "works on files, not on databases",

@@ -68,6 +68,12 @@ class Alternative:
         """How much all columns keep."""
         return sum(self.kept.values()) / len(self.kept) if self.kept else 0.0
 
+    def is_like(self, other: Alternative) -> bool:
+        """Whether both suppress as many records, and differ in no column by as much as is shown."""
+        return self.suppressed == other.suppressed and all(
+            abs(self.kept[name] - other.kept[name]) < 0.0005 for name in self.kept
+        )
+
 
 @dataclass(frozen=True)
 class Advice:
@@ -199,10 +205,11 @@ class _Advisor:
             ):
                 shown.phase(phase)
                 found += tried
+        released = self._measured("as released", "", self.release)
+        # What changes nothing is no alternative; that a promise costs nothing is worth knowing.
+        found = [each for each in found if each.promises_less or not each.is_like(released)]
         found.sort(key=lambda each: (each.promises_less, -each.kept_on_average))
-        return Advice(
-            self._measured("as released", "", self.release), tuple(found), costs, self.poor, self.complete
-        )
+        return Advice(released, tuple(found), costs, self.poor, self.complete)
 
     def _time_is_left(self) -> bool:
         left = time.monotonic() < self.end and not self.cancelled()

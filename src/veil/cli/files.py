@@ -28,8 +28,8 @@ def no_databases(*paths: Path | None) -> None:
     for path in paths:
         if path is not None and is_database(path):
             raise InputError(
-                "this command works on files, not on databases. `veil anonymize`, `assess`, `risk` and `verify` work on "
-                "both; for the others, write the table to a file first"
+                "this command works on files, not on databases. `veil anonymize`, `assess`, `identify`, `risk` and `verify` "
+                "work on both; for the others, write the table to a file first"
             )
 
 

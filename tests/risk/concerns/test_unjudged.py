@@ -49,6 +49,17 @@ def test_a_sensitive_column_without_a_model() -> None:
     assert concern(anonymized(visits(1000, 1000), DistinctLDiversity("diagnosis", 2)), "no model") is None
 
 
+def test_a_promise_that_every_table_keeps() -> None:
+    table = pa.table({"age": [1, 2, 3]})
+    made = veil.anonymize(table, quasi_identifiers={"age": "suppression"}, models=KAnonymity(1))
+    found = concern(made, "no model")
+    assert found is not None
+    assert "nobody is protected" in found.statement
+    assert made.acknowledge(found.key).concerns[-1].acknowledged
+    made = veil.anonymize(table, quasi_identifiers={"age": "suppression"}, models=KAnonymity(2))
+    assert concern(made, "no model") is None
+
+
 def test_classes_of_many_rows_may_be_of_one_person() -> None:
     found = concern(anonymized(visits(70, 1500)), "several rows a person")
     assert found is not None

@@ -16,6 +16,7 @@ from veil.risk.concerns.unique import unique_beside, unique_columns, unique_toge
 from veil.risk.concerns.unjudged import (
     aggregates_of_two,
     emptied,
+    empty_promise,
     not_looked_at,
     pseudonyms,
     several_rows,
@@ -61,6 +62,7 @@ def _found(outcome: Outcome) -> list[Concern]:
         *aggregates_of_two(view),
         *told_by_order(view),
         *several_rows(view),
+        *empty_promise(view),
         *without_model(view),
         *pseudonyms(view),
         *not_looked_at(view),

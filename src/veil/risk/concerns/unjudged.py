@@ -6,6 +6,7 @@ import numpy as np
 
 from veil.base.wording import plural
 from veil.errors import Say
+from veil.models import KAnonymity
 from veil.risk.concerns.concern import Concern, percent, quoted
 from veil.risk.concerns.view import View, count_alone
 from veil.risk.identify.detection import match_name
@@ -42,6 +43,21 @@ def without_model(view: View) -> list[Concern]:
             f"{_are(names, 'sensitive')}, but no model of the plan covers {'it' if len(names) == 1 else 'them'}: all "
             "records of a class may have the same value, and anyone who finds the class learns it.",
             f"Add a model for {quoted(names)}, such as {models}.",
+        )
+    ]
+
+
+def empty_promise(view: View) -> list[Concern]:
+    """Find a plan whose only promise is one that every table keeps."""
+    plan = view.outcome.plan
+    if plan is None or not all(isinstance(model, KAnonymity) and model.k == 1 for model in plan.models):
+        return []
+    return [
+        Concern(
+            "no model",
+            (),
+            "KAnonymity(k=1) holds for every table: nobody is protected by it.",
+            "Ask for more, such as KAnonymity(k=5).",
         )
     ]
 

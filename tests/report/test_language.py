@@ -108,7 +108,7 @@ def test_every_sentence_has_a_translation(release: Callable[[], Any]) -> None:
     words, facts = Words("de"), collect_facts(release())
     said = [text for section in sections(facts) for text in (section.title, *texts(section.blocks))]
     sentences = [text for text in said if " " in text and not isinstance(text, Verbatim)]
-    technical = re.compile(r"\w+\(.*\)|\w+ = .*|.*\bnumpy\b.*|[\d\s.,%<>–()→-]+|\w+(, \w+)+", re.DOTALL)
+    technical = re.compile(r"\w+\(.*\)|\w+ = .*|.*\bnumpy\b.*|[\d\s.,%<>–()/→-]+|\w+(, \w+)+", re.DOTALL)
     left = {text for text in sentences if words.of(text) == text and not technical.fullmatch(text)}
     assert len(sentences) > 50
     assert left - SAME == set(), left

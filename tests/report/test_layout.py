@@ -62,7 +62,9 @@ def test_a_long_table_begins_below_its_heading_and_not_on_the_next_page(tmp_path
 
 
 def test_sentences_of_a_table_stand_below_each_other_on_a_phone() -> None:
-    said = Grid(("", "What was found", "How to fix it"), (("nearly unique", "x" * 60, "Remove 'income' or 'q5'."),))
+    said = Grid(
+        ("", "What was found", "How to fix it"), (("nearly unique", "x" * 60, "Remove 'income' or 'q5'."),)
+    )
     told = page([Section("a", "Summary", (said,))], FACTS, title="t")
     assert '<div class="wide told"' in told
     assert 'data-is="What was found"' in told

@@ -151,6 +151,27 @@ def test_numbers_are_written_as_germans_do() -> None:
     assert words.of("nobody has translated this 1.5") == "nobody has translated this 1.5"
 
 
+@pytest.mark.parametrize(
+    ("said", "german"),
+    [
+        (
+            "'a' is published unchanged and reveals what is hidden in 'b' (51 %), 'c' (50 %) and 2 more.",
+            "'a' wird unverändert veröffentlicht und verrät, was in 'b' (51 %), 'c' (50 %) und 2 weitere verborgen ist.",
+        ),
+        (
+            "The rows are in the order of the input, which reveals what is hidden in 'b' (51 %).",
+            "Die Zeilen stehen in der Reihenfolge der Eingabe; das verrät, was in 'b' (51 %) verborgen ist.",
+        ),
+        (
+            "'a', 'b' are published by the engine as stored: Veil has read no value of them, so nothing here is about them.",
+            "'a', 'b' werden von der Engine veröffentlicht, wie sie gespeichert sind: Veil hat keinen Wert gelesen, und nichts hier handelt davon.",
+        ),
+    ],
+)
+def test_concerns_about_several_columns_have_a_translation(said: str, german: str) -> None:
+    assert Words("de").of(said) == german
+
+
 @pytest.mark.parametrize("value", ["holds", "Purpose", "before", "1,234.5"])
 def test_what_comes_from_the_table_stays_as_it_is(value: str, tmp_path: Path) -> None:
     table = pa.table({value: [value, "x"] * 20, "n": [1, 2] * 20})

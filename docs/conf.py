@@ -52,7 +52,7 @@ napoleon_use_param = (
     False  # parameters that share a description are listed together, not each with a copy of it
 )
 default_role = "code"
-smartquotes = False  # they turn --option into –option, and the quotes of what is to be typed into others
+smartquotes_action = "D"  # dashes, and no quotes: those of what is to be typed stay as they are
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Veil"

@@ -68,7 +68,12 @@ def _paragraph(said: str) -> str:
 def _inline(said: str) -> str:
     said = re.sub(r"\[cyan\](.+?)\[/cyan\]", r"`\1`", said, flags=re.DOTALL)
     said = re.sub(r"\[bold\](.+?)\[/bold\]", r"**\1**", said, flags=re.DOTALL)
-    return re.sub(r"\[/?[a-z ]+\]", "", said).replace("\\[", "[")
+    said = re.sub(r"\[/?[a-z ]+\]", "", said).replace("\\[", "[")
+    parts = said.split(
+        "`"
+    )  # every second one is code already; options elsewhere become so, and keep their dashes
+    parts[::2] = [re.sub(r"(?<![\w-])--[a-z][a-z-]*\w", r"`\g<0>`", each) for each in parts[::2]]
+    return "`".join(parts)
 
 
 def _row(parameter: TyperArgument | TyperOption) -> str:

@@ -136,7 +136,7 @@ def test_samples_show_no_suppressed_row_and_nothing_of_the_input() -> None:
 def test_promises_are_told_with_their_own_columns_and_numbers(tmp_path: Path) -> None:
     release = made(models=[KAnonymity(7), DistinctLDiversity("diagnosis", 3)])
     page = first_page(release.report(tmp_path / "report.html"))
-    assert "An attacker may know of a person: age, sex." in page
+    assert "An attacker may know about a person: age, sex." in page
     assert "At least 7 records look the same in what an attacker may know" in page
     assert "have at least 3 different values of diagnosis" in page
     assert "learn diagnosis about a person" in page

@@ -108,7 +108,7 @@ def test_every_sentence_has_a_translation(release: Callable[[], Any]) -> None:
     words, facts = Words("de"), collect_facts(release())
     said = [text for section in sections(facts) for text in (section.title, *texts(section.blocks))]
     sentences = [text for text in said if " " in text and not isinstance(text, Verbatim)]
-    technical = re.compile(r"\w+\(.*\)|\w+ = .*|.*\bnumpy\b.*|[\d\s.,%<>–()→-]+|\w+(, \w+)+", re.DOTALL)
+    technical = re.compile(r"\w+\(.*\)|\w+ = .*|.*\bnumpy\b.*|[\d\s.,%<>–()/→-]+|\w+(, \w+)+", re.DOTALL)
     left = {text for text in sentences if words.of(text) == text and not technical.fullmatch(text)}
     assert len(sentences) > 50
     assert left - SAME == set(), left
@@ -159,6 +159,27 @@ def test_medians_and_modes_have_the_marks_of_the_language(tmp_path: Path) -> Non
     for language, median in (("de", "1.777"), ("en", "1,777")):
         page = release.report(tmp_path / f"{language}.html", about={"language": language}).read_text()
         assert len(re.findall(rf"<td[^>]*>{re.escape(median)}</td>", page)) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "german"),
+    [
+        (
+            "'a' is published unchanged and reveals what is hidden in 'b' (51 %), 'c' (50 %) and 2 more.",
+            "'a' wird unverändert veröffentlicht und verrät, was in 'b' (51 %), 'c' (50 %) und 2 weitere verborgen ist.",
+        ),
+        (
+            "The rows are in the order of the input, which reveals what is hidden in 'b' (51 %).",
+            "Die Zeilen stehen in der Reihenfolge der Eingabe; das verrät, was in 'b' (51 %) verborgen ist.",
+        ),
+        (
+            "'a', 'b' are published by the engine as stored: Veil has read no value of them, so nothing here is about them.",
+            "'a', 'b' werden von der Engine veröffentlicht, wie sie gespeichert sind: Veil hat keinen Wert gelesen, und nichts hier handelt davon.",
+        ),
+    ],
+)
+def test_concerns_about_several_columns_have_a_translation(said: str, german: str) -> None:
+    assert Words("de").of(said) == german
 
 
 @pytest.mark.parametrize("value", ["holds", "Purpose", "before", "1,234.5"])

@@ -109,3 +109,9 @@ def test_a_report_says_nothing_about_what_is_not_there(tmp_path: Path) -> None:
     assert "Predicting sensitive columns" not in told
     assert "Values before" in told
     assert "Mean before" not in told
+
+
+def test_a_pdf_says_that_copying_may_lose_the_indentation_of_the_recipe(tmp_path: Path) -> None:
+    told = texts_of_pdf(masked().report(tmp_path / "report.pdf", about={"language": "de"}))
+    assert "ihre Einrückung verlieren" in told.replace("\n", " ")
+    assert "indentation" not in masked().report(tmp_path / "report.html").read_text(encoding="utf-8")

@@ -48,7 +48,7 @@ def estimate(
         Number of people in the population.
     fallback
         Whether Dankar's rule uses Zayatz's estimate where Pitman's fails. Good for a look at the risk; a
-        guarantee should rather not rest on it, as Zayatz's estimate is poor for small samples.
+        guarantee should not rest on it, as Zayatz's estimate is poor for small samples.
     like_arx
         Whether "snb" and "pitman" solve the equations of ARX, for comparison with it. They are wrong: see
         `snb_uniques` and `pitman_uniques`.
@@ -56,7 +56,7 @@ def estimate(
     Notes
     -----
     Dankar's rule (Dankar, El Emam, Neisa and Roffey, 2012): Pitman if at most a tenth of the population is in
-    the sample; otherwise the smaller one of Zayatz and the slide negative binomial, if that one is available.
+    the sample; otherwise the smaller of Zayatz's and the slide negative binomial estimate, if the latter is available.
 
     Differences from ARX, even with `like_arx`: no estimate is below what is certain, the unique records of the sample
     less the people who are not in it. And where all records are unique there is none by Pitman, whose equations then

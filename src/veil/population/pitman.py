@@ -30,7 +30,7 @@ def pitman_uniques(
     (theta + u alpha) / (theta + n) when there are u classes. Of a population of P the formula expects about
     P^alpha Gamma(theta + 1) / Gamma(theta + alpha) classes of one. Hoshino (2001).
 
-    Alpha lies between 0 and 1; below 0 the formula is none of a population without end, and estimates collapse. Where
+    Alpha lies between 0 and 1; below 0 the formula describes no infinite population, and estimates collapse. Where
     the likelihood falls from alpha = 0 on, it is largest there: Ewens' formula, of which theta people are unique.
 
     An estimate fails if the solver finds no root. So it does if all records are unique: the likelihood then grows

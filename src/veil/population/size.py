@@ -18,7 +18,7 @@ from veil.population.regions import REGIONS, Region
 
 @declared
 class Population:
-    """The people among whom the records of a table were chosen, given in one of three ways.
+    """The people from whom the records of a table were chosen, given in one of three ways.
 
     >>> Population(region="USA").size_for(records=30_162)
     317238626

@@ -105,7 +105,7 @@ def test_a_town_tells_its_zip_code() -> None:
     found = concern(of_towns("town", "bed"), "reveals another column")
     assert found is not None
     assert found.key == "reveals another column: town, zip"
-    assert found.statement == ("'town' is published unchanged and reveals what is hidden of 'zip' (100 %).")
+    assert found.statement == ("'town' is published unchanged and reveals what is hidden in 'zip' (100 %).")
 
 
 def test_a_birth_date_tells_the_age_although_hardly_two_agree_in_it() -> None:

@@ -55,6 +55,6 @@ _NO_CONCERN = (
 )
 _OF_A_MASK = "The following was found on the masked table, and nothing that the methods promise covers it."
 _NOTHING_PROMISED = (
-    "Beside the columns that were masked, nothing was found: no published column is nearly unique or reveals another, and "
+    "Apart from the columns that were masked, nothing was found: no published column is nearly unique or reveals another, and "
     "there are no contact data and no free text."
 )

@@ -36,7 +36,7 @@ def first_page(facts: dict[str, Any]) -> tuple[Block, ...]:
     if aims := _attackers(facts):
         masked = bool(facts["asked"]["steps"])
         heading = "What the methods make harder" if masked else "Against whom"
-        lead = "They make it harder, and not impossible, to" if masked else "Somebody who wants to"
+        lead = "They make it harder, but not impossible, to" if masked else "Somebody who wants to"
         blocks += [Heading(heading), Text(lead), Points(tuple(aims))]
     blocks += [Heading("What is not promised"), Points(tuple(_not_promised(facts)))]
     blocks += [*_samples(facts["sample"]), Heading("Approval"), Text(_DECLARATION)]
@@ -106,7 +106,7 @@ def _promises(facts: dict[str, Any]) -> list[Block]:
     if facts["statement"]:
         rows = [(each["promise"], said) for each, said in zip(models, verdicts, strict=True)]
         return [Text(facts["statement"]), Grid(("What the table shows of it", "Verified"), tuple(rows))]
-    known = Text(f"An attacker may know of a person: {list_names(_known(facts), 12)}.")
+    known = Text(f"An attacker may know about a person: {list_names(_known(facts), 12)}.")
     told = [
         (each["promise"], in_plain_words(each, facts), said)
         for each, said in zip(models, verdicts, strict=True)
@@ -136,7 +136,7 @@ def _of_methods(facts: dict[str, Any]) -> list[Block]:
         before, after = (percent(risks[which]["sample_uniques"]["share"]) for which in ("before", "after"))
         blocks.append(
             Text(
-                f"Records that are alone with their values of {list_names(known, 12)}: {after} of the release, {before} of the input."
+                f"Records with a unique combination of {list_names(known, 12)}: {after} of the release, {before} of the input."
             )
         )
     return blocks
@@ -180,7 +180,7 @@ def in_plain_words(model: dict[str, Any], facts: dict[str, Any]) -> str:
 _AIMS = {
     "record linkage": "find a person's record",
     "attribute linkage": "learn {secret} about a person",
-    "probabilistic": "guess {secret} better than the whole table allows",
+    "probabilistic": "guess {secret} more accurately than the whole table allows",
     "table linkage": "find out whether a person is in the table",
 }
 _SAME = {"identity linkage": "record linkage"}
@@ -229,7 +229,7 @@ def _not_promised(facts: dict[str, Any]) -> list[str]:
     if "table linkage" not in aims:
         told.append("That nobody can find out whether a person is in the table.")
     if asked["steps"]:
-        told.append("That nobody can find a person's record, but for what is listed above.")
+        told.append("That nobody can find a person's record, beyond what is promised above.")
     changed = {each["column"] for each in facts["done"]["columns"]} - as_before(facts)
     if kept := [name for name in asked["roles"].get("insensitive", []) if name not in changed]:
         told.append(
@@ -238,7 +238,7 @@ def _not_promised(facts: dict[str, Any]) -> list[str]:
     if facts["statement"] is None:
         told.append("Protection against combining this release with other releases about the same people.")
     else:
-        told.append("That further releases about the same people are free: their ε and δ add up.")
+        told.append("That further releases about the same people cost nothing: their ε and δ add up.")
     return told
 
 

@@ -43,6 +43,7 @@ def again(facts: dict[str, Any]) -> tuple[Block, ...]:
         Heading("Recipe"),
         Text(_withheld(facts) or _RUN_AGAIN.format("mask" if asked["steps"] else "anonymize"), "note"),
         *([Text(_FOLDERS, "note")] if "apart" in facts["recipe"] else []),
+        *([Text(_INDENTED, "note")] if _is_pdf(facts) else []),
         Code(facts["recipe_text"]),
     )
 
@@ -51,10 +52,15 @@ _RUN_AGAIN = (
     "To do it again, save this as recipe.yaml in the folder that its paths start from: veil {} recipe.yaml"
 )
 _FOLDERS = "The folders “release” and “kept” have to be there; what turns pseudonyms back goes into “kept”."
+_INDENTED = "Copied out of a PDF, lines may lose their indentation: put back what you see here."
 _PUT_BACK = (
     "The plan as a recipe file. It lists original values (hierarchies written down value by value, research subsets), "
     "which are withheld here and replaced by their number: put them back in to do it again."
 )
+
+
+def _is_pdf(facts: dict[str, Any]) -> bool:
+    return (facts.get("report") or "").lower().endswith(".pdf")
 
 
 def _withheld(facts: dict[str, Any]) -> str | None:
@@ -81,7 +87,7 @@ def certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
     )
     report, holder = facts.get("report") or "report.html", facts.get("certificate_file")
     made = "A certificate was written along with this report,"
-    if holder is None and report.lower().endswith(".pdf"):
+    if holder is None and _is_pdf(facts):
         holder = "certificate.json"
         made = (
             'A PDF contains no certificate. Write one with release.certificate("certificate.json") or, on the command line, '

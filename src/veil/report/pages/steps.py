@@ -80,7 +80,7 @@ def request(facts: dict[str, Any]) -> tuple[Block, ...]:
     known = facts["asked"]["roles"].get("quasi-identifying", [])
     blocks.append(
         Text(
-            f"Risks are those of an attacker who knows these columns of somebody: {list_names(known, 60)}.",
+            f"Risks assume an attacker who knows these columns about a person: {list_names(known, 60)}.",
             "note",
         )
     )

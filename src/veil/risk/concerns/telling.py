@@ -104,7 +104,7 @@ def _concern_about_column(view: View, name: str, told: dict[str, float]) -> Conc
     return Concern(
         "reveals another column",
         (name, *names),
-        f"{name!r} is published unchanged and reveals what is hidden of {listed}{more}.",
+        f"{name!r} is published unchanged and reveals what is hidden in {listed}{more}.",
         view.remedy(f"Remove {name!r}", "it"),
     )
 
@@ -118,7 +118,7 @@ def told_by_order(view: View) -> list[Concern]:
     names = tuple(sorted(told, key=lambda each: -told[each]))
     if names:
         listed = ", ".join(f"{each!r} ({percent(told[each])})" for each in names[:5])
-        what = f", which reveals what is hidden of {listed}"
+        what = f", which reveals what is hidden in {listed}"
     else:
         what = ": anyone with a list in the same order can match the two row by row"
     return [

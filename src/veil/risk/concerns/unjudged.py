@@ -73,12 +73,13 @@ def not_looked_at(view: View) -> list[Concern]:
     )
     if not names:
         return []
+    them = "it" if len(names) == 1 else "them"
     return [
         Concern(
             "not looked at",
             names,
-            f"{_are(names, 'published by the engine as stored')}: Veil has read no value of it, so nothing here is about "
-            f"{'it' if len(names) == 1 else 'them'}.",
+            f"{_are(names, 'published by the engine as stored')}: Veil has read no value of {them}, so nothing here is "
+            f"about {them}.",
             "Remove what nobody needs, and examine the rest with `veil risk` before you release it.",
         )
     ]
@@ -193,8 +194,8 @@ def several_rows(view: View) -> list[Concern]:
             Concern(
                 "several rows a person",
                 (name,),
-                f"Judging by {name!r}, {view.records:,} rows belong to {number:,} people: classes count rows, and while "
-                f"the smallest has {int(sizes.min()):,} of them, one has only {fewest:,} of these people.",
+                f"Judging by {name!r}, {view.records:,} rows belong to {number:,} people. Classes count rows: the "
+                f"smallest has {int(sizes.min()):,}, but one has rows of only {fewest:,} of these people.",
                 f"Count people instead ({Say('person', name)}), or turn the rows of each person into one before you anonymize.",
             )
         )

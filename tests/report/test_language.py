@@ -148,6 +148,7 @@ def test_numbers_are_written_as_germans_do() -> None:
     assert words.of("30,162 rows, 9 columns") == "30.162 Zeilen, 9 Spalten"
     assert words.of("12.5 %") == "12,5 %"
     assert words.of("1,038 (3.44 %; limit 4 %)") == "1.038 (3,44 %; Grenze 4 %)"
+    assert words.of(".04") == ",04"  # as correlations are drawn
     assert words.of("nobody has translated this 1.5") == "nobody has translated this 1.5"
 
 

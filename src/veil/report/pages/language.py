@@ -23,7 +23,7 @@ _FILLS = {"": "(.+?)", "=": "(.+?)", "#": r"([\d.,\s%<>≤–−-]+)"}
 _MORE = re.compile(r" and ([0-9.,]+) more$")
 _JOIN = re.compile(r"(?<=') (and|or) (?=')|, (then) (?=[A-Z])")
 _PARTED = re.compile(r"(?<=\d) (?=%)|(?<=[<>≤≥]) (?=\d)|(?<=[εδk]) [=−-] (?=\d)")
-_NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w.,]*\d)")
+_NUMBER = re.compile(r"(?<![\w.,])(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?![\w.,]*\d)")
 
 
 class Words:

@@ -71,7 +71,7 @@ def test_the_fewest_people_of_a_class_are_counted() -> None:
     found = concern(made, "several rows a person")
     assert found is not None
     assert "16 rows belong to 6 people" in found.statement
-    assert "the smallest has 6 of them, one has only 1 of these people" in found.statement
+    assert "the smallest has 6, but one has rows of only 1 of these people" in found.statement
 
 
 def test_a_code_of_something_else_is_no_person() -> None:

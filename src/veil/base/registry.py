@@ -134,9 +134,8 @@ class Family(Mapping[str, type[T]], Generic[T]):
         """Return what is registered by now; entry points are not looked for."""
         if self.package is not None:
             import_files(self.package)
-            self.package = (
-                None  # only now: another thread imports what is missing as well, instead of missing it
-            )
+            # Only now: another thread that asks meanwhile imports what is missing, instead of missing it.
+            self.package = None
         known = REGISTRY.get(self.base, {}) | {kind_of(each): each for each in self.further}
         place = {kind: at for at, kind in enumerate(self.order)}
         return dict(sorted(known.items(), key=lambda each: (place.get(each[0], len(place)), each[0])))

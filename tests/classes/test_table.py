@@ -28,7 +28,10 @@ def labels(sample: Sample, table: ClassTable) -> list[tuple[str | None, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def assert_equals_oracle(sample: Sample, table: ClassTable, problem: oracle.Problem) -> None:
+def assert_equals_oracle(
+    sample: Sample, table: ClassTable, problem: oracle.Problem, smallest: int = 0
+) -> None:
+    """Compare all classes; of those with fewer records than `smallest`, nobody counts values."""
     groups = oracle.classes(problem, table.levels)
     assert labels(sample, table) == [oracle.class_labels(problem, table.levels, group) for group in groups]
     assert table.count.tolist() == [len(oracle.members(problem, group)) for group in groups]
@@ -41,7 +44,10 @@ def assert_equals_oracle(sample: Sample, table: ClassTable, problem: oracle.Prob
             for e in range(histogram.starts[v], histogram.starts[v + 1]):
                 assert histogram.counts[e] > 0
                 found[histogram.classes[e]][value] = int(histogram.counts[e])
-        assert found == [Counter(column[row] for row in oracle.members(problem, group)) for group in groups]
+        members = [oracle.members(problem, group) for group in groups]
+        assert found == [
+            Counter(column[row] for row in rows) if len(rows) >= smallest else Counter() for rows in members
+        ]
 
 
 @settings(max_examples=200, deadline=None)
@@ -58,6 +64,18 @@ def test_any_roll_up_gives_the_classes_of_the_definition(data: st.DataObject) ->
     assert_equals_oracle(sample, between, problem)
     # By way of another node or at once: same classes in the same order.
     assert_equals_oracle(sample, roll_up(sample.encoding, between, second, work), problem)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_values_are_counted_in_classes_that_are_large_enough(data: st.DataObject) -> None:
+    problem = data.draw(strategies.problems())
+    sample = sample_of(problem)
+    levels = data.draw(strategies.nodes(problem))
+    sizes = {len(oracle.members(problem, group)) for group in oracle.classes(problem, levels)}
+    smallest = data.draw(st.sampled_from(sorted(sizes)))
+    table = roll_up(sample.encoding, sample.table, levels, sample.workspace(), smallest=smallest)
+    assert_equals_oracle(sample, table, problem, smallest)
 
 
 @settings(max_examples=40, deadline=None)

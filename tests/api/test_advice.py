@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,23 @@ def test_parameters_weights_and_local_recoding_are_tried(release: Release, found
     assert heavier.kept == kept_by_column(poor(quality=Loss(weights=weights)).outcome)
     recoded = release.local_recoding()
     assert ("local recoding" in told) == (recoded.suppressed < release.suppressed)
+
+
+def test_local_recoding_that_runs_out_of_time_is_no_alternative(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing may be suppressed, it begins with all records suppressed that do not fit the first transformation."""
+
+    def is_tried(seconds: float) -> bool:
+        found = poor(suppression_limit=0).advice(time_limit=seconds)
+        return "local recoding" in [each.what for each in found.alternatives]
+
+    assert is_tried(60)
+
+    def slow(self: Release, *_: Any, time_limit: float, **__: Any) -> Release:
+        time.sleep(time_limit + 0.1)
+        return self  # as far as it got
+
+    monkeypatch.setattr(Release, "local_recoding", slow)
+    assert not is_tried(10)
 
 
 def test_what_changes_nothing_is_no_alternative() -> None:

@@ -357,6 +357,8 @@ class _Advisor:
             made = first.local_recoding(mode, time_limit=seconds, progress=False, cancel=self.cancelled)
         except VeilError:
             return  # of a model that cannot be recoded locally
+        if first is not self.release and not self._time_is_left():
+            return  # records that it had no time for are suppressed still, and would not be
         how = "release.local_recoding()" if first is self.release else f"local={mode}"
         yield self._measured("local recoding", how, made, recipe={"local_recoding": mode.kind})
 

@@ -22,7 +22,7 @@ import veil
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.api.release import Release
-from veil.errors import InputError, OutputError
+from veil.errors import InputError, OutputError, VerificationError
 from veil.local_recoding import SinglePass
 from veil.masking import (
     LocalSuppression,
@@ -197,9 +197,12 @@ def test_nor_is_one_of_any_other_type(kind: str, frame: str, tmp_path: Path) -> 
     for ending in ("feather", "parquet", "csv"):
         try:
             release.save(tmp_path / f"release.{ending}")
-        except OutputError as refused:
-            # Parquet, as pyarrow 19 writes it, has no missing list of a fixed length.
-            if ending != "csv" and "non-zero length null components" not in str(refused):
+        except (OutputError, VerificationError) as refused:
+            # Missing lists of a fixed length: pyarrow 19 does not write them to Parquet, or cannot read them back.
+            known = ("non-zero length null components", "cannot read back")
+            if ending != "csv" and not (
+                kind == "lists of one length" and any(each in str(refused) for each in known)
+            ):
                 raise
             continue
         told += (tmp_path / f"release.{ending}").read_bytes()

@@ -254,6 +254,11 @@ FAULTS: dict[str, tuple[str, Write, str]] = {
         of(lambda t: put(t, "dose", people()["dose"])),
         "other cells",
     ),
+    "parquet: cut short": (
+        "parquet",
+        lambda table, made: (write(table, made), made.write_bytes(made.read_bytes()[:-9])),
+        "cannot read back",
+    ),
     "feather: short numbers below": (
         "feather",
         lambda table, made: feather.write_feather(below("dose")(table), made),

@@ -38,7 +38,13 @@ _WORTH_THREADS = 1 << 14
 
 def check_file(path: Path, format: Format, verified: pa.Table) -> None:
     """Refuse a file that shows or holds anything but the cells of a verified table."""
-    for complaint in in_file(path, format, verified):
+    try:
+        complaint = next(in_file(path, format, verified), None)
+    except pa.ArrowInvalid:  # whose words may hold what was found
+        raise VerificationError(
+            "the file is withheld: Arrow cannot read back what it wrote. Choose another format, or update pyarrow"
+        ) from None
+    if complaint is not None:
         raise VerificationError(f"the file is withheld: it holds {complaint}")
 
 

@@ -12,6 +12,7 @@ import re
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import PurePath
 from typing import Any, Self
 
@@ -122,6 +123,15 @@ class VeilError(Exception):
     def spell_ways(self, spell: Callable[[Say], str | None]) -> Self:
         """Return this error with its ways out as `spell` writes them; what it knows no word for stays data."""
         return type(self)(*(each if isinstance(each, str) else spell(each) or each for each in self.args))
+
+    def _render_traceback_(self) -> list[str]:
+        """What notebooks show: the line that called Veil and the message, which says all; not the way through Veil."""
+        home = str(PurePath(__file__).parent)
+        outside = takewhile(
+            lambda frame: not frame.filename.startswith(home), traceback.extract_tb(self.__traceback__)
+        )
+        called = traceback.format_list([*outside][-1:])
+        return [*(text.rstrip() for text in called), f"{type(self).__name__}: {self}"]
 
 
 class InputError(VeilError):

@@ -142,3 +142,14 @@ def test_a_bar_is_shown_under_a_cell_that_takes_long() -> None:
     outputs = notebook.cells[0].outputs
     assert len(outputs) == 1
     assert "done in" in outputs[0].data["text/html"]
+
+
+def test_errors_show_the_line_that_called_and_the_message() -> None:
+    cell = "import veil\nchosen = 0\nveil.KAnonymity(chosen)"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
+    NotebookClient(notebook, timeout=60, kernel_name="python3", allow_errors=True).execute()
+    (shown,) = notebook.cells[0].outputs
+    place, line, told = "\n".join(shown.traceback).splitlines()
+    assert "line 3" in place
+    assert line.strip() == "veil.KAnonymity(chosen)"
+    assert told == "ParameterError: `k` of KAnonymity should be greater than or equal to 1, not 0"

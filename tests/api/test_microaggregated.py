@@ -245,7 +245,7 @@ def test_errors() -> None:
         release(microaggregated={"A": "average"})
     with pytest.raises(PlanError, match="no column 'B'"):
         release(microaggregated={"B": "mean"})
-    with pytest.raises(PlanError, match="both quasi-identifying and sensitive"):
+    with pytest.raises(PlanError, match="which makes it a quasi-identifier, and cannot be sensitive"):
         release(microaggregated={"S": "mode"})
     with pytest.raises(veil.VeilError, match="column 'G' holds values of type string, which have no mean"):
         release(quasi_identifiers={"Z": HIERARCHIES["Z"]}, microaggregated={"G": "mean"}, insensitive=["A"])

@@ -107,13 +107,16 @@ def test_a_release_is_not_made_by_a_guess(folder: Path) -> None:
     assert veil(*shlex.split(f"{command} {way}")).code == 0
 
 
-@pytest.mark.parametrize("source", ["duckdb://stays.db#stays", "stays", "stays/*.parquet"])
+@pytest.mark.parametrize(
+    "source", ["duckdb://stays.db#stays", "duckdb://stays.db#in%2324", "stays", "stays/*.parquet"]
+)
 def test_a_table_that_an_engine_holds(source: str, folder: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
     Path("stays").mkdir()
     write(patients(300), "stays/part.parquet")
     with duckdb.connect("stays.db") as connection:
-        connection.execute("CREATE TABLE stays AS SELECT * FROM 'stays/*.parquet'")
+        for name in ("stays", "in#24"):
+            connection.execute(f"CREATE TABLE \"{name}\" AS SELECT * FROM 'stays/*.parquet'")
     Path("recipes").mkdir()
     ran = veil("identify", source, "--save-recipe", "recipes/draft.yaml")
     assert ran.code == 0, ran.err

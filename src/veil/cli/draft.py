@@ -13,10 +13,12 @@ import yaml
 
 from veil.base.spell import spell_value
 from veil.cli.figures import person_of
-from veil.cli.places import release_for, spell_place
+from veil.cli.places import release_for
 from veil.engines.database import Database
 from veil.hierarchies import propose
+from veil.recipe.base import with_file
 from veil.recipe.parts import shorten
+from veil.recipe.places import spell_database
 from veil.risk import Proposal, Repeated
 from veil.tables import Format
 from veil.tables.misread import NOTHING_MISREAD, Misread
@@ -105,11 +107,8 @@ _ROLES = {
 def _input(place: Path | Database, folder: Path, format: Format | None) -> Any:
     """Where the table is, seen from the folder of the recipe, and how it is read."""
     if isinstance(place, Database):
-        file = place.file
-        if file is None or file.is_absolute():
-            return spell_place(place)
-        url = f"{place.url.partition(':')[0]}://{os.path.relpath(file, folder)}"
-        return spell_place(Database(url, place.table, place.schema))
+        moved = with_file(place, lambda path: path if os.path.isabs(path) else os.path.relpath(path, folder))
+        return spell_database(moved)
     path = os.path.relpath(place, folder) + ("/" if place.is_dir() else "")
     spelled = spell_value(format) if format is not None else {}
     given = {key: value for key, value in spelled.items() if key != "kind"}

@@ -13,7 +13,9 @@ from rich.text import Text
 
 from veil.base.wording import plural
 from veil.cli import show
-from veil.cli.places import release_for, spell_place
+from veil.cli.places import release_for
+from veil.engines.database import Database
+from veil.recipe.places import url_with_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
     from veil.api.advice import Advice
     from veil.api.frontier import Frontier
-    from veil.engines.database import Database
     from veil.risk import Proposal, Repeated, RiskAnalysis
     from veil.utility import Utility
 
@@ -206,7 +207,8 @@ def next_command(
     named: dict[str, list[str]] = {role: [] for role in _ROLES}
     for each in proposed:
         named[each.role].append(each.column)
-    words = ["veil", "anonymize", spell_place(place), "-o", release_for(place)]
+    table = url_with_table(place) if isinstance(place, Database) else str(place)
+    words = ["veil", "anonymize", table, "-o", release_for(place)]
     words += ["--format", format] if format else []
     for column in named["quasi-identifying"]:
         words += ["--qi", f"{column}={'redaction' if column in codes else 'auto'}"]

@@ -115,8 +115,13 @@ def spell_format(format: Any) -> str:
         value = getattr(format, field.name)
         if field.name != "kind" and value != getattr(usual, field.name):
             text = "|".join(value) if isinstance(value, tuple) else str(value)
-            given.append(f'{field.name}="{text}"' if "," in text else f"{field.name}={text}")
+            given.append(spell_parameter(field.name, text))
     return f"{format.kind}:{','.join(given)}" if given else str(format.kind)
+
+
+def spell_parameter(name: str, text: str) -> str:
+    """Write a parameter, in quotes where a comma would end it."""
+    return f'{name}="{text}"' if "," in text else f"{name}={text}"
 
 
 def hierarchies(texts: Iterable[str]) -> dict[str, Any]:

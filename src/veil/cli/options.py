@@ -96,7 +96,7 @@ def spell_option(way: Say) -> str:
     if way.value == "Settings":
         return " ".join(f"--{name} {value}" for name, value in given.items())
     if given:
-        named = [f'{name}="{value}"' if "," in value else f"{name}={value}" for name, value in given.items()]
+        named = [grammar.spell_parameter(name, value) for name, value in given.items()]
         spec = f"{grammar.kebab(str(way.value))}:{','.join([*way.beside, *named])}"
         return f"{flag_of(way.field)} " + (
             f"'COLUMN={spec}'" if way.field == "quasi_identifiers" else shlex.quote(spec)

@@ -21,18 +21,6 @@ def warn_about_passwords(*places: object) -> None:
         )
 
 
-def spell_place(place: Path | Database) -> str:
-    """Write where a table is as a command reads it, without a password.
-
-    >>> spell_place(Database("postgres://veil:s3cret@host/clinic#public.patients"))
-    'postgres://veil@host/clinic#public.patients'
-    """
-    if not isinstance(place, Database):
-        return str(place)
-    table = ".".join(each for each in (place.schema, place.table) if each is not None)
-    return f"{place.url}#{table}" if table else place.url
-
-
 def release_for(place: Path | Database) -> str:
     """Propose what a release is called: a file like that of the table, and of many files or a database one for all.
 

@@ -242,10 +242,19 @@ EngineSpec = Annotated[
 """Who reads files, or DuckDB with limits."""
 
 
+def url_with_table(database: Database) -> str:
+    """Write a database as a URL with its table, as commands take it, and without a password.
+
+    >>> url_with_table(Database("postgres://veil:s3cret@host/clinic#public.patients"))
+    'postgres://veil@host/clinic#public.patients'
+    """
+    names = [quote(each, safe="") for each in (database.schema, database.table) if each is not None]
+    return f"{database.url}#{'.'.join(names)}" if names else database.url
+
+
 def spell_database(database: Database) -> Any:
     """Write a database as a URL if that says everything, and as a mapping otherwise."""
-    names = [quote(each, safe="") for each in (database.schema, database.table) if each is not None]
-    text = f"{database.url}#{'.'.join(names)}" if names else database.url
+    text = url_with_table(database)
     if Database(text) == database:
         return text
     spec = spell_value(database)

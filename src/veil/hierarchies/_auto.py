@@ -94,25 +94,23 @@ class Auto(Builder):
         known = present(values, column)
         kind = known.type
         if pa.types.is_timestamp(kind):
-            return Dates(("day", "month", "year", "decade"), root=True)
+            return _calendar(days=True)
         if pa.types.is_date(kind):
-            return Dates(("month", "year", "decade"), root=True)
+            return _calendar()
         if pa.types.is_boolean(kind) or len(known) <= self.few:
             return Suppression()
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             return _nice_intervals(known, column)
         texts = [text or "" for text in canonical_text(known, column=column)]
         if all(map(_ISO.fullmatch, texts)) and all(map(_is_date, texts)):
-            days = ("day",) if any(len(text) > _DAY for text in texts) else ()
-            return Dates((*days, "month", "year", "decade"), root=True)
+            return _calendar(days=any(len(text) > _DAY for text in texts))
         if (form := form_of(texts)) is not None:
-            days = ("day",) if "%H" in form else ()
-            return Dates((*days, "month", "year", "decade"), format=form, root=True)
+            return _calendar(form, days="%H" in form)
         if look_like_dates(texts):
             several = forms_of(texts)
             if several is None:
                 return Suppression()
-            return Dates(("month", "year", "decade"), format=several, root=True)
+            return _calendar(several)
         if len({len(text) for text in texts}) == 1 and all(text.isdigit() for text in texts):
             return Redaction()
         if all(map(_PLAIN_NUMBER.fullmatch, texts)):
@@ -129,6 +127,10 @@ def propose(values: pa.Array, column: str = "", *, few: int = 5) -> Proposal:
     (5, 10, 20, 40)
     """
     return Auto(few).propose(values, column)
+
+
+def _calendar(format: str | tuple[str, ...] | None = None, *, days: bool = False) -> Dates:
+    return Dates((*(("day",) if days else ()), "month", "year", "decade"), format=format, root=True)
 
 
 def _nice_intervals(known: pa.Array, column: str) -> Proposal:
